@@ -165,8 +165,8 @@ class Bench:
 
     def pass_through(self, source: str) -> float:
         """Return the seconds for the same columns and headers, with an unchanged value."""
-        from counterfoil.converter import sink
-        from counterfoil.converter.source import read_stream
+        from counterfoil.converter.run import sink
+        from counterfoil.converter.run.source import read_stream
 
         target, checkpoint = self.fresh_topics("pass")
         servers = self.broker.bootstrap_servers
@@ -183,12 +183,12 @@ class Bench:
 
     def bridge(self, source: str) -> float:
         """Return the seconds for the bridge as ``counterfoil bridge run`` runs it."""
-        from counterfoil.converter.bridge_file import BridgeFile
-        from counterfoil.converter.checkpoint import Checkpoint
-        from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
-        from counterfoil.converter.job import BridgeRun, RunSettings
-        from counterfoil.converter.resolve import ResolvedBridge
-        from counterfoil.converter.topics import Cluster
+        from counterfoil.converter.bridge.file import BridgeFile
+        from counterfoil.converter.bridge.resolve import ResolvedBridge
+        from counterfoil.converter.engines.choice import make_engine
+        from counterfoil.converter.kafka.cluster import Cluster
+        from counterfoil.converter.run.checkpoint import Checkpoint
+        from counterfoil.converter.run.job import BridgeRun, RunSettings
         from counterfoil.schema.evolution import derive_plan, parse_rules
         from counterfoil.schema.formats.avro.parse import parse_avro
 
@@ -204,7 +204,6 @@ class Bench:
             engine=make_engine("sql", resolved.conversion()),
             cluster=Cluster(self.broker.bootstrap_servers),
             settings=RunSettings(checkpoint=Checkpoint(checkpoint), max_offsets_per_trigger=BATCH),
-            codes=FAILURE_CODES,
             say=lambda _line: None,
             stop=threading.Event(),
             on_batch=lambda report: seconds.append(report["durationMs"]["triggerExecution"] / 1000),
@@ -305,7 +304,7 @@ def main() -> int:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--assert", dest="judged", action="store_true")
     options = parser.parse_args()
-    from counterfoil.converter.session import start_session
+    from counterfoil.converter.spark.session import start_session
 
     with tempfile.TemporaryDirectory() as name, KafkaBroker() as broker:
         folder = Path(name)

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql import SqlEngine
+from counterfoil.converter.engines.sql.engine import SqlEngine
 from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame

@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.service.storage import Append, Target
+from counterfoil.registry.domain.writes.guards import Target
+from counterfoil.registry.service.planning import plan_version
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.model import Reference, SchemaType
@@ -57,7 +58,8 @@ async def put(storage, subject: QualifiedSubject, version: int, targets: tuple[Q
     history = await storage.history(subject)
     revision = await storage.settings_revision()
     meant = tuple(Target(target, 1) for target in targets)
-    await storage.commit(Append(subject, content, meant, history.revision, revision))
+    plan = await plan_version(storage, subject, content, history=history, settings_revision=revision, targets=meant)
+    await storage.commit(plan)
 
 
 def measured(*arguments: str) -> str:

@@ -11,7 +11,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def headings(page: Path) -> set[str]:
-    """The anchors of a page, as GitHub makes them from its headings."""
+    """Return the anchors of a page, as GitHub generates them from its headings."""
     text = FENCE.sub("", page.read_text())
     titles = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

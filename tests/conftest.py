@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage

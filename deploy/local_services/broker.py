@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from local_services.jars import jar_folder
 from local_services.process import Service, ServiceError, free_port
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from local_services.cache import cache_folder, kept_folder
 
 _IVY_FILE = Path(__file__).with_name("ivy.xml")

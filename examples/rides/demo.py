@@ -1,10 +1,10 @@
-"""The road end to end: a schema must change incompatibly, and nobody is broken by it.
+"""An incompatible change of a schema from the check to the migrated topic, without an error in any consumer.
 
     make demo
 
-starts a real Kafka broker and the registry on free ports, produces the taxi rides, judges a change, bridges it with
-Spark, kills the converter half-way, and verifies that no record was lost or repeated. Exit status 0 only when all is as
-told.
+starts a Kafka broker and the registry on free ports, produces taxi rides, checks an incompatible change, converts the
+records with Spark, kills the converter in the middle of a batch, and verifies that no record was lost or repeated. The
+exit status is 0 only if every step has the expected result.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ sys.path.insert(0, str(HERE.parents[1] / "deploy"))
 
 import rides  # noqa: E402 - the path above comes first
 import topics  # noqa: E402
-from story import NotAsToldError, Story  # noqa: E402
+from steps import Steps, UnexpectedResultError  # noqa: E402
 
 from counterfoil.converter.errors import MissingPart  # noqa: E402
-from counterfoil.converter.java import check_java  # noqa: E402
+from counterfoil.converter.spark.java import check_java  # noqa: E402
 from counterfoil.schema import Schema  # noqa: E402
 from counterfoil.schema.errors import IncompatibleSchema  # noqa: E402
 from counterfoil.sdk import Registry  # noqa: E402
@@ -40,33 +40,33 @@ PARTITIONS = 3
 
 
 def schema(path: str) -> str:
-    """The text of a schema file of this example."""
+    """Return the text of a schema file of this example."""
     return (HERE / "schemas" / path).read_text()
 
 
 class Demo:
-    """The services and the folder of one telling."""
+    """The services and the folder of one run."""
 
-    def __init__(self, story: Story, services: ExitStack) -> None:
-        self.story = story
+    def __init__(self, steps: Steps, services: ExitStack) -> None:
+        self.steps = steps
         self.services = services
         self.folder = Path(services.enter_context(tempfile.TemporaryDirectory(prefix="counterfoil-demo-")))
         self.old_total = 0.0
 
     def run(self, *arguments: str, expected: int, cwd: Path | None = None) -> str:
-        """Run counterfoil and return what it printed; the story fails on any other exit code."""
+        """Run counterfoil and return what it printed; any other exit code than ``expected`` is an error."""
         done = subprocess.run(
             [COUNTERFOIL, *arguments], capture_output=True, text=True, cwd=cwd, env=self.environment(), check=False
         )
-        self.story.expect(
-            told=done.returncode == expected,
+        self.steps.expect(
+            is_met=done.returncode == expected,
             otherwise=f"`counterfoil {' '.join(arguments)}` ended with {done.returncode}, not {expected}:\n"
             f"{done.stdout}{done.stderr}",
         )
         return done.stdout
 
     def environment(self) -> dict[str, str]:
-        """What counterfoil's commands are told by the environment: where everything is."""
+        """Return the environment of counterfoil's commands, with the addresses of the services."""
         return {
             **os.environ,
             "COUNTERFOIL_REGISTRY_URL": self.registry.url,
@@ -79,7 +79,7 @@ class Demo:
         self.broker = self.services.enter_context(KafkaBroker())
         self.registry = self.services.enter_context(RegistryProcess(store=f"sqlite:///{self.folder}/registry.db"))
         self.client = self.services.enter_context(Registry(self.registry.url))
-        self.story.tell(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
+        self.steps.report(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
 
     def produce_old_rides(self) -> None:
         self.broker.create_topic("rides", partitions=PARTITIONS)
@@ -87,7 +87,7 @@ class Demo:
         self.old_total = sum(record["total_amount"] for _, record in old)
         texts = schema("v1/ride_key.avsc"), schema("v1/ride_value.avsc")
         count = topics.produce(self.broker.bootstrap_servers, self.client, "rides", schemas=texts, records=old)
-        self.story.tell(f"{count} rides in topic rides, schemas in subjects {', '.join(self.client.subjects())}")
+        self.steps.report(f"{count} rides in topic rides, schemas in subjects {', '.join(self.client.subjects())}")
 
     def judge_the_change(self) -> None:
         repository = self.folder / "repository"
@@ -102,26 +102,26 @@ class Demo:
         self.run("check", "schemas", "--against", "main", "--format", f"json={report}", expected=1, cwd=repository)
         findings = json.loads(report.read_text())["findings"]
         for each in findings:
-            self.story.tell(f"{each['path']}:{each['line']}:{each['column']}  {each['rule']}  {each['element']}")
+            self.steps.report(f"{each['path']}:{each['line']}:{each['column']}  {each['rule']}  {each['element']}")
         proof = next(each["witness"] for each in findings if each["element"] == "total_amount")
-        self.story.tell(f"for example, {json.dumps(proof['datum'])}")
-        self.story.tell(f"was written with version 1 and cannot be read: {proof['step']}")
+        self.steps.report(f"for example, {json.dumps(proof['datum'])}")
+        self.steps.report(f"was written with version 1 and cannot be read: {proof['step']}")
         broken = {each["element"] for each in findings if each.get("witness")}
-        told = {"total_amount", "distance_miles", "payment_method", "payment_outcome", "pickup_at"}
-        self.story.expect(told=broken == told, otherwise=f"findings with a witness: {broken}, not {told}")
-        self.story.tell(
-            f"counterfoil check says no (exit 1): {len(findings)} findings, each with a record that proves it"
+        expected = {"total_amount", "distance_miles", "payment_method", "payment_outcome", "pickup_at"}
+        self.steps.expect(is_met=broken == expected, otherwise=f"findings with a witness: {broken}, not {expected}")
+        self.steps.report(
+            f"counterfoil check fails (exit 1): {len(findings)} findings, each with a record that proves it"
         )
 
     def register_is_refused(self) -> None:
         try:
             self.client.register("rides-value", Schema(schema("v2/ride_value.avsc")))
         except IncompatibleSchema as refused:
-            self.story.expect(told=refused.status == 409, otherwise=f"the registry answered {refused.status}")  # noqa: PLR2004 - HTTP's Conflict
-            self.story.quote(str(refused)[:600] + " …")
+            self.steps.expect(is_met=refused.status == 409, otherwise=f"the registry answered {refused.status}")  # noqa: PLR2004 - HTTP's Conflict
+            self.steps.show(str(refused)[:600] + " …")
         else:
-            self.story.fail("the registry took an incompatible schema")
-        self.story.tell("the registry answers 409 with the same reasons; rides-value is unchanged")
+            self.steps.fail("the registry accepted an incompatible schema")
+        self.steps.report("the registry answers 409 with the same reasons; rides-value is unchanged")
 
     def plan_the_bridge(self) -> None:
         for topic in ("rides-v2", "rides-v2.dead-letters"):
@@ -130,15 +130,17 @@ class Demo:
         sample = list(rides.replayed(2_000))
         topics.produce(self.broker.bootstrap_servers, self.client, "rides-v2", schemas=texts, records=sample)
         shutil.copy(HERE / "bridge.yaml", self.folder)
-        self.story.quote(self.run("bridge", "plan", "bridge.yaml", expected=0, cwd=self.folder))
-        self.story.quote(self.run("bridge", "check", "bridge.yaml", expected=0, cwd=self.folder))
-        self.story.tell("every field of version 1 is filled; sampled records convert, the odd ones are named")
+        self.steps.show(self.run("bridge", "plan", "bridge.yaml", expected=0, cwd=self.folder))
+        self.steps.show(self.run("bridge", "check", "bridge.yaml", expected=0, cwd=self.folder))
+        self.steps.report(
+            "every field of version 1 is filled; sampled records are converted, and those that cannot be are listed"
+        )
 
     def produce_new_rides(self, count: int, *, first: int) -> None:
         texts = schema("v1/ride_key.avsc"), schema("v2/ride_value.avsc")
         records = rides.replayed(count, first=first)
         topics.produce(self.broker.bootstrap_servers, self.client, "rides-v2", schemas=texts, records=records)
-        self.story.tell(f"{count} rides of version 2 in topic rides-v2, some of them impossible to convert")
+        self.steps.report(f"{count} rides of version 2 in topic rides-v2, some of which cannot be converted")
 
     def bridge_command(self) -> list[str]:
         return [
@@ -147,9 +149,9 @@ class Demo:
         ]  # fmt: skip
 
     def convert(self) -> None:
-        said = self.run(*self.bridge_command(), expected=0, cwd=self.folder)
-        self.story.quote(said)
-        self.story.tell(f"bridge run {said.splitlines()[-1].partition(', dead letters')[0]}")
+        printed = self.run(*self.bridge_command(), expected=0, cwd=self.folder)
+        self.steps.show(printed)
+        self.steps.report(f"bridge run {printed.splitlines()[-1].partition(', dead letters')[0]}")
 
     def old_consumer_reads(self) -> None:
         found = topics.read_as_version_1(self.broker.bootstrap_servers, self.client, "rides")
@@ -167,7 +169,7 @@ class Demo:
         old = len(rides.rows())
         letters = topics.dead_letters(self.broker.bootstrap_servers, "rides-v2.dead-letters")
         for reason, count in sorted(letters.items()):
-            self.story.tell(f"{count} dead letters: {' at '.join(reason)}")
+            self.steps.report(f"{count} dead letters: {' at '.join(reason)}")
         facts = {
             "bridged records": (found.bridged, FIRST_RUN - impossible),
             "all records": (found.records, old + FIRST_RUN - impossible),
@@ -177,14 +179,14 @@ class Demo:
             "dead letters": (letters.total(), impossible),
             "fields that dead letters name": ({name for _, name in letters}, {"total_amount", "payment_type"}),
         }
-        for what, (seen, told) in facts.items():
-            self.story.expect(told=seen == told, otherwise=f"{what}: {seen}, not {told}")
+        for what, (found_value, wanted) in facts.items():
+            self.steps.expect(is_met=found_value == wanted, otherwise=f"{what}: {found_value}, not {wanted}")
         total = self.old_total + sum(amounts)
-        self.story.expect(
-            told=abs(found.total_amount - total) < 0.01 * len(expected),
+        self.steps.expect(
+            is_met=abs(found.total_amount - total) < 0.01 * len(expected),
             otherwise=f"the old consumer adds up to {found.total_amount:.2f}, not {total:.2f}",
         )
-        self.story.tell(f"the old consumer, unchanged, reads {old} old and {found.bridged} bridged rides")
+        self.steps.report(f"the old consumer, unchanged, reads {old} old and {found.bridged} bridged rides")
 
     def kill_and_restart(self) -> None:
         self.produce_new_rides(SECOND_RUN, first=FIRST_RUN)
@@ -197,7 +199,7 @@ class Demo:
         before = self.written()
 
         def is_half_way() -> bool:
-            self.story.expect(told=converter.poll() is None, otherwise=f"the converter ended:\n{log.read_text()}")
+            self.steps.expect(is_met=converter.poll() is None, otherwise=f"the converter ended:\n{log.read_text()}")
             return self.written() - before > SECOND_RUN // 3
 
         try:
@@ -206,13 +208,13 @@ class Demo:
             os.killpg(converter.pid, 9)
             converter.wait()
         done = self.written() - before
-        self.story.expect(told=done < SECOND_RUN * 0.98, otherwise="the converter was through before it was killed")
-        self.story.tell(f"SIGKILL after {done} of {SECOND_RUN} records, in the middle of a batch; started again:")
+        self.steps.expect(is_met=done < SECOND_RUN * 0.98, otherwise="the converter had finished before it was killed")
+        self.steps.report(f"SIGKILL after {done} of {SECOND_RUN} records, in the middle of a batch; started again:")
         self.convert()
-        self.story.tell(f"killed after {done} records, started again: {self.written() - before} records, none twice")
+        self.steps.report(f"killed after {done} records, started again: {self.written() - before} records, none twice")
 
     def written(self) -> int:
-        """How many records are in the target and among the dead letters."""
+        """Return how many records are in the target and among the dead letters."""
         names = ("rides", "rides-v2.dead-letters")
         return sum(sum(topics.end_offsets(self.watcher, name).values()) for name in names)
 
@@ -226,53 +228,53 @@ class Demo:
     def verify(self) -> None:
         report = self.folder / "verify.json"
         arguments = ["--format", "text", "--format", f"json={report}"]
-        self.story.quote(self.run("bridge", "verify", "bridge.yaml", *arguments, expected=0, cwd=self.folder))
+        self.steps.show(self.run("bridge", "verify", "bridge.yaml", *arguments, expected=0, cwd=self.folder))
         facts = json.loads(report.read_text())
-        told = {"source": FIRST_RUN + SECOND_RUN, "missing": 0, "repeated": 0}
-        seen = {name: facts["totals"][name] for name in told}
-        self.story.expect(told=seen == told, otherwise=f"verify says {seen}, not {told}")
-        self.story.tell(f"each of {told['source']} records exactly once in rides or among the dead letters")
+        wanted = {"source": FIRST_RUN + SECOND_RUN, "missing": 0, "repeated": 0}
+        seen = {name: facts["totals"][name] for name in wanted}
+        self.steps.expect(is_met=seen == wanted, otherwise=f"verify reports {seen}, not {wanted}")
+        self.steps.report(f"each of {wanted['source']} records exactly once in rides or among the dead letters")
 
 
-def tell(story: Story, services: ExitStack) -> None:
-    """The whole story, step by step."""
-    demo = Demo(story, services)
-    with story.step("A Kafka broker and the registry start"):
+def carry_out(steps: Steps, services: ExitStack) -> None:
+    """Carry out all steps."""
+    demo = Demo(steps, services)
+    with steps.step("A Kafka broker and the registry start"):
         demo.start_services()
-    with story.step("Taxi rides are produced with schema version 1"):
+    with steps.step("Taxi rides are produced with schema version 1"):
         demo.produce_old_rides()
-    with story.step("A developer changes the schema; the check in CI looks at it"):
+    with steps.step("A developer changes the schema; the check in CI reports it"):
         demo.judge_the_change()
-    with story.step("Registering it all the same is refused"):
+    with steps.step("The registry refuses the changed schema"):
         demo.register_is_refused()
-    with story.step("The new schema gets its own topic, and a bridge back"):
+    with steps.step("The new schema gets its own topic, with a bridge to the old one"):
         demo.plan_the_bridge()
-    with story.step("The new producer writes"):
+    with steps.step("The new producer writes"):
         demo.produce_new_rides(FIRST_RUN - 2_000, first=2_000)
-    with story.step("The bridge converts what is there (Spark, Kafka to Kafka)"):
+    with steps.step("The bridge converts the existing records (Spark, Kafka to Kafka)"):
         demo.convert()
-    with story.step("An old consumer reads on"):
+    with steps.step("An old consumer still reads everything"):
         demo.old_consumer_reads()
-    with story.step("More rides; the converter is killed half-way and started again"):
+    with steps.step("More rides; the converter is killed half-way and started again"):
         demo.kill_and_restart()
-    with story.step("Every record is accounted for"):
+    with steps.step("Every record is accounted for"):
         demo.verify()
 
 
 def main() -> int:
-    """Tell the story; 0 when everything was as told."""
-    story = Story()
+    """Carry out all steps, and return the exit status: 0 if each had the expected result."""
+    steps = Steps()
     try:
         check_java()
         with ExitStack() as services:
-            tell(story, services)
-    except NotAsToldError as difference:
-        print(f"\nNot as told: {difference}", file=sys.stderr)
+            carry_out(steps, services)
+    except UnexpectedResultError as difference:
+        print(f"\nUnexpected result: {difference}", file=sys.stderr)
         return 1
     except (MissingPart, JarsUnavailableError, ServiceError) as missing:
         print(f"\n{missing}", file=sys.stderr)
         return 1
-    print(f"\n{story.table()}\n\nEvery step had the expected result.")
+    print(f"\n{steps.table()}\n\nEvery step had the expected result.")
     return 0
 
 

@@ -31,13 +31,13 @@ NEW_METHOD_EVERY = 900
 
 
 def rows() -> list[dict[str, str]]:
-    """The rows of the file, in order."""
+    """Return the rows of the file, in order."""
     with (HERE / "rides.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def as_version_1(row: dict[str, str]) -> dict[str, Any]:
-    """The ride as producers write it today."""
+    """Return the ride as producers write it today."""
     return {
         "vendor_id": int(row["VendorID"]),
         "passenger_count": int(row["passenger_count"]),
@@ -48,7 +48,7 @@ def as_version_1(row: dict[str, str]) -> dict[str, Any]:
 
 
 def as_version_2(row: dict[str, str], *, shift: timedelta) -> dict[str, Any]:
-    """The ride as the new producer writes it, ``shift`` later than it happened."""
+    """Return the ride as the new producer writes it, ``shift`` later than its time in the file."""
     method, outcome = PAYMENT_BY_CODE[int(row["payment_type"])]
     pickup = datetime.strptime(row["tpep_pickup_datetime"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     return {

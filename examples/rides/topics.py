@@ -79,7 +79,7 @@ def read_as_version_1(bootstrap_servers: str, registry: Registry, topic: str) ->
 
 
 def dead_letters(bootstrap_servers: str, topic: str) -> Counter[tuple[str, str]]:
-    """How many dead letters there are, by reason and field."""
+    """Count the dead letters by reason and field."""
     reasons: Counter[tuple[str, str]] = Counter()
     for message in messages(bootstrap_servers, topic):
         headers = dict(message.headers() or [])
@@ -88,13 +88,13 @@ def dead_letters(bootstrap_servers: str, topic: str) -> Counter[tuple[str, str]]
 
 
 def end_offsets(consumer: Consumer, topic: str) -> dict[int, int]:
-    """The next offset to be written, by partition."""
+    """Return the next offset to be written, by partition."""
     partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
     return {each: consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=10)[1] for each in partitions}
 
 
 def messages(bootstrap_servers: str, topic: str) -> Iterable[Any]:
-    """Every message that is in ``topic`` now, partition by partition in offset order."""
+    """Yield every message that is in ``topic`` now, partition by partition in offset order."""
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "rides-demo", "enable.auto.commit": False})
     try:
         ends = {partition: end for partition, end in end_offsets(consumer, topic).items() if end}

@@ -303,7 +303,7 @@ def test_a_new_schema_may_not_refer_to_what_is_deleted(registry):
 # --- compatibility -------------------------------------------------------------------------------------------------
 
 
-def test_an_incompatible_schema_is_a_verdict_when_asked_and_an_error_when_registered(registry):
+def test_an_incompatible_schema_is_a_verdict_on_request_and_an_error_when_registered(registry):
     registry.register("orders", A)
     verdict = registry.check_compatibility("orders", X)
     assert not verdict.is_compatible

@@ -146,7 +146,7 @@ def test_a_registry_answers(serve, ping):
     assert server.requests[0].startswith(b"GET /schemas/types HTTP/1.1\r\n")
 
 
-def test_a_busy_registry_is_asked_again(serve, ping):
+def test_a_busy_registry_is_requested_again(serve, ping):
     server = serve(answers(http("503 Service Unavailable", b"busy"), http()))
     ping(server.url)
     assert len(server.requests) == 2
@@ -242,7 +242,7 @@ def test_a_compressed_reply_is_read(serve, ping):
     ping(server.url)
 
 
-def test_a_refusal_is_told_apart(serve, ping):
+def test_a_refusal_is_distinguished(serve, ping):
     server = serve(answers(http("403 Forbidden", b"<html>")))
     with pytest.raises(RegistryError) as caught:
         ping(server.url)
@@ -382,6 +382,6 @@ def test_a_file_that_cannot_be_used_is_named(ping, tls):
         ping(replace(RegistrySettings.of("https://registry.invalid"), tls=tls))
 
 
-def test_an_encrypted_port_asked_in_the_clear(secured, ping):
+def test_an_encrypted_port_requested_without_encryption(secured, ping):
     with pytest.raises(RegistryUnavailable):
         ping(f"http://127.0.0.1:{secured.port}", retries=0)

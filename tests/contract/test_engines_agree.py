@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql import SqlEngine
+from counterfoil.converter.engines.sql.engine import SqlEngine
 from counterfoil.schema.evolution import base_schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro_codec import compile_encoder

@@ -10,7 +10,7 @@ import pytest
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql import AVRO_LIMITS, JAVA_OPTIONS, SqlEngine
+from counterfoil.converter.engines.sql.engine import AVRO_LIMITS, JAVA_OPTIONS, SqlEngine
 from counterfoil.schema.evolution import PlanUnfinished, derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame

@@ -16,8 +16,8 @@ from counterfoil.registry.moving.importing import Import
 from counterfoil.registry.moving.progress import Progress
 from counterfoil.registry.moving.store.source import StoreSource
 from counterfoil.registry.moving.store.target import StoreTarget
-from counterfoil.registry.service.storage import PutRecords, RecordWrite
 from counterfoil.registry.store.opening import open_store
+from plans_on_storage import put_record
 from registry_driver import InProcessRegistry
 from registry_histories import CONFIGS, ITEM, METADATA, PLAIN, REFERRING, RULES, SCOPES, SUBJECTS, all_answers, live
 
@@ -103,8 +103,8 @@ def test_a_backup_of_any_store_goes_into_any_other(
         async with opened(places[0]) as source, opened(places[1]) as target:
             registry = InProcessRegistry(source)
             await live(registry, history(KINDS.index(first) * 3 + KINDS.index(second)))
-            record = RecordWrite("kept", ("a", "b"), {"n": [1, None]}, 0)
-            await source.commit(PutRecords((record,), settings_revision=await source.settings_revision()))
+            revision = await source.settings_revision()
+            await put_record(source, "kept", ("a", "b"), {"n": [1, None]}, settings_revision=revision)
             counts = await export(StoreSource(source, origin="here"), one, QUIET)
             assert counts["version"] > 10
             assert counts["record"] == 1

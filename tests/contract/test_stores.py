@@ -11,17 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.registry.domain.changes import ChangeKind, Written
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import (
-    Append,
-    Appended,
-    DropContext,
-    HardDelete,
-    PutSettings,
-    ScopeSettings,
-    SoftDelete,
-    Target,
-)
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.effects import MarkDeleted, RemoveVersions
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import AtRevision, Target, same_terms
+from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.service.planning import plan_settings
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.registry.store.sqlite.storage import SqliteStorage
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -31,7 +28,22 @@ from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.versions import Visibility
-from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
+from plans_on_storage import (
+    ELSEWHERE,
+    EVERYTHING,
+    HARD,
+    ORDERS,
+    SOFT,
+    WHOLE,
+    Appended,
+    append,
+    content,
+    delete,
+    drop,
+    put,
+    put_record,
+    version_plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +96,7 @@ def test_what_was_stored_comes_back(run: Any) -> None:
 def test_a_plan_on_a_subject_that_changed_is_refused(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
-        stale = Append(ORDERS, content("b"), (), revision=0, settings_revision=await storage.settings_revision())
+        stale = version_plan(ORDERS, content("b"), settings_revision=await storage.settings_revision())
         with pytest.raises(StaleWrite):
             await storage.commit(stale)
         assert len((await storage.history(ORDERS)).entries) == 1
@@ -96,8 +108,8 @@ def test_a_subject_that_went_and_came_back_has_a_new_revision(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
         before = await storage.history(ORDERS)
-        await delete(storage, SoftDelete, ORDERS, 1)
-        await delete(storage, HardDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
+        await delete(storage, HARD, ORDERS, 1)
         assert (await storage.history(ORDERS)).revision == 0
         await append(storage, text="a")
         assert (await storage.history(ORDERS)).revision not in {0, before.revision}
@@ -110,7 +122,7 @@ def test_a_plan_on_settings_that_changed_is_refused(run: Any) -> None:
         before = await storage.settings_revision()
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READONLY))
         with pytest.raises(StaleWrite):
-            await storage.commit(Append(ORDERS, content("a"), (), revision=0, settings_revision=before))
+            await storage.commit(version_plan(ORDERS, content("a"), settings_revision=before))
         assert await storage.max_id(".") == 0
 
     run(behaviour)
@@ -140,7 +152,7 @@ def test_a_plan_for_settings_is_refused_when_what_is_in_force_there_has_changed(
         await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
         before = await storage.settings_revision()
         await put(storage, written, ScopeSettings(mode=Mode.READONLY))
-        plan = PutSettings(tuple((scope, ScopeSettings(Config(normalize=True))) for scope in planned), before)
+        plan = plan_settings({scope: ScopeSettings(Config(normalize=True)) for scope in planned}, before)
         if is_refused:
             with pytest.raises(StaleWrite):
                 await storage.commit(plan)
@@ -172,7 +184,7 @@ def test_soft_deleted_versions_keep_their_number_and_id(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
         await append(storage, text="b")
-        await delete(storage, SoftDelete, ORDERS, 2)
+        await delete(storage, SOFT, ORDERS, 2)
         history = await storage.history(ORDERS)
         assert [(entry.version, entry.deleted) for entry in history.entries] == [(1, False), (2, True)]
         assert history.next_version == 3
@@ -186,8 +198,8 @@ def test_soft_deleted_versions_keep_their_number_and_id(run: Any) -> None:
 def test_ids_are_never_given_out_again(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
-        await delete(storage, SoftDelete, ORDERS, 1)
-        await delete(storage, HardDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
+        await delete(storage, HARD, ORDERS, 1)
         assert await storage.guid_of_id(".", 1) is None
         assert await storage.content(content("a").guid) is None
         assert await storage.subjects(EVERYTHING, Visibility.WITH_DELETED) == []
@@ -200,13 +212,13 @@ def test_a_context_that_is_dropped_keeps_its_ids_taken(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ELSEWHERE)
         with pytest.raises(ContextNotEmpty):
-            await storage.commit(DropContext(".ctx"))
-        await delete(storage, SoftDelete, ELSEWHERE, 1)
+            await drop(storage, ".ctx")
+        await delete(storage, SOFT, ELSEWHERE, 1)
         with pytest.raises(ContextNotEmpty):
-            await storage.commit(DropContext(".ctx"))
-        await delete(storage, HardDelete, ELSEWHERE, 1)
-        await storage.commit(DropContext(".ctx"))
-        await storage.commit(DropContext(".unknown"))
+            await drop(storage, ".ctx")
+        await delete(storage, HARD, ELSEWHERE, 1)
+        await drop(storage, ".ctx")
+        await drop(storage, ".unknown")
         assert await storage.contexts() == []
         assert await append(storage, ELSEWHERE) == Appended(2, 1)
         assert await storage.contexts() == [".ctx"]
@@ -221,14 +233,14 @@ def test_references_guard_what_they_point_at(run: Any) -> None:
         await append(storage, ORDERS, content=referring, targets=(Target(ELSEWHERE, 1),))
         assert [(use.subject, use.version) for use in await storage.referrers(ELSEWHERE, 1)] == [(ORDERS, 1)]
         with pytest.raises(ReferenceExists, match="orders"):
-            await delete(storage, SoftDelete, ELSEWHERE, 1)
-        await delete(storage, SoftDelete, ORDERS, 1)
-        await delete(storage, SoftDelete, ELSEWHERE, 1)
+            await delete(storage, SOFT, ELSEWHERE, 1)
+        await delete(storage, SOFT, ORDERS, 1)
+        await delete(storage, SOFT, ELSEWHERE, 1)
         with pytest.raises(ReferenceExists):
-            await delete(storage, HardDelete, ELSEWHERE, 1)
-        await delete(storage, HardDelete, ORDERS, 1)
+            await delete(storage, HARD, ELSEWHERE, 1)
+        await delete(storage, HARD, ORDERS, 1)
         assert await storage.referrers(ELSEWHERE, 1) == []
-        await delete(storage, HardDelete, ELSEWHERE, 1)
+        await delete(storage, HARD, ELSEWHERE, 1)
 
     run(behaviour)
 
@@ -236,7 +248,7 @@ def test_references_guard_what_they_point_at(run: Any) -> None:
 def test_a_reference_to_what_was_deleted_meanwhile_is_refused(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ELSEWHERE, "target")
-        await delete(storage, SoftDelete, ELSEWHERE, 1)
+        await delete(storage, SOFT, ELSEWHERE, 1)
         with pytest.raises(StaleWrite):
             await append(storage, ORDERS, "user", targets=(Target(ELSEWHERE, 1),))
         assert await append(storage, ORDERS, "user", targets=(Target(ELSEWHERE, 1, must_be_active=False),))
@@ -250,9 +262,9 @@ def test_a_subject_goes_in_spite_of_references_of_its_own(run: Any) -> None:
         own = content("b", references=(Reference("n", "orders", 1),))
         await append(storage, content=own, targets=(Target(ORDERS, 1),))
         with pytest.raises(ReferenceExists):
-            await delete(storage, SoftDelete, ORDERS, 1)
-        await delete(storage, SoftDelete, ORDERS, 1, 2, ignore_own_references=True)
-        await delete(storage, HardDelete, ORDERS, 1, 2, ignore_own_references=True)
+            await delete(storage, SOFT, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1, 2, own_references_count=False)
+        await delete(storage, HARD, ORDERS, 1, 2, own_references_count=False)
         assert (await storage.history(ORDERS)).entries == ()
 
     run(behaviour)
@@ -276,8 +288,8 @@ def test_an_imported_id_is_bound_once_and_raises_the_counter(run: Any) -> None:
         assert await storage.id_of_guid(".", content("a").guid) == 5
         assert await storage.ids_of_guid(content("a").guid) == [(".", 5), (".", 7)]
         assert await append(storage, text="b") == Appended(8, 5)
-        await delete(storage, SoftDelete, ORDERS, 4)
-        await delete(storage, HardDelete, ORDERS, 4)
+        await delete(storage, SOFT, ORDERS, 4)
+        await delete(storage, HARD, ORDERS, 4)
         assert await storage.id_of_guid(".", content("a").guid) == 7
 
     run(behaviour)
@@ -300,16 +312,17 @@ def test_config_of_another_scope_does_not_stand_in_a_plans_way(
 ) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ELSEWHERE)
-        plans: list[Any] = [
-            Append(ELSEWHERE, content("b"), (), revision=0, settings_revision=0),
-            SoftDelete(ELSEWHERE, (1,), 0, 0),
-            HardDelete(ELSEWHERE, (1,), 0, 0),
+        effects = [
+            *version_plan(ELSEWHERE, content("b"), version=2).effects,
+            MarkDeleted(ELSEWHERE, (1,)),
+            RemoveVersions(ELSEWHERE, (1,)),
         ]
-        for plan in plans:
+        for effect in effects:
             stamp = await storage.settings_revision()
             level = ScopeSettings(config=Config(compatibility_level=CompatibilityLevel.NONE))
             await put(storage, parse_subject(scope), level)
-            decided = replace(plan, revision=(await storage.history(ELSEWHERE)).revision, settings_revision=stamp)
+            revision = (await storage.history(ELSEWHERE)).revision
+            decided = Plan((same_terms(ELSEWHERE, stamp), AtRevision(ELSEWHERE, revision)), (effect,))
             if stands_in_the_way:
                 with pytest.raises(StaleWrite, match="config or mode"):
                     await storage.commit(decided)
@@ -323,10 +336,10 @@ def test_records_with_a_say_stand_in_every_plans_way(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         stamp = await storage.settings_revision()
         await put_record(storage, "k", ("a",), {"n": 1})
-        await storage.commit(Append(ORDERS, content("a"), (), revision=0, settings_revision=stamp))
+        await storage.commit(version_plan(ORDERS, content("a"), settings_revision=stamp))
         await put_record(storage, "k", ("b",), {"n": 1}, settings_revision=stamp)
         with pytest.raises(StaleWrite, match="config or mode"):
-            await storage.commit(Append(parse_subject("b"), content("b"), (), revision=0, settings_revision=stamp))
+            await storage.commit(version_plan(parse_subject("b"), content("b"), settings_revision=stamp))
 
     run(behaviour)
 
@@ -357,9 +370,9 @@ def test_the_last_version_takes_the_settings_of_its_subject_along(run: Any) -> N
     async def behaviour(storage: Storage) -> None:
         await append(storage)
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
-        await delete(storage, SoftDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
         assert (await storage.settings(ORDERS)).mode is Mode.READWRITE
-        await delete(storage, HardDelete, ORDERS, 1)
+        await delete(storage, HARD, ORDERS, 1)
         assert await storage.settings(ORDERS) == ScopeSettings()
 
     run(behaviour)
@@ -371,9 +384,9 @@ def test_a_purge_removes_what_is_soft_deleted_and_refuses_what_is_not(run: Any) 
         await append(storage, ELSEWHERE, "b")
         imports = ScopeSettings(mode=Mode.IMPORT)
         with pytest.raises(OperationNotPermitted):
-            await put(storage, TOP_LEVEL, imports, purge=EVERYTHING)
-        await delete(storage, SoftDelete, ORDERS, 1)
-        await put(storage, ORDERS, imports, purge=ORDERS)
+            await put(storage, TOP_LEVEL, imports, purge=WHOLE)
+        await delete(storage, SOFT, ORDERS, 1)
+        await put(storage, ORDERS, imports, purge=Extent.of(ORDERS))
         assert (await storage.history(ORDERS)).entries == ()
         assert await storage.settings(ORDERS) == imports
         assert len((await storage.history(ELSEWHERE)).entries) == 1
@@ -385,7 +398,7 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         for name in ("a_b", "a%b", "axb", "A", ":.ctx:a_c", ""):
             await append(storage, parse_subject(name))
-        await delete(storage, SoftDelete, parse_subject("axb"), 1)
+        await delete(storage, SOFT, parse_subject("axb"), 1)
 
         async def listed(prefix: SubjectPrefix, visibility: Visibility) -> list[str]:
             return [str(subject) for subject in await storage.subjects(prefix, visibility)]
@@ -415,13 +428,20 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
 
 def test_observers_hear_of_every_write_before_its_caller(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
-        heard: list[Any] = []
-        storage.observe(lambda plan, outcome: heard.append((type(plan), outcome)))
-        outcome = await append(storage)
-        assert heard == [(Append, outcome)]
+        heard: list[Written | None] = []
+        storage.observe(heard.append)
+        await append(storage)
+        [written] = heard
+        assert written is not None
+        assert list(written.changes) == list(await storage.changes(0, 10))
+        assert not written.has_new_terms
         with pytest.raises(StaleWrite):
-            await storage.commit(SoftDelete(ORDERS, (1,), 0, 0))
-        assert heard == [(Append, outcome)]
+            await storage.commit(version_plan(ORDERS, content("b")))
+        assert heard == [written]
+        await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
+        assert [(each.changes[0].kind, each.has_new_terms) for each in heard[1:] if each is not None] == [
+            (ChangeKind.SETTINGS, True)
+        ]
 
     run(behaviour)
 
@@ -430,11 +450,13 @@ def test_a_refused_plan_leaves_the_others_of_its_batch_alone(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         stamp = await storage.settings_revision()
         plans = [
-            Append(parse_subject(f"s{number}"), content(f"c{number}"), (), revision=number % 2, settings_revision=stamp)
+            version_plan(
+                parse_subject(f"s{number}"), content(f"c{number}"), revision=number % 2, settings_revision=stamp
+            )
             for number in range(20)
         ]
         outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans), return_exceptions=True)
-        assert [isinstance(outcome, Appended) for outcome in outcomes] == [number % 2 == 0 for number in range(20)]
+        assert [isinstance(outcome, Written) for outcome in outcomes] == [number % 2 == 0 for number in range(20)]
         assert len(await storage.subjects(EVERYTHING, Visibility.WITH_DELETED)) == 10
         assert await storage.max_id(".") == 10
 
@@ -475,10 +497,10 @@ async def carry_out(storage: Storage, step: tuple[str, str, int, int]) -> Any:
         case "settings":
             return await put(storage, subject, SCOPE_SETTINGS[text] or ScopeSettings(Config(), Mode.READONLY))
         case "purge":
-            purge = EVERYTHING if text == 0 else subject
+            purge = WHOLE if text == 0 else Extent.of(subject)
             return await put(storage, TOP_LEVEL, SCOPE_SETTINGS[1], purge=purge)
         case "drop":
-            return await storage.commit(DropContext(subject.context))
+            return await drop(storage, subject.context)
         case "record" | "guarding record":
             guard = await storage.settings_revision() if action == "guarding record" else None
             document = {"n": text} if text else None
@@ -492,13 +514,13 @@ async def carry_out_deletion(storage: Storage, step: tuple[str, str, int, int], 
     subject = parse_subject(name)
     match action:
         case "soft":
-            return entries and await delete(storage, SoftDelete, subject, entries[-1].version)
+            return entries and await delete(storage, SOFT, subject, entries[-1].version)
         case "soft one":
-            return await delete(storage, SoftDelete, subject, number, ignore_own_references=text == 0)
+            return await delete(storage, SOFT, subject, number, own_references_count=text != 0)
         case "hard":
-            return await delete(storage, HardDelete, subject, *(entry.version for entry in entries if entry.deleted))
+            return await delete(storage, HARD, subject, *(entry.version for entry in entries if entry.deleted))
         case _:
-            return await delete(storage, HardDelete, subject, number, ignore_own_references=text == 0)
+            return await delete(storage, HARD, subject, number, own_references_count=text != 0)
 
 
 async def attempt(storage: Storage, step: tuple[str, str, int, int]) -> Any:

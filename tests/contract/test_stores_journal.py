@@ -12,24 +12,40 @@ import pytest
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import (
-    Append,
-    DropContext,
-    HardDelete,
-    PutRecords,
-    PutSettings,
-    RecordWrite,
-    ScopeSettings,
-    SoftDelete,
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.effects import DropContext, PutSettings
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import (
+    AtRevision,
+    IdOf,
+    SameTerms,
+    SubjectCount,
     Target,
+    Unreferenced,
 )
+from counterfoil.registry.domain.writes.plan import Plan, record_write, together
+from counterfoil.registry.service.planning import plan_settings
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted, ReferenceExists
 from counterfoil.schema.model import Reference
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
-from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, find_record, put, put_record
+from plans_on_storage import (
+    ELSEWHERE,
+    HARD,
+    ORDERS,
+    SOFT,
+    WHOLE,
+    append,
+    content,
+    delete,
+    drop,
+    find_record,
+    put,
+    put_record,
+    version_plan,
+)
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -83,7 +99,7 @@ def test_a_version_that_supersedes_deleted_ones_is_noted_before_they_go(run: Any
     async def behaviour(storage: Storage) -> None:
         await append(storage, text="a")
         await append(storage, text="b")
-        await delete(storage, SoftDelete, ORDERS, 2)
+        await delete(storage, SOFT, ORDERS, 2)
         await append(storage, text="b")
         assert await noted(storage, 2) == [
             (ChangeKind.DELETED, ORDERS, 2, 2),
@@ -98,8 +114,8 @@ def test_each_deleted_version_is_a_change_and_those_that_were_not_there_are_none
     async def behaviour(storage: Storage) -> None:
         for text in "abc":
             await append(storage, text=text)
-        await delete(storage, SoftDelete, ORDERS, 3, 1, 77)
-        await delete(storage, HardDelete, ORDERS, 1, 3)
+        await delete(storage, SOFT, ORDERS, 3, 1, 77)
+        await delete(storage, HARD, ORDERS, 1, 3)
         assert await noted(storage, 3) == [
             (ChangeKind.DELETED, ORDERS, 1, 1),
             (ChangeKind.DELETED, ORDERS, 3, 3),
@@ -108,9 +124,9 @@ def test_each_deleted_version_is_a_change_and_those_that_were_not_there_are_none
         ]
         assert [change.guid for change in await storage.changes(3, 2)] == [content("a").guid, content("c").guid]
         before = (await storage.history(ORDERS)).revision
-        await delete(storage, HardDelete, ORDERS, 77)
-        await delete(storage, SoftDelete, OTHER, 1)
-        await delete(storage, HardDelete, OTHER, 1)
+        await delete(storage, HARD, ORDERS, 77)
+        await delete(storage, SOFT, OTHER, 1)
+        await delete(storage, HARD, OTHER, 1)
         assert await storage.last_change() == 7
         assert (await storage.history(ORDERS)).revision == before == 7
         assert await storage.contexts() == ["."]
@@ -141,9 +157,9 @@ def test_the_settings_that_go_with_the_last_version_are_noted(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage)
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
-        await delete(storage, SoftDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
         before = await storage.settings_revision()
-        await delete(storage, HardDelete, ORDERS, 1)
+        await delete(storage, HARD, ORDERS, 1)
         assert await noted(storage, 3) == [
             (ChangeKind.REMOVED, ORDERS, 1, 1),
             (ChangeKind.SETTINGS, ORDERS, None, None),
@@ -157,8 +173,8 @@ def test_a_purge_notes_what_it_removes_and_then_the_settings(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         for subject in (OTHER, ORDERS):
             await append(storage, subject, "a")
-            await delete(storage, SoftDelete, subject, 1)
-        await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=EVERYTHING)
+            await delete(storage, SOFT, subject, 1)
+        await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=WHOLE)
         assert await noted(storage, 4) == [
             (ChangeKind.REMOVED, ORDERS, 1, 1),
             (ChangeKind.REMOVED, OTHER, 1, 1),
@@ -170,7 +186,7 @@ def test_a_purge_notes_what_it_removes_and_then_the_settings(run: Any) -> None:
 
 def test_a_context_that_goes_is_noted_under_its_empty_name(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
-        await storage.commit(DropContext(".ctx"))
+        await drop(storage, ".ctx")
         assert await noted(storage) == [(ChangeKind.CONTEXT_DELETED, QualifiedSubject(".ctx", ""), None, None)]
 
     run(behaviour)
@@ -194,19 +210,25 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         await append(storage, ORDERS, content=referring, targets=(Target(ELSEWHERE, 1),))
         await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
         stamp = await storage.settings_revision()
+        x, orders = content("x"), (await storage.history(ORDERS)).revision
+        written = version_plan(OTHER, x, settings_revision=stamp)
+        record = record_write("k", ("a",), {}, revision=0)
+        own = Extent.of(ELSEWHERE)
         refused: list[tuple[type[Exception], Any]] = [
-            (StaleWrite, Append(ORDERS, content("x"), (), revision=0, settings_revision=stamp)),
-            (StaleWrite, Append(OTHER, content("x"), (), revision=0, settings_revision=stamp - 1)),
-            (StaleWrite, Append(OTHER, content("x"), (Target(ORDERS, 9),), revision=0, settings_revision=stamp)),
-            (OperationNotPermitted, Append(OTHER, content("x"), (), 0, stamp, schema_id=1)),
-            (StaleWrite, SoftDelete(ORDERS, (1,), revision=1, settings_revision=stamp)),
-            (ReferenceExists, HardDelete(ELSEWHERE, (1,), revision=1, settings_revision=stamp)),
-            (OperationNotPermitted, PutSettings(((ORDERS, ScopeSettings()),), stamp, purge=EVERYTHING)),
-            (StaleWrite, PutSettings(((ORDERS, ScopeSettings()),), stamp - 1)),
-            (ContextNotEmpty, DropContext(".ctx")),
-            (StaleWrite, PutRecords((RecordWrite("k", ("a",), {}, 0), RecordWrite("k", ("b",), {}, 1)))),
-            (StaleWrite, PutRecords((RecordWrite("k", ("a",), {}, 0),), subjects=((ORDERS, 1),))),
-            (StaleWrite, PutRecords((RecordWrite("k", ("a",), {}, 0),), settings_revision=stamp - 1)),
+            (StaleWrite, version_plan(ORDERS, x, settings_revision=stamp)),
+            (StaleWrite, version_plan(OTHER, x, settings_revision=stamp - 1)),
+            (StaleWrite, version_plan(OTHER, x, Target(ORDERS, 9), settings_revision=stamp)),
+            (OperationNotPermitted, version_plan(OTHER, x, settings_revision=stamp, schema_id=1)),
+            (StaleWrite, Plan((IdOf(".", x.guid, 1),), written.effects)),
+            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (1,)),), written.effects)),
+            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (2, 1), own, deleted_count=False),), written.effects)),
+            (StaleWrite, Plan((Unreferenced(ELSEWHERE, (1,), Extent(".ctx")),), written.effects)),
+            (StaleWrite, Plan((SubjectCount(None, 1),), written.effects)),
+            (StaleWrite, Plan((SubjectCount(".ctx", 0),), (DropContext(".ctx"),))),
+            (StaleWrite, Plan((SameTerms(stamp - 1),), (PutSettings(ORDERS, ScopeSettings()),))),
+            (StaleWrite, together((record, record_write("k", ("b",), {}, revision=1)))),
+            (StaleWrite, together((record, Plan((AtRevision(ORDERS, orders - 1),))))),
+            (StaleWrite, together((written, Plan((SameTerms(stamp - 1),))))),
         ]
         before = await storage.changes(0, 100)
         for error, plan in refused:
@@ -216,6 +238,15 @@ def test_what_is_refused_is_not_noted(run: Any) -> None:
         assert await storage.last_change() == 3
         assert list(await storage.records("k")) == []
         assert await storage.settings_revision() == stamp
+        held = (Unreferenced(ELSEWHERE, (1,), Extent(".")), SubjectCount(None, 2), IdOf(".", referring.guid, 1))
+        await storage.commit(Plan((*held, Unreferenced(ELSEWHERE, (1,), Extent())), written.effects))
+        with pytest.raises(ReferenceExists):
+            await delete(storage, HARD, ELSEWHERE, 1)
+        with pytest.raises(OperationNotPermitted):
+            await put(storage, ORDERS, ScopeSettings(), purge=WHOLE)
+        with pytest.raises(ContextNotEmpty):
+            await drop(storage, ".ctx")
+        assert await storage.last_change() == 4
 
     run(behaviour)
 
@@ -358,7 +389,7 @@ def test_a_record_comes_back_as_it_was_stored(run: Any) -> None:
 def test_records_are_written_on_what_was_read(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         async def write(revision: int, document: Any) -> None:
-            await storage.commit(PutRecords((RecordWrite("key", KEY, document, revision),)))
+            await storage.commit(record_write("key", KEY, document, revision=revision))
 
         await write(0, {"n": 1})
         with pytest.raises(StaleWrite, match="tenant"):
@@ -418,20 +449,20 @@ def test_records_are_listed_by_the_first_parts_of_their_keys(run: Any) -> None:
 def test_records_may_rest_on_subjects(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage)
-        write = RecordWrite("association", ("orders",), {"n": 1}, 0)
-        await storage.commit(PutRecords((write,), subjects=((ORDERS, 1), (OTHER, 0))))
+        write = record_write("association", ("orders",), {"n": 1}, revision=0)
+        await storage.commit(together((Plan((AtRevision(ORDERS, 1), AtRevision(OTHER, 0))), write)))
         await append(storage, text="b")
         with pytest.raises(StaleWrite, match="orders"):
-            await storage.commit(PutRecords((write,), subjects=((ORDERS, 1),)))
+            await storage.commit(together((Plan((AtRevision(ORDERS, 1),)), write)))
         with pytest.raises(StaleWrite, match="other"):
-            await storage.commit(PutRecords((write,), subjects=((ORDERS, 3), (OTHER, 1))))
+            await storage.commit(together((Plan((AtRevision(ORDERS, 3), AtRevision(OTHER, 1))), write)))
 
     run(behaviour)
 
 
 def test_records_with_a_say_in_registrations_overtake_them(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
-        planned = Append(ORDERS, content("a"), (), revision=0, settings_revision=0)
+        planned = version_plan(ORDERS, content("a"))
         await put_record(storage, "key", KEY, {})
         assert await storage.settings_revision() == 0
         await put_record(storage, "key", KEY, {"n": 1}, settings_revision=0)
@@ -447,8 +478,8 @@ def test_the_settings_revision_is_the_number_of_their_last_change(run: Any) -> N
     async def behaviour(storage: Storage) -> None:
         await append(storage)
         assert await storage.settings_revision() == 0
-        scopes = ((ORDERS, ScopeSettings(mode=Mode.READONLY)), (OTHER, ScopeSettings(Config())))
-        await storage.commit(PutSettings(scopes, 0))
+        scopes = {ORDERS: ScopeSettings(mode=Mode.READONLY), OTHER: ScopeSettings(Config())}
+        await storage.commit(plan_settings(scopes, 0))
         assert await storage.settings_revision() == await storage.last_change() == 3
         await append(storage, text="b")
         assert await storage.settings_revision() == 3

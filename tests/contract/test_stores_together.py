@@ -8,20 +8,16 @@ import pytest
 
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import (
-    Append,
-    HardDelete,
-    PutRecords,
-    PutSettings,
-    RecordWrite,
-    ScopeSettings,
-    Target,
-    Together,
-)
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import SameTerms, Target, Unreferenced
+from counterfoil.registry.domain.writes.plan import Plan, record_write, together
+from counterfoil.registry.service.planning import plan_hard_deletion, plan_settings
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import ReferenceExists
 from counterfoil.schema.model import Reference, SchemaType
 from counterfoil.schema.rest.modes import Mode
+from plans_on_storage import version_plan
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
@@ -30,24 +26,27 @@ A, B, C = (QualifiedSubject(".", name) for name in "abc")
 INT, LONG, STRING = (make_content(f'"{name}"', SchemaType.AVRO) for name in ("int", "long", "string"))
 
 
-def note(key: str = "k", document: Any = None, *, revision: int = 0) -> RecordWrite:
-    return RecordWrite("note", (key,), document or {"text": key}, revision)
+def note(key: str = "k", document: Any = None, *, revision: int = 0) -> Plan:
+    return record_write("note", (key,), document or {"text": key}, revision=revision, is_term=True)
 
 
-async def append(storage: Storage, subject: QualifiedSubject, content: Any, *targets: Target) -> Append:
+async def append(storage: Storage, subject: QualifiedSubject, content: Any, *targets: Target) -> Plan:
     """A plan that fits what is stored now."""
-    revision = (await storage.history(subject)).revision
-    return Append(subject, content, targets, revision, await storage.settings_revision(), version=1)
+    revision, settings_revision = (await storage.history(subject)).revision, await storage.settings_revision()
+    return version_plan(subject, content, *targets, revision=revision, settings_revision=settings_revision)
 
 
-async def removal(storage: Storage, subject: QualifiedSubject) -> HardDelete:
+async def removal(storage: Storage, subject: QualifiedSubject) -> Plan:
     history = await storage.history(subject)
     versions = tuple(entry.version for entry in history.entries)
-    return HardDelete(subject, versions, history.revision, await storage.settings_revision())
+    revision = await storage.settings_revision()
+    return await plan_hard_deletion(storage, subject, versions, history=history, settings_revision=revision)
 
 
-async def records(storage: Storage, *writes: RecordWrite, **fields: Any) -> PutRecords:
-    return PutRecords(writes or (note(),), settings_revision=await storage.settings_revision(), **fields)
+async def records(storage: Storage, *writes: Plan, unreferenced: tuple[QualifiedSubject, ...] = ()) -> Plan:
+    terms = SameTerms(await storage.settings_revision())
+    claims = [Unreferenced(subject, (1, 2), Extent.of(subject)) for subject in unreferenced]
+    return together((Plan((terms, *claims)), *(writes or (note(),))))
 
 
 async def is_empty(storage: Storage, *subjects: QualifiedSubject) -> bool:
@@ -59,11 +58,15 @@ def test_all_of_it(run: Any):
     async def behaviour(storage: Storage) -> None:
         await storage.commit(await append(storage, C, STRING))
         before, changes = await storage.settings_revision(), await storage.last_change()
-        plan = Together(
-            await records(storage),
-            (await append(storage, A, INT), await append(storage, B, INT), await removal(storage, C)),
+        plan = together(
+            (
+                await records(storage),
+                await append(storage, A, INT),
+                await append(storage, B, INT),
+                await removal(storage, C),
+            )
         )
-        assert await storage.commit(plan) is None
+        assert (await storage.commit(plan)).registered == [(2, 1), (2, 1)]
         assert [entry.schema_id for subject in (A, B) for entry in (await storage.history(subject)).entries] == [2, 2]
         assert not (await storage.history(C)).entries
         assert [record.key for record in await storage.records("note")] == [("k",)]
@@ -79,9 +82,9 @@ def test_removals_take_their_settings_along(run: Any):
     async def behaviour(storage: Storage) -> None:
         for subject, content in ((A, INT), (B, LONG)):
             await storage.commit(await append(storage, subject, content))
-            scope = (subject, ScopeSettings(mode=Mode.READWRITE))
-            await storage.commit(PutSettings((scope,), await storage.settings_revision()))
-        plan = Together(await records(storage), (await removal(storage, A), await removal(storage, B)))
+            scope = {subject: ScopeSettings(mode=Mode.READWRITE)}
+            await storage.commit(plan_settings(scope, await storage.settings_revision()))
+        plan = together((await records(storage), await removal(storage, A), await removal(storage, B)))
         await storage.commit(plan)
         assert await storage.scopes() == []
         assert not (await storage.history(B)).entries
@@ -94,17 +97,17 @@ def test_none_of_it_when_anything_is_overtaken(run: Any):
         whole = (await records(storage), await append(storage, A, INT), await append(storage, B, LONG))
         await storage.commit(await append(storage, B, STRING))
         with pytest.raises(StaleWrite):
-            await storage.commit(Together(whole[0], whole[1:]))
+            await storage.commit(together(whole))
         assert await is_empty(storage, A)
 
-        written = Together(await records(storage, note("other")), (await append(storage, A, INT),))
+        written = together((await records(storage, note("other")), await append(storage, A, INT)))
         await storage.commit(await records(storage, note("third")))  # the settings' revision is another one
         with pytest.raises(StaleWrite):
             await storage.commit(written)
         assert not (await storage.history(A)).entries
         assert [record.key for record in await storage.records("note")] == [("third",)]
 
-        clash = Together(await records(storage, note("fourth"), note("third")), (await append(storage, A, INT),))
+        clash = together((await records(storage, note("fourth"), note("third")), await append(storage, A, INT)))
         with pytest.raises(StaleWrite):
             await storage.commit(clash)
         assert not (await storage.history(A)).entries
@@ -116,10 +119,12 @@ def test_none_of_it_when_a_removal_is_referred_to(run: Any):
     async def behaviour(storage: Storage) -> None:
         await storage.commit(await append(storage, A, INT))
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
+        plan = together((await records(storage), await append(storage, C, LONG), await removal(storage, A)))
         await storage.commit(await append(storage, B, referring, Target(A, 1)))
-        plan = Together(await records(storage), (await append(storage, C, LONG), await removal(storage, A)))
-        with pytest.raises(ReferenceExists):
+        with pytest.raises(StaleWrite):
             await storage.commit(plan)
+        with pytest.raises(ReferenceExists):
+            await removal(storage, A)
         assert await is_empty(storage, C)
         assert (await storage.history(A)).active
 
@@ -132,12 +137,14 @@ def test_subjects_that_nothing_may_refer_to(run: Any):
         claim = await records(storage, unreferenced=(A, C))
         own = make_content('"own"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         revision, settings = (await storage.history(A)).revision, await storage.settings_revision()
-        await storage.commit(Append(A, own, (Target(A, 1),), revision, settings, version=2))
+        await storage.commit(
+            version_plan(A, own, Target(A, 1), revision=revision, settings_revision=settings, version=2)
+        )
         await storage.commit(claim)  # a reference inside the subject is no obstacle
         referring = make_content('"r"', SchemaType.AVRO, references=(Reference("x", "a", 1),))
         late = await records(storage, note("late"), unreferenced=(A,))
         await storage.commit(await append(storage, B, referring, Target(A, 1)))
-        with pytest.raises(ReferenceExists):
+        with pytest.raises(StaleWrite, match="refers"):
             await storage.commit(late)
         assert [record.key for record in await storage.records("note")] == [("k",)]
 

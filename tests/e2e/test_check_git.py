@@ -109,7 +109,7 @@ def test_a_transitive_level_looks_at_the_whole_history(counterfoil, workshop, or
     assert len(result.report["files"][0]["comparedWith"]) == 2
 
 
-def test_a_finding_against_many_versions_is_told_once(counterfoil, workshop, order):
+def test_a_finding_against_many_versions_is_reported_once(counterfoil, workshop, order):
     for number in range(3):
         workshop.write("order.avsc", order(id="string", **{f"f{number}": {"type": "int", "default": 0}}))
         workshop.commit()
@@ -161,7 +161,7 @@ def test_a_record_renamed_in_place_is_the_same_schema(counterfoil, workshop, ord
     assert counterfoil("check", "--format", "json", folder=workshop.folder).rules == ["name-mismatch"]
 
 
-def test_two_files_of_one_name_are_told_apart_by_path(counterfoil, workshop, order):
+def test_two_files_of_one_name_are_distinguished_by_path(counterfoil, workshop, order):
     workshop.write("v1/order.avsc", order(id="string"))
     workshop.write("v2/order.avsc", order(id="long"))
     workshop.commit()

@@ -35,7 +35,7 @@ def test_the_text_block(counterfoil, broken):
     assert lines[-1] == f"1 error, 0 warnings; 1 schema checked against main@{commit} (exit 1)"
 
 
-def test_a_warning_is_told_in_words_of_their_own(counterfoil, workshop):
+def test_a_warning_has_a_text_of_its_own(counterfoil, workshop):
     workshop.commit()
     workshop.write("bom.avsc", b'\xef\xbb\xbf"int"')
     result = counterfoil("check", folder=workshop.folder)

@@ -51,7 +51,7 @@ def test_a_new_field_is_compatible_in_both_directions(counterfoil, shop):
     assert (result.code, "shop.Order  protos/shop/order.proto  compatible (FULL)" in result.out) == (0, True), result
 
 
-def test_policies_decide_and_are_said(counterfoil, shop):
+def test_policies_decide_and_are_printed(counterfoil, shop):
     shop.write("protos/shop/order.proto", order("  int64 amount = 1;", *shop.fields[1:], imports=shop.paths))
     assert counterfoil("check", folder=shop.folder).code == 0  # bytes hold no names
     result = counterfoil("check", "--policy", "wire_json", "--format", "json", folder=shop.folder)
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_schema_is_located(counterfoil, shop, text, said, line
     assert (finding["line"], finding["column"]) == (line, column), finding
 
 
-def test_a_missing_import_is_told_at_its_place_and_the_rest_is_judged(counterfoil, shop):
+def test_a_missing_import_is_reported_at_its_place_and_the_rest_is_judged(counterfoil, shop):
     paths = [*shop.paths, "elsewhere/rules.proto"]
     shop.write("protos/shop/order.proto", order("  bool total = 1;", *shop.fields[1:], imports=paths))
     result = counterfoil("check", "--format", "json", "--confirm", "0", folder=shop.folder)

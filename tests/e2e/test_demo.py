@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_whole_road_is_as_told():
+def test_the_whole_demo_has_the_expected_results():
     done = subprocess.run(
         [sys.executable, ROOT / "examples/rides/demo.py"], capture_output=True, text=True, check=False, timeout=1500
     )

@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge_file import BridgeFile, Partitioning, StopAbove, Timestamps
-from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.bridge.file import BridgeFile, Partitioning, StopAbove, Timestamps
+from counterfoil.converter.bridge.resolve import ResolvedBridge
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
-from counterfoil.converter.job import BridgeRun, RunSettings
-from counterfoil.converter.resolve import ResolvedBridge
-from counterfoil.converter.topics import Cluster
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.job import BridgeRun, RunSettings
+from counterfoil.schema.evolution import FailureCode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TARGET_ID = 77
-REFUSED = "refused"
+REFUSED = FailureCode.UNDECODABLE
 
 
 class SwapEngine:
@@ -89,7 +90,6 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
         engine=SwapEngine(),
         cluster=Cluster(bootstrap_servers),
         settings=RunSettings(checkpoint=Checkpoint(checkpoint), **settings),
-        codes=(REFUSED,),
         say=say,
         stop=stop,
     )
@@ -98,7 +98,7 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
 
 def main() -> None:
     """Run a bridge as the settings on the command line say."""
-    from counterfoil.converter.session import start_session
+    from counterfoil.converter.spark.session import start_session
 
     wanted = json.loads(sys.argv[1])
     checkpoint = Path(wanted["checkpoint"])

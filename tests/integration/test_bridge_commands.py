@@ -16,8 +16,8 @@ import fastavro
 import pytest
 from confluent_kafka import Producer
 
-from counterfoil.converter.checkpoint import Checkpoint
-from counterfoil.converter.topics import Cluster
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.sdk import Registry
@@ -258,7 +258,7 @@ def test_a_plan_with_something_open_is_not_run(bench: Bench):
         assert "Traceback" not in complained
 
 
-def test_what_cannot_be_asked_is_said_in_one_line(bench: Bench, unique_name: Callable[[str], str]):
+def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_name: Callable[[str], str]):
     nobody = f"127.0.0.1:{free_port()}"
     code, _, complained = bench.run("plan", str(bench.file), COUNTERFOIL_REGISTRY_URL=f"http://{nobody}")
     assert code == ExitCode.UNREACHABLE

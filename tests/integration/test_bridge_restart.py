@@ -13,9 +13,9 @@ import pytest
 from bridge_driver import bridge_between, swap
 from confluent_kafka import Producer
 
-from counterfoil.converter.checkpoint import Checkpoint
-from counterfoil.converter.topics import Cluster
-from counterfoil.converter.verify import Sample, Verification
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import jar_folder, wait_until
 

@@ -9,14 +9,14 @@ import pytest
 from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
-from counterfoil.converter import progress
-from counterfoil.converter.bridge_file import StopAbove
-from counterfoil.converter.checkpoint import Checkpoint
+from counterfoil.converter.bridge.file import StopAbove
+from counterfoil.converter.check.preflight import Severity, inspect, prepare_topics
 from counterfoil.converter.errors import CheckpointConflict
-from counterfoil.converter.headers import parse_origin
-from counterfoil.converter.preflight import Severity, inspect, prepare_topics
-from counterfoil.converter.topics import Cluster
-from counterfoil.converter.verify import Sample, Verification
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.kafka.headers import parse_origin
+from counterfoil.converter.run import progress
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from counterfoil.converter.resolve import ResolvedBridge
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
     from local_services import KafkaClient
 
 FRAME = b"\x00\x00\x00\x00\x05"
@@ -115,9 +115,10 @@ def test_key_headers_partition_and_origin_arrive(route: Route):
     (dead,) = route.read(route.dead)
     assert (dead.key(), dead.value(), dead.partition()) == (None, FRAME + b"\xffno", 0)
     assert dead.headers()[: len(headers)] == headers
-    told = dict(dead.headers()[len(headers) :])
-    assert (told["bridge.error"], told["bridge.error.field"], told["bridge.error.text"]) == (b"refused", b"", b"marked")
-    assert parse_origin(told["bridge.src"]).offset == 0
+    added = dict(dead.headers()[len(headers) :])
+    reason = [added[name] for name in ("bridge.error", "bridge.error.field", "bridge.error.text")]
+    assert reason == [b"undecodable", b"", b"marked"]
+    assert parse_origin(added["bridge.src"]).offset == 0
     assert route.verify().exit_code is ExitCode.OK
     assert (outcome.totals.converted, outcome.totals.tombstones, outcome.totals.dead_letters) == (2, 1, 1)
 
@@ -197,7 +198,7 @@ def test_a_checkpoint_of_another_plan_is_refused(route: Route):
     assert outcome.totals.read == 2
 
 
-def test_a_continuous_run_stops_when_asked_and_an_available_now_run_takes_over(route: Route):
+def test_a_continuous_run_stops_on_request_and_an_available_now_run_takes_over(route: Route):
     route.produce(numbered(50))
     stop = threading.Event()
     outcomes: list[Any] = []

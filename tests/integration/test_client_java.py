@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.java import check_java
+from counterfoil.converter.spark.java import check_java
 from local_services import jar_folder
 
 if TYPE_CHECKING:

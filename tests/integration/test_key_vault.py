@@ -246,7 +246,7 @@ def test_who_may_not_leaves_no_key(
         "@elsewhere/transit/keys/orders",
     ],
 )
-def test_an_address_that_is_no_transit_key_is_not_asked(vault: Vault, path: str) -> None:
+def test_an_address_that_is_no_transit_key_is_not_requested(vault: Vault, path: str) -> None:
     async def story(registry: InProcessRegistry) -> None:
         await kek(registry, vault.url + path)
         assert (await registry.post(f"{KEKS}/k/deks/s", {})).code == 50070

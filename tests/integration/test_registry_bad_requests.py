@@ -102,7 +102,7 @@ def test_other_spellings_of_an_id_are_ids(text: str, *, fast_lane: bool) -> None
 
 
 @pytest.mark.parametrize("text", ["0", "-2", "abc", "99999999999", "1.0", "%00", "%20", "9" * 5000])
-def test_what_is_no_version_is_said_so(text: str) -> None:
+def test_what_is_no_version_is_reported(text: str) -> None:
     async def story(registry: InProcessRegistry) -> None:
         for route in routes_with("version"):
             reply = await ask(registry, route, path_of(route, version=text))
@@ -293,7 +293,7 @@ def test_bodies_of_types_that_are_not_read(content_type: str, status: int | None
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b" \r\n", b"\xef\xbb\xbf"])
-def test_no_body_is_said_so_by_all_that_need_one(body: bytes) -> None:
+def test_a_missing_body_is_reported_by_all_that_need_one(body: bytes) -> None:
     async def story(registry: InProcessRegistry) -> None:
         for route in CONFLUENT_ROUTES:
             if route.body is not None:
@@ -328,7 +328,7 @@ def test_a_body_that_breaks_off_registers_nothing() -> None:
     run(story, fast_lane=False)
 
 
-def test_what_is_nowhere_is_said_so_with_every_method() -> None:
+def test_what_does_not_exist_is_reported_with_every_method() -> None:
     async def story(registry: InProcessRegistry) -> None:
         for path in (
             "/nowhere",

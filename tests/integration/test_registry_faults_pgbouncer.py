@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.registry.domain.changes import Written
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StaleWrite
-from counterfoil.registry.service.storage import Append, Appended, PutRecords, Record, RecordWrite
+from counterfoil.registry.service.storage import Record
 from counterfoil.registry.store.opening import open_store
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.versions import Visibility
 from local_services import PgBouncer, PostgresClient, RegistryProcess, wait_until
+from plans_on_storage import put_record, version_plan
 from registry_driver import InProcessRegistry
 from registry_invariants import violations
 from registry_storm import Storm, is_typed_503, record
@@ -53,9 +55,9 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
             stamp = await storage.settings_revision()
             contents = [make_content(f'"c{number}"', SchemaType.AVRO) for number in range(30)]
             pairs = zip(subjects, contents, strict=True)
-            plans = [Append(subject, content, (), 0, stamp) for subject, content in pairs]
+            plans = [version_plan(subject, content, settings_revision=stamp) for subject, content in pairs]
             outcomes = await asyncio.gather(*(storage.commit(plan) for plan in plans))
-            assert sorted(outcome.schema_id for outcome in outcomes if isinstance(outcome, Appended)) == [*range(1, 31)]
+            assert sorted(outcome.registered[0][0] for outcome in outcomes) == [*range(1, 31)]
             for _ in range(3):
                 histories = await asyncio.gather(*(storage.history(subject) for subject in subjects))
                 assert [history.entries[0].guid for history in histories] == [content.guid for content in contents]
@@ -69,7 +71,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
             assert [change.seq for change in await storage.changes(0, 100)] == [*range(1, 31)]
             with pytest.raises(StaleWrite):
                 await storage.commit(plans[0])
-            await storage.commit(PutRecords((RecordWrite("k", ("a", "b"), {"x": 1}, 0),)))
+            await put_record(storage, "k", ("a", "b"), {"x": 1})
             (stored,) = await storage.records("k", ("a",))
             assert isinstance(stored, Record)
             assert stored.document == {"x": 1}
@@ -106,7 +108,7 @@ def test_a_write_costs_two_round_trips(postgres_url: str, pooler: PgBouncer, que
             registry = InProcessRegistry(storage)
             assert (await registry.register("s", record("R", "a"))).status == 200
             stamp = await storage.settings_revision()
-            plan = Append(parse_subject("t"), make_content('"t"', SchemaType.AVRO), (), 0, stamp)
+            plan = version_plan(parse_subject("t"), make_content('"t"', SchemaType.AVRO), settings_revision=stamp)
             before = network.round_trips
             outcome = await storage.commit(plan)
             return network.round_trips - before, outcome
@@ -115,7 +117,7 @@ def test_a_write_costs_two_round_trips(postgres_url: str, pooler: PgBouncer, que
 
     with TcpProxy(pooler.port) as network:
         trips, outcome = asyncio.run(main(network.port))
-    assert isinstance(outcome, Appended)
+    assert isinstance(outcome, Written)
     assert trips == 2
 
 
@@ -153,7 +155,9 @@ def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, 
         assert violations(registry.url, storm.story, max_lookups=30) == []
 
 
-def test_a_pooler_that_goes_away_is_told_and_forgiven(postgres: PostgresClient, postgres_url: str) -> None:
+def test_a_pooler_that_goes_away_is_reported_and_the_server_continues(
+    postgres: PostgresClient, postgres_url: str
+) -> None:
     async def main(url: str) -> None:
         storage = open_store(url)
         try:

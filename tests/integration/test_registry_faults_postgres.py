@@ -130,18 +130,24 @@ def test_waiting_writes_share_one_round_trip(postgres_url: str, network: TcpProx
 
 async def plans_for(registry: InProcessRegistry, numbers: range) -> list[Any]:
     from counterfoil.registry.domain.content import make_content
-    from counterfoil.registry.service.storage import Append
     from counterfoil.schema.contexts import parse_subject
     from counterfoil.schema.model import SchemaType
+    from plans_on_storage import version_plan
 
     stamp = await registry.app.storage.settings_revision()
     return [
-        Append(parse_subject(f"p{number}"), make_content(record("P", f"f{number}"), SchemaType.AVRO), (), 0, stamp)
+        version_plan(
+            parse_subject(f"p{number}"),
+            make_content(record("P", f"f{number}"), SchemaType.AVRO),
+            settings_revision=stamp,
+        )
         for number in numbers
     ]
 
 
-def test_a_network_that_stalls_is_told_in_time_and_forgiven(postgres_url: str, network: TcpProxy) -> None:
+def test_a_network_that_stalls_is_reported_in_time_and_the_server_continues(
+    postgres_url: str, network: TcpProxy
+) -> None:
     limit_s = 0.5
 
     async def main() -> None:
@@ -167,7 +173,7 @@ def test_a_connection_that_is_cut_costs_reads_nothing(postgres_url: str, network
     asyncio.run(main())
 
 
-def test_a_write_whose_answer_is_lost_is_said_to_be_uncertain(postgres_url: str, network: TcpProxy) -> None:
+def test_a_write_whose_answer_is_lost_is_reported_as_uncertain(postgres_url: str, network: TcpProxy) -> None:
     async def main() -> None:
         async with registry_on(through(postgres_url, network.port, pool_size=1)) as registry:
             (plan,) = await plans_for(registry, range(1))
@@ -228,7 +234,7 @@ def test_a_read_only_database_answers_reads_and_refuses_writes(postgres: Postgre
         assert violations(registry.url, storm.story, max_lookups=50) == []
 
 
-def test_an_exhausted_pool_is_told(postgres_url: str) -> None:
+def test_an_exhausted_pool_is_reported(postgres_url: str) -> None:
     """The only connection waits for a lock; whoever needs one meanwhile is told that there is none."""
 
     async def main() -> None:
@@ -270,7 +276,7 @@ def test_a_statement_that_the_database_ends_was_not_carried_out(postgres: Postgr
     asyncio.run(main())
 
 
-def test_too_many_connections_are_told(postgres: PostgresClient, postgres_url: str) -> None:
+def test_too_many_connections_are_reported(postgres: PostgresClient, postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2]
     postgres.run(
         f"CREATE ROLE few_{database} LOGIN CONNECTION LIMIT 0;;GRANT CREATE ON DATABASE {database} TO few_{database}"
@@ -295,7 +301,7 @@ def test_too_many_connections_are_told(postgres: PostgresClient, postgres_url: s
     postgres.run(f"DROP OWNED BY few_{database};;DROP ROLE few_{database}", database=database)
 
 
-def test_tables_that_are_gone_are_told(postgres: PostgresClient, postgres_url: str) -> None:
+def test_tables_that_are_gone_are_reported(postgres: PostgresClient, postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2]
 
     async def main() -> None:

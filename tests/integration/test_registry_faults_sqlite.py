@@ -142,7 +142,7 @@ def check_no_room(store: Path, no_room: Callable[[Path, RegistryProcess], Any], 
         assert violations(registry.url, story) == []
 
 
-def test_a_limit_on_file_sizes_is_told_and_forgotten(store: Path) -> None:
+def test_a_limit_on_file_sizes_is_reported_and_the_server_continues(store: Path) -> None:
     check_no_room(store, limited_file_size, "limit on file sizes")
 
 
@@ -167,13 +167,13 @@ def can_freeze() -> bool:
 
 if os.geteuid() == 0 and shutil.which("chattr") and can_freeze():
 
-    def test_a_read_only_file_is_told_and_forgotten(store: Path) -> None:
+    def test_a_read_only_file_is_reported_and_the_server_continues(store: Path) -> None:
         check_no_room(store, frozen_file, "is read-only")
 
 
 if can_mount():
 
-    def test_a_full_disk_is_told_and_forgotten(tmp_path: Path) -> None:
+    def test_a_full_disk_is_reported_and_the_server_continues(tmp_path: Path) -> None:
         with small_disk(tmp_path, size_mb=24) as disk:
             check_no_room(disk / "registry.db", filled_disk, "disk is full")
 
@@ -221,7 +221,7 @@ def cut_off(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [overwritten, cut_off])
-def test_a_damaged_file_is_told_and_ends_nothing(store: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_reported_and_the_server_continues(store: Path, damage: Callable[[bytes], bytes]) -> None:
     with running(store) as (registry, story):
         client = Client(registry.url, story)
         for number in range(100):

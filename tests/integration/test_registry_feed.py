@@ -69,7 +69,7 @@ def test_who_comes_again_after_a_cut_goes_on_where_it_was(registry: RegistryProc
     again.cut()
 
 
-def test_listeners_are_told_that_the_server_ends() -> None:
+def test_listeners_are_informed_that_the_server_ends() -> None:
     """A server that waited for them would wait for an hour, and be killed with another status than 0."""
     registry = RegistryProcess(settings={"COUNTERFOIL_STOP_TIMEOUT_S": "3600"})
     change(registry)

@@ -66,7 +66,7 @@ def nodes(postgres_url: str) -> Callable[..., None]:
     return run
 
 
-def test_each_node_sees_at_once_what_another_was_told(nodes: Any) -> None:
+def test_each_node_sees_at_once_what_was_written_to_another(nodes: Any) -> None:
     async def story(one: InProcessRegistry, other: InProcessRegistry) -> None:
         for number in range(1, 20):
             assert (await one.register("s", record("R", f"f{number}"))).json["id"] == number
@@ -218,7 +218,7 @@ def test_it_runs_on_the_programs_that_are_fetched_too() -> None:
 # --- a database that is slow, or gone ---------------------------------------------------------------------------------
 
 
-def test_a_write_that_waits_too_long_is_told_so_and_the_next_succeeds(postgres_url: str) -> None:
+def test_a_write_that_waits_too_long_is_refused_and_the_next_succeeds(postgres_url: str) -> None:
     import asyncpg
 
     async def main() -> None:
@@ -253,7 +253,7 @@ def test_more_requests_than_connections_wait_their_turn(postgres_url: str) -> No
     asyncio.run(main())
 
 
-def test_a_database_that_hangs_is_told_in_time_and_forgiven(own_postgres: PostgresServer) -> None:
+def test_a_database_that_hangs_is_reported_in_time_and_the_server_continues(own_postgres: PostgresServer) -> None:
     limit_s = 0.5
 
     async def main() -> None:
@@ -361,7 +361,7 @@ def test_a_killed_server_loses_nothing_and_hinders_nobody(postgres_url: str) -> 
             assert versions == list(range(1, len(versions) + 1))
 
 
-def test_a_killed_database_is_told_and_everything_goes_on_when_it_is_back(own_postgres: PostgresServer) -> None:
+def test_a_killed_database_is_reported_and_everything_continues_when_it_is_back(own_postgres: PostgresServer) -> None:
     settings = {"COUNTERFOIL_STALE_READS_S": "0"}  # what is in memory is tested elsewhere
     with RegistryProcess(store=own_postgres.url(), settings=settings) as registry:
         writers = Writers([registry.url] * 4, name="w")
@@ -430,26 +430,26 @@ def test_a_database_that_is_not_there_is_named(postgres: PostgresClient) -> None
     assert 'database "nothing" does not exist' in refusal(postgres.url("nothing"))
 
 
-def test_a_wrong_password_is_told(postgres: PostgresClient) -> None:
+def test_a_wrong_password_is_reported(postgres: PostgresClient) -> None:
     postgres.run("DROP ROLE IF EXISTS guarded;;CREATE ROLE guarded LOGIN PASSWORD 'right';;SELECT 1")
     said = refusal(postgres.url().replace("counterfoil@", "guarded:wrong@"))
     assert "refuses the user" in said
     assert "wrong" not in said
 
 
-def test_a_user_who_may_not_create_tables_is_told(postgres: PostgresClient, postgres_url: str) -> None:
+def test_a_user_who_may_not_create_tables_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     role = f"r{uuid.uuid4().hex[:8]}"
     postgres.run(f"CREATE ROLE {role} LOGIN;;SELECT 1")
     assert "may not create" in refusal(postgres_url.replace("counterfoil@", f"{role}@"))
 
 
-def test_a_read_only_server_is_told(postgres: PostgresClient, postgres_url: str) -> None:
+def test_a_read_only_server_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2]
     postgres.run(f"ALTER DATABASE {database} SET default_transaction_read_only = on;;SELECT 1")
     assert "read-only" in refusal(postgres_url)
 
 
-def test_a_schema_of_another_program_is_told(postgres: PostgresClient, postgres_url: str) -> None:
+def test_a_schema_of_another_program_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     postgres.run("CREATE SCHEMA counterfoil;;SELECT 1", database=postgres_url.rpartition("/")[2])
     assert "another program" in refusal(postgres_url)
 

@@ -50,7 +50,7 @@ def serve(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_it_says_where_it_listens_and_ends_well() -> None:
+def test_it_prints_where_it_listens_and_ends_well() -> None:
     process = subprocess.Popen(
         [COUNTERFOIL, "serve", "--port", "0"],
         stdout=subprocess.PIPE,

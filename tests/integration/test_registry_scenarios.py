@@ -78,7 +78,7 @@ def test_subjects_share_the_id_of_one_content(tell: Any) -> None:
     tell(story)
 
 
-def test_an_id_names_its_subjects_where_it_is_asked_to(tell: Any) -> None:
+def test_an_id_names_its_subjects_on_request(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
         for subject in ("s2", "s1", ":.c:s3"):
             await registry.register(subject, A)
@@ -555,7 +555,7 @@ def test_at_once_identical_registrations_get_one_id_and_one_version(tell: Any) -
     tell(story)
 
 
-def test_what_is_not_built_says_so(tell: Any) -> None:
+def test_what_is_not_built_is_reported(tell: Any) -> None:
     async def story(registry: InProcessRegistry) -> None:
         assert (await registry.get("/schemas/types")).json == ["JSON", "PROTOBUF", "AVRO"]
         for schema_type in ("XML", "avro", ""):
@@ -579,7 +579,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_policy_of_a_config_is_asked(tell: Any, policy: str) -> None:
+def test_the_policy_of_a_config_is_applied(tell: Any, policy: str) -> None:
     was, now, taken = POLICIES[policy]
 
     async def story(registry: InProcessRegistry) -> None:

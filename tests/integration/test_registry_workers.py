@@ -106,7 +106,7 @@ def cpu_ticks(pid: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_what_one_worker_was_told_all_know_at_once(registry: RegistryProcess) -> None:
+def test_what_is_written_to_one_worker_is_known_to_all_at_once(registry: RegistryProcess) -> None:
     for number in range(20):
         answer = register(registry.url, f"s{number}", {"type": "fixed", "name": "F", "size": number + 1})
         for _ in range(3):
@@ -306,7 +306,7 @@ def test_a_successor_goes_on_counting_where_the_one_before_was() -> None:
     assert DURATIONS.findall(other.exposition().decode()) == ["4"]
 
 
-def test_what_one_has_told_another_one_tells_as_well() -> None:
+def test_what_one_has_answered_another_one_answers_as_well() -> None:
     boards = Boards(2)
     first, other = (Telemetry(board=PlaceOnBoards(boards, place)) for place in (0, 1))
     for number in range(1, 4):

@@ -21,7 +21,8 @@ from test_registry_recordings import request_of, sequences
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.service.storage import DropContext, HardDelete, ScopeSettings, SoftDelete, Target
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import PostgresRows, SqliteRows, open_rows
@@ -39,7 +40,19 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, SchemaType
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
-from plans_on_storage import ELSEWHERE, EVERYTHING, ORDERS, append, content, delete, put, put_record
+from plans_on_storage import (
+    ELSEWHERE,
+    HARD,
+    ORDERS,
+    SOFT,
+    WHOLE,
+    append,
+    content,
+    delete,
+    drop,
+    put,
+    put_record,
+)
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -71,9 +84,9 @@ async def live_a_little(storage: Storage) -> None:
     await append(storage, ORDERS, content=full, targets=(Target(ELSEWHERE, 1),))
     for text in ("a", "b", "c"):
         await append(storage, ORDERS, text)
-    await delete(storage, SoftDelete, ORDERS, 3, 4)
+    await delete(storage, SOFT, ORDERS, 3, 4)
     await append(storage, ORDERS, "c")
-    await delete(storage, HardDelete, ORDERS, 3)
+    await delete(storage, HARD, ORDERS, 3)
     await append(storage, parse_subject("imported"), "a", schema_id=50, version=7, ts=1234)
     await append(storage, parse_subject("imported"), "a", schema_id=40, version=9)
     await append(storage, parse_subject("imported"), "z", version=9)
@@ -84,9 +97,9 @@ async def live_a_little(storage: Storage) -> None:
     await put_record(storage, "key", ("a", "c"), {"n": 1})
     await put_record(storage, "key", ("a", "c"), None)
     await append(storage, parse_subject(":.gone:s"), "a")
-    await delete(storage, SoftDelete, parse_subject(":.gone:s"), 1)
-    await delete(storage, HardDelete, parse_subject(":.gone:s"), 1)
-    await storage.commit(DropContext(".gone"))
+    await delete(storage, SOFT, parse_subject(":.gone:s"), 1)
+    await delete(storage, HARD, parse_subject(":.gone:s"), 1)
+    await drop(storage, ".gone")
 
 
 def lived(url: str, story: Callable[[Storage], Any] = live_a_little) -> str:
@@ -255,11 +268,11 @@ def test_whatever_happens_to_a_registry_it_stays_sound(
             case "import":
                 await append(storage, subject, f"t{number % 2}", schema_id=number, version=number)
             case "soft" | "hard":
-                await delete(storage, SoftDelete if action == "soft" else HardDelete, subject, number)
+                await delete(storage, SOFT if action == "soft" else HARD, subject, number)
             case "settings":
                 await put(storage, subject, ScopeSettings(mode=Mode.READWRITE if number % 2 else None))
             case _:
-                await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=EVERYTHING)
+                await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.IMPORT), purge=WHOLE)
 
     async def story(storage: Storage) -> None:
         for step in steps:
@@ -288,7 +301,7 @@ def test_recorded_histories_leave_a_sound_store(url: str) -> None:
 # --- big registries, made at once -------------------------------------------------------------------------------------
 
 
-def test_a_made_registry_is_sound_and_as_large_as_asked_for(url: str) -> None:
+def test_a_made_registry_is_sound_and_as_large_as_requested(url: str) -> None:
     shape = generator.Shape(subjects=30, versions=20)
     generator.generate(url, shape)
     assert breaches(url) == []
@@ -421,7 +434,9 @@ def test_the_sql_for_a_new_database_needs_no_connection(counterfoil: Any) -> Non
         ("postgresql://me:secret@127.0.0.1:1/registry", "cannot be reached"),
     ],
 )
-def test_a_store_that_cannot_be_used_is_told_in_one_line(counterfoil: Any, command: str, store: str, said: str) -> None:
+def test_a_store_that_cannot_be_used_is_reported_in_one_line(
+    counterfoil: Any, command: str, store: str, said: str
+) -> None:
     done = counterfoil(command, "--store", store)
     assert done.returncode == ExitCode.PRECONDITION
     assert len(done.stderr.splitlines()) == 1
@@ -429,7 +444,7 @@ def test_a_store_that_cannot_be_used_is_told_in_one_line(counterfoil: Any, comma
     assert "secret" not in done.stderr
 
 
-def test_a_file_of_another_program_is_told(tmp_path: Path, counterfoil: Any) -> None:
+def test_a_file_of_another_program_is_reported(tmp_path: Path, counterfoil: Any) -> None:
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (n)")
@@ -441,6 +456,6 @@ def test_a_file_of_another_program_is_told(tmp_path: Path, counterfoil: Any) -> 
     assert counterfoil("check", "--store", f"sqlite:///{path}").returncode == ExitCode.PRECONDITION
 
 
-def test_options_that_contradict_each_other_are_told(counterfoil: Any) -> None:
+def test_options_that_contradict_each_other_are_reported(counterfoil: Any) -> None:
     assert counterfoil("upgrade", "--from", "1").returncode == ExitCode.USAGE
     assert "not known" in counterfoil("upgrade", "--sql", "--from", "99").stderr

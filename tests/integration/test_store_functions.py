@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.service.storage import SoftDelete
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.functions import Functions, own_functions
@@ -17,7 +16,7 @@ from counterfoil.registry.store.postgres.storage import PostgresStorage
 from counterfoil.registry.store.upgrading import upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
-from plans_on_storage import append, delete
+from plans_on_storage import SOFT, append, delete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +36,15 @@ def source() -> str:
 def other_functions(time: int = OLD_TIME) -> Functions:
     """Functions of another version, whose registrations all have the same time."""
     text = source()
-    assert "(plan ->> 'ts')::bigint, noted.ts)" in text
-    return Functions(text.replace("(plan ->> 'ts')::bigint, noted.ts)", f"{time}::bigint, noted.ts)"))
+    assert "(effect ->> 'ts')::bigint, noted.ts)" in text
+    return Functions(text.replace("(effect ->> 'ts')::bigint, noted.ts)", f"{time}::bigint, noted.ts)"))
+
+
+async def appended_at(storage: PostgresStorage, subject: str, text: str) -> tuple[int, int]:
+    """Append a version, and return its number and time."""
+    appended = await append(storage, parse_subject(subject), text)
+    [use] = await storage.uses(".", appended.schema_id)
+    return appended.version, use.ts
 
 
 @pytest.fixture
@@ -100,13 +106,12 @@ def test_servers_of_two_versions_work_side_by_side(run: Any, names: Any) -> None
     async def story(old: PostgresStorage, new: PostgresStorage) -> None:
         assert names() == sorted([*own_functions().names, *other_functions().names])
         for turn in range(4):
-            by_old = await append(old, parse_subject("old"), f"old {turn}")
-            by_new = await append(new, parse_subject("new"), f"new {turn}")
-            assert by_old.ts == OLD_TIME
-            assert by_new.ts > OLD_TIME
-            assert (by_old.version, by_new.version) == (turn + 1, turn + 1)
+            assert await appended_at(old, "old", f"old {turn}") == (turn + 1, OLD_TIME)
+            version, ts = await appended_at(new, "new", f"new {turn}")
+            assert version == turn + 1
+            assert ts > OLD_TIME
         await prepare(parse_address(old._address.dsn), other_functions())  # the old version is started once more
-        assert (await append(new, parse_subject("new"), "again")).ts > OLD_TIME
+        assert (await appended_at(new, "new", "again"))[1] > OLD_TIME
         assert await new.last_change() == 9
 
     run(story, other_functions(), own_functions())
@@ -200,7 +205,7 @@ def test_removed_functions_are_not_made_again_for_a_newer_format(run: Any, names
         await append(old, ORDERS, "while its functions are there")
         change(own_functions().removal_of_others)
         with pytest.raises(StoreUnavailable, match="newer counterfoil"):
-            await delete(old, SoftDelete, ORDERS, 1)
+            await delete(old, SOFT, ORDERS, 1)
         assert names() == []
 
     run(story, other_functions())
@@ -210,7 +215,7 @@ def test_a_function_that_was_dropped_by_hand_is_made_again(run: Any, names: Any,
     async def story(storage: PostgresStorage) -> None:
         await append(storage, ORDERS)
         change(f"DROP FUNCTION counterfoil.{own_functions().named('touch')}")
-        await delete(storage, SoftDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
         assert [entry.deleted for entry in (await storage.history(ORDERS)).entries] == [True]
         assert names() == own_functions().names
 

@@ -15,7 +15,7 @@ import pytest
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.errors import StoreNotUsable
-from counterfoil.registry.service.storage import ScopeSettings, SoftDelete
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import open_rows
@@ -26,7 +26,7 @@ from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_s
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.modes import Mode
-from plans_on_storage import append, delete, put
+from plans_on_storage import SOFT, append, delete, put
 from store_catalogs import postgres_catalog, sqlite_catalog
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_an_upgraded_store_is_written_as_any_other(old_url: str) -> None:
     async def story(storage: Storage) -> None:
         await append(storage, ORDERS, "new")
         await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
-        await delete(storage, SoftDelete, ORDERS, 1)
+        await delete(storage, SOFT, ORDERS, 1)
         assert [change.seq for change in await storage.changes(8, 10)] == [9, 10, 11]
         assert (await storage.history(ORDERS)).latest == (await storage.history(ORDERS)).entries[-1]
         assert (await storage.history(ORDERS)).entries[-1].version == 4

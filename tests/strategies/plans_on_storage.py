@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.service.storage import (
-    Append,
-    Appended,
-    PutRecords,
-    PutSettings,
-    RecordWrite,
-    ScopeSettings,
+from counterfoil.registry.domain.writes.effects import PutVersion
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import AtRevision, IdFree, SameTerms, same_terms
+from counterfoil.registry.domain.writes.plan import Plan, record_write, together
+from counterfoil.registry.service.planning import (
+    plan_context_removal,
+    plan_hard_deletion,
+    plan_purge,
+    plan_settings,
+    plan_soft_deletion,
+    plan_version,
 )
 from counterfoil.schema.contexts import SubjectPrefix, parse_subject
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.registry.service.storage import Record, Storage
 
 ORDERS = parse_subject("orders")
 ELSEWHERE = parse_subject(":.ctx:orders")
 EVERYTHING = SubjectPrefix(None, "")
+WHOLE = Extent()
+"""The extent of a purge of the whole registry."""
+SOFT, HARD = plan_soft_deletion, plan_hard_deletion
+
+
+class Appended(NamedTuple):
+    """The id and number of a new version."""
+
+    schema_id: int
+    version: int
 
 
 def content(text: str, **parts: Any) -> Any:
@@ -29,30 +45,55 @@ def content(text: str, **parts: Any) -> Any:
     return make_content(f'"{text}"', SchemaType.AVRO, **parts)
 
 
+def version_plan(
+    subject: Any,
+    content: Any,
+    *targets: Target,
+    revision: int = 0,
+    settings_revision: int = 0,
+    version: int = 1,
+    schema_id: int | None = None,
+) -> Plan:
+    """Return the plan of a version that was decided at these revisions."""
+    ids = () if schema_id is None else (IdFree(subject.context, schema_id, content.guid),)
+    return Plan(
+        (same_terms(subject, settings_revision), AtRevision(subject, revision), *targets, *ids),
+        (PutVersion(subject, version, content, targets, schema_id=schema_id),),
+    )
+
+
 async def append(storage: Storage, subject: Any = ORDERS, text: str = "a", **parts: Any) -> Appended:
     """Append a version based on the current state."""
-    plan = Append(
+    plan = await plan_version(
+        storage,
         subject,
         parts.pop("content", None) or content(text),
-        parts.pop("targets", ()),
-        revision=(await storage.history(subject)).revision,
+        history=await storage.history(subject),
         settings_revision=await storage.settings_revision(),
         **parts,
     )
-    outcome = await storage.commit(plan)
-    assert isinstance(outcome, Appended)
-    return outcome
+    [outcome] = (await storage.commit(plan)).registered
+    return Appended(*outcome)
 
 
 async def delete(storage: Storage, kind: Any, subject: Any, *versions: int, **parts: Any) -> None:
-    """Delete, soft or hard."""
-    history = await storage.history(subject)
-    await storage.commit(kind(subject, versions, history.revision, await storage.settings_revision(), **parts))
+    """Delete, ``SOFT`` or ``HARD``."""
+    history, revision = await storage.history(subject), await storage.settings_revision()
+    await storage.commit(await kind(storage, subject, versions, history=history, settings_revision=revision, **parts))
 
 
-async def put(storage: Storage, scope: Any, stored: ScopeSettings, **parts: Any) -> None:
+async def drop(storage: Storage, context: str) -> None:
+    """Remove a context from the listing."""
+    await storage.commit(await plan_context_removal(storage, context))
+
+
+async def put(storage: Storage, scope: Any, stored: ScopeSettings, *, purge: Extent | None = None) -> None:
     """Replace what is stored for a scope."""
-    await storage.commit(PutSettings(((scope, stored),), await storage.settings_revision(), **parts))
+    revision = await storage.settings_revision()
+    plan = plan_settings({scope: stored}, revision)
+    if purge is not None:
+        plan = together((await plan_purge(storage, purge, revision), plan))
+    await storage.commit(plan)
 
 
 async def find_record(storage: Storage, kind: str, *key: str) -> Record | None:
@@ -60,8 +101,12 @@ async def find_record(storage: Storage, kind: str, *key: str) -> Record | None:
     return next((record for record in await storage.records(kind, key) if record.key == key), None)
 
 
-async def put_record(storage: Storage, kind: str, key: tuple[str, ...], document: Any, **parts: Any) -> None:
-    """Store a record, or remove it if ``document`` is None."""
+async def put_record(
+    storage: Storage, kind: str, key: tuple[str, ...], document: Any, *, settings_revision: int | None = None
+) -> None:
+    """Store a record, or remove it if ``document`` is None; with a revision of the settings one that affects them."""
     found = await find_record(storage, kind, *key)
-    write = RecordWrite(kind, key, document, found.revision if found else 0)
-    await storage.commit(PutRecords((write,), **parts))
+    is_term = settings_revision is not None
+    write = record_write(kind, key, document, revision=found.revision if found else 0, is_term=is_term)
+    guards = () if settings_revision is None else (SameTerms(settings_revision),)
+    await storage.commit(together((Plan(guards), write)))

@@ -79,13 +79,13 @@ def check_files(
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
     for path in sorted(paths):
-        options = _Options(
+        request = _Request(
             level or baseline.level(path) or DEFAULT_LEVEL,
             policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
             needs_all,
         )
-        checks[path] = _FileCheck(head, path, baseline, options)
+        checks[path] = _FileCheck(head, path, baseline, request)
     outcomes = [check.run() for check in checks.values()]
     fold(
         {path: check.drafts for path, check in checks.items()},
@@ -190,7 +190,7 @@ def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class _Request:
     level: CompatibilityLevel
     policy: CompatibilityPolicy
     confirm: int = 0
@@ -200,13 +200,13 @@ class _Options:
 class _FileCheck:
     """The check of one file; ``drafts`` grows while it runs."""
 
-    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, options: _Options) -> None:
+    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, request: _Request) -> None:
         self._head = head
         self._candidate = head.read(path)
         self._language = head.language(path)
         self._path = path
         self._baseline = baseline
-        self._options = options
+        self._request = request
         names = head.outline(path)
         self._subject = baseline.subject(path) or (names and names.name) or path
         self._confirmed = 0
@@ -218,7 +218,7 @@ class _FileCheck:
         if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
-        history = self._baseline.history(self._path, is_transitive=self._options.level.is_transitive)
+        history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
         if self._candidate.problem is not None:
             self._report_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
@@ -237,7 +237,7 @@ class _FileCheck:
 
     def _report_not_judged(self, rule: str, text: str) -> None:
         """Add a notice, or a warning if every file must be judged."""
-        if self._options.needs_all:
+        if self._request.needs_all:
             self._add(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
         else:
             self._add(rule, Severity.NOTICE, text)
@@ -249,18 +249,18 @@ class _FileCheck:
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
         """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""
         schema, cause = self._candidate.schema, draft.cause
-        is_alike = self._options.policy is dependant._options.policy and self._compared
-        if not is_alike or schema is None or cause is None or cause.direction not in self._options.level.directions:
+        is_alike = self._request.policy is dependant._request.policy and self._compared
+        if not is_alike or schema is None or cause is None or cause.direction not in self._request.level.directions:
             return None
         element = schema.path_at(cause.steps)
         facts = [(name, show(fact)) for name, fact in cause.facts]
-        known = draft.finding
+        found = draft.finding
         finding = replace(
-            known,
+            found,
             subject=self._subject,
             path=self._path,
             fingerprint=fingerprint(
-                known.rule, self._subject, known.direction, _names(element), [print_pointer(cause.steps)], facts
+                found.rule, self._subject, found.direction, _names(element), [print_pointer(cause.steps)], facts
             ),
             position=schema.locate(cause.steps),
             element=print_path(element),
@@ -304,7 +304,7 @@ class _FileCheck:
 
     def _report(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
         """Add a warning, or an error under SOUND if it is caused by this change."""
-        is_error = self._options.policy is CompatibilityPolicy.SOUND and not was_so
+        is_error = self._request.policy is CompatibilityPolicy.SOUND and not was_so
         self._add(
             rule,
             Severity.ERROR if is_error else Severity.WARNING,
@@ -324,14 +324,14 @@ class _FileCheck:
         candidate = self._candidate.schema
         if earlier.schema is None or candidate is None:
             return self._cannot_compare(earlier, earlier.problem or Problem("unreadable"))
-        options = self._options
+        request = self._request
         try:
             judgement = judge(
                 candidate,
                 [Earlier(earlier.schema)],
-                options.level,
-                policy=options.policy,
-                budget=Budget(confirmed=options.confirm),
+                request.level,
+                policy=request.policy,
+                budget=Budget(confirmed=request.confirm),
             )
         except InvalidSchema as error:  # nested too deeply to be compared
             self._add("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
@@ -360,7 +360,7 @@ class _FileCheck:
             said = why.sentence.render(SIDE_NAMES_BY_DIRECTION[direction], is_start=False)
             text += f"; {said} ({why.rule})"
             position, path = _position(failure, why), why.element
-        is_promised = self._options.policy is CompatibilityPolicy.SOUND
+        is_promised = self._request.policy is CompatibilityPolicy.SOUND
         self._add(
             _UNREAD,
             Severity.ERROR if is_promised else Severity.WARNING,
@@ -468,5 +468,5 @@ class _FileCheck:
 
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)
-        options = self._options
-        return FileOutcome(self._path, self._subject, status, options.level, options.policy, labels, self._confirmed)
+        request = self._request
+        return FileOutcome(self._path, self._subject, status, request.level, request.policy, labels, self._confirmed)

@@ -193,5 +193,5 @@ def fingerprint(rule: str, subject: str, *facts: Identity) -> str:
     place, what is there and what was there), so that different facts are never the same text. Positions are not
     included: moving a field or a file changes nothing.
     """
-    facts_json = json.dumps([rule, subject, *facts])
-    return hashlib.sha256(facts_json.encode()).hexdigest()[:FINGERPRINT_LENGTH]
+    hashed = json.dumps([rule, subject, *facts])
+    return hashlib.sha256(hashed.encode()).hexdigest()[:FINGERPRINT_LENGTH]

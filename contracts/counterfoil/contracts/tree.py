@@ -169,7 +169,7 @@ class SchemaTree:
         except ReferenceFault as fault:
             problem = Problem(fault.text, fault.position)
         except SchemaParseError as error:
-            problem = self._broken_reference(path, references) or Problem(_said(error), error.position)
+            problem = self._broken_reference(path, references) or Problem(_problem_text(error), error.position)
         except InvalidSchema as error:
             problem = Problem(error.message)
         return ReadSchema(
@@ -217,7 +217,7 @@ def _in_our_words(problem: Problem | None, references: References) -> Problem | 
     return Problem(at_place[0].text, at_place[0].position) if at_place else problem
 
 
-def _said(error: SchemaParseError) -> str:
+def _problem_text(error: SchemaParseError) -> str:
     inside = f" ({error.path})" if error.path else ""
     wanted = f"; expected {error.expected}" if error.expected else ""
     return f"{error.problem}{inside}{wanted}"

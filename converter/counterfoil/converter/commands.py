@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.converter.bridge_file import load_bridge_file
+from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.schema.exit_codes import ExitCode
@@ -19,11 +19,11 @@ from counterfoil.schema.exit_codes import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.converter.bridge_file import BridgeFile
-    from counterfoil.converter.preflight import Finding
-    from counterfoil.converter.resolve import ResolvedBridge
-    from counterfoil.converter.sampling import TrialReport
-    from counterfoil.converter.topics import Cluster
+    from counterfoil.converter.bridge.file import BridgeFile
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.check.preflight import Finding
+    from counterfoil.converter.check.sampling import TrialReport
+    from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -70,14 +70,14 @@ def _schema_file(path: Path) -> AvroSchema:
 
 
 def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
-    from counterfoil.converter.resolve import resolve
+    from counterfoil.converter.bridge.resolve import resolve
 
     with access.open() as registry:
         return resolve(declared, registry)
 
 
 def _cluster(bootstrap_servers: str | None) -> Cluster:
-    from counterfoil.converter.topics import Cluster
+    from counterfoil.converter.kafka.cluster import Cluster
 
     if not bootstrap_servers:
         raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
@@ -135,11 +135,12 @@ def check_bridge(
     seed: int,
 ) -> ExitCode:
     """Run ``bridge check``: try the plan on sampled records."""
-    from counterfoil.converter.engine_choice import judge_with_reference, make_engine
-    from counterfoil.converter.preflight import Severity, inspect
-    from counterfoil.converter.sampling import sample as take_sample
-    from counterfoil.converter.sampling import try_out
-    from counterfoil.converter.session import start_session
+    from counterfoil.converter.check.preflight import Severity, inspect
+    from counterfoil.converter.check.sampling import sample as take_sample
+    from counterfoil.converter.check.sampling import try_out
+    from counterfoil.converter.engines.choice import make_engine
+    from counterfoil.converter.engines.reference import ReferenceEngine
+    from counterfoil.converter.spark.session import start_session
 
     forms = parse_forms(formats)
     resolved = _resolved(load_bridge_file(file), registry)
@@ -152,7 +153,7 @@ def check_bridge(
         trial = try_out(
             taken,
             engine=make_engine(engine, conversion),
-            reference=judge_with_reference(conversion),
+            reference=ReferenceEngine(conversion).convert_value,
             spark=spark,
         )
         spark.stop()
@@ -196,10 +197,10 @@ def run_bridge(
     force: bool,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka."""
-    from counterfoil.converter.checkpoint import Checkpoint
-    from counterfoil.converter.java import check_java
-    from counterfoil.converter.preflight import ready_topics
-    from counterfoil.converter.session import connector_settings
+    from counterfoil.converter.check.preflight import ready_topics
+    from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.converter.spark.java import check_java
+    from counterfoil.converter.spark.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
     conversion = resolved.conversion()
@@ -210,9 +211,9 @@ def run_bridge(
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 
-    from counterfoil.converter.engine_choice import FAILURE_CODES, make_engine
-    from counterfoil.converter.job import BridgeRun, RunSettings
-    from counterfoil.converter.session import start_session
+    from counterfoil.converter.engines.choice import make_engine
+    from counterfoil.converter.run.job import BridgeRun, RunSettings
+    from counterfoil.converter.spark.session import start_session
 
     stop = threading.Event()
     spark = start_session(master=master, jars=jars, log_file=folder.log_file)
@@ -228,7 +229,6 @@ def run_bridge(
         engine=make_engine(engine, conversion),
         cluster=cluster,
         settings=settings,
-        codes=FAILURE_CODES,
         say=click.echo,
         stop=stop,
     )
@@ -264,18 +264,19 @@ def verify_bridge(
     checkpoint: Path | None,
 ) -> ExitCode:
     """Run ``bridge verify``: check that every source record was written once."""
-    from counterfoil.converter.engine_choice import recompute_with_reference
-    from counterfoil.converter.verify import Sample, Verification
+    from counterfoil.converter.engines.reference import ReferenceEngine
+    from counterfoil.converter.verify.verification import Sample, Verification
 
     forms = parse_forms(formats)
     if sample != "all" and not sample.isdecimal():
         raise click.UsageError("--sample must be a number, or all")
     resolved = _resolved(load_bridge_file(file), registry)
+    reference = ReferenceEngine(resolved.conversion())
     cluster = _cluster(bootstrap_servers)
     report = Verification(
         file=resolved.file,
         topics=cluster,
-        recompute=recompute_with_reference(resolved.conversion()),
+        recompute=lambda value: reference.convert_value(value).value,
         sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
         ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
     ).run()
@@ -285,7 +286,7 @@ def verify_bridge(
 
 def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:
     """Return the source offsets whose batches are finished, by partition."""
-    from counterfoil.converter.checkpoint import Checkpoint
+    from counterfoil.converter.run.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(folder)
     beginning, position = checkpoint.beginning(topic), checkpoint.position(topic)

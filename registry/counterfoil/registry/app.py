@@ -216,7 +216,7 @@ async def _framework_error(methods: Methods, request: Request, error: Exception)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    """The API's error body for an error of a route that is not part of the registry's own API."""
+    """Return the API's error body for an error of a route that is not part of the registry's own API."""
     found = refusal(error) if isinstance(error, RequestValidationError) else error
     return error_answer(found if isinstance(found, RegistryError) else unforeseen())
 

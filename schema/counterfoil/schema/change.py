@@ -80,13 +80,6 @@ class ChangeKind(StrEnum):
     METHOD_CHANGED = "method-changed"
 
 
-def kind_of_default(was: str | None, now: str | None) -> ChangeKind:
-    """Return the kind of the change of a default; None is no default."""
-    if was is None:
-        return ChangeKind.DEFAULT_ADDED
-    return ChangeKind.DEFAULT_REMOVED if now is None else ChangeKind.DEFAULT_CHANGED
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change between two schemas.

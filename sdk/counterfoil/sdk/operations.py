@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.errors import InvalidSubject, error_for_code
+from counterfoil.schema.rest.associations import new_association_document, read_association
 from counterfoil.schema.rest.config import CONFIG_KEYS, Config, config_document, read_config
 from counterfoil.schema.rest.json_values import (
     ReplyJson,
@@ -26,6 +27,7 @@ from counterfoil.schema.rest.json_values import (
     read_text,
     read_texts,
 )
+from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
 from counterfoil.schema.rest.modes import read_mode
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
 from counterfoil.schema.rest.versions import (
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.associations import Association
     from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.keys import Dek, Kek
     from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.versions import (
         Compatibility,
@@ -173,6 +177,9 @@ def _nothing(reply: JsonValue) -> None:
 
 def _object(reply: JsonValue) -> dict[str, Any]:
     return dict(reply.members())
+
+
+_read_associations: Final = read_each(read_association)
 
 
 def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
@@ -448,14 +455,14 @@ def keks(*, visibility: Visibility) -> Operation[tuple[str, ...]]:
     return Operation("keks", "GET", _path(*_KEKS), read_texts, _deleted(visibility))
 
 
-def kek(name: str, *, visibility: Visibility) -> Operation[dict[str, Any]]:
+def kek(name: str, *, visibility: Visibility) -> Operation[Kek]:
     """``GET /dek-registry/v1/keks/{name}``."""
-    return Operation("kek", "GET", _path(*_KEKS, name), _object, _deleted(visibility))
+    return Operation("kek", "GET", _path(*_KEKS, name), KEK.read, _deleted(visibility))
 
 
-def create_kek(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+def create_kek(new: Kek) -> Operation[Kek]:
     """``POST /dek-registry/v1/keks``: repeatable, since the same key is found again."""
-    return Operation("create_kek", "POST", _path(*_KEKS), _object, body=_json(body))
+    return Operation("create_kek", "POST", _path(*_KEKS), KEK.read, body=_json(NEW_KEK.write(new)))
 
 
 def delete_kek(name: str) -> Operation[None]:
@@ -479,17 +486,16 @@ def dek_versions(kek_name: str, subject: str, *, algorithm: str, visibility: Vis
     return Operation("dek_versions", "GET", _deks(kek_name, subject, "versions"), read_each(read_integer), query)
 
 
-def dek(
-    kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility
-) -> Operation[dict[str, Any]]:
+def dek(kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility) -> Operation[Dek]:
     """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``."""
     query = _query(algorithm=algorithm) + _deleted(visibility)
-    return Operation("dek", "GET", _deks(kek_name, subject, "versions", number), _object, query)
+    return Operation("dek", "GET", _deks(kek_name, subject, "versions", number), read_dek, query)
 
 
-def create_dek(kek_name: str, subject: str, body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+def create_dek(new: Dek) -> Operation[Dek]:
     """``POST /dek-registry/v1/keks/{name}/deks/{subject}``: repeatable, since the same key is found again."""
-    return Operation("create_dek", "POST", _deks(kek_name, subject), _object, body=_json(body))
+    path = _deks(new.id.kek_name, str(new.id.subject))
+    return Operation("create_dek", "POST", path, read_dek, body=_json(new_dek_document(new)))
 
 
 def delete_dek(kek_name: str, subject: str, number: int, *, algorithm: str) -> Operation[None]:
@@ -507,23 +513,24 @@ def _acting(name: str, method: str, path: str, query: tuple[tuple[str, str], ...
     return Operation(name, method, path, _nothing, query, is_repeatable=False, form=ReplyForm.NOTHING)
 
 
-def associations() -> Operation[tuple[dict[str, Any], ...]]:
+def associations() -> Operation[tuple[Association, ...]]:
     """``GET /associations/resources/-/-``: those of all resources."""
-    return Operation("associations", "GET", _path("associations", "resources", "-", "-"), _objects)
+    return Operation("associations", "GET", _path("associations", "resources", "-", "-"), _read_associations)
 
 
 def associations_of_resource(
     resource_id: str, *, resource_type: str | None, association_type: str | None
-) -> Operation[tuple[dict[str, Any], ...]]:
+) -> Operation[tuple[Association, ...]]:
     """``GET /associations/resources/{resourceId}``."""
     query = _query(resourceType=resource_type, associationType=association_type)
     path = _path("associations", "resources", resource_id)
-    return Operation("associations_of_resource", "GET", path, _objects, query)
+    return Operation("associations_of_resource", "GET", path, _read_associations, query)
 
 
-def create_associations(body: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+def create_association(new: Association) -> Operation[None]:
     """``POST /associations``: repeatable, since an existing association is found again."""
-    return Operation("create_associations", "POST", "/associations", _object, body=_json(body))
+    body = _json(new_association_document(new))
+    return Operation("create_association", "POST", "/associations", _nothing, body=body, form=ReplyForm.NOTHING)
 
 
 def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:

@@ -110,7 +110,7 @@ def test_subjects_name_findings():
     assert report.findings[0].subject == "orders-value"
 
 
-def test_the_element_is_told_in_names():
+def test_the_element_is_reported_in_names():
     item = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "int"}]}
     earlier = record(items={"type": "array", "items": item})
     report = check(tree(o=earlier.replace('"int"', '"string"')), tree("base", o=earlier))
@@ -334,7 +334,7 @@ def test_under_sound_a_record_that_is_not_read_is_an_error_whoever_finds_it():
     assert report.findings[0].evidence is not None
 
 
-def test_policies_about_bytes_are_not_asked_about_values_of_protobuf():
+def test_policies_about_bytes_are_not_applied_to_values_of_protobuf():
     head, base = proto_tree(m="message M { int32 a = 1; }"), proto_tree("base", m="message M { int64 a = 1; }")
     report = check(head, base, confirm=20, policy=CompatibilityPolicy.WIRE)
     assert (report.findings, report.files[0].confirmed) == ((), 0)

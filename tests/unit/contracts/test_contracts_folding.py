@@ -209,7 +209,7 @@ def test_a_definition_that_its_own_file_does_not_use_is_the_cause():
     assert finding.evidence is not None
 
 
-def test_several_earlier_versions_are_told_apart_and_folded():
+def test_several_earlier_versions_are_distinguished_and_folded():
     report = check(
         avro("int"), avro("string"), avro("long"), avro("string"), level=CompatibilityLevel.BACKWARD_TRANSITIVE
     )

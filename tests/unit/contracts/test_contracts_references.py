@@ -67,7 +67,7 @@ class TestProtobuf:
         side = tree({"a/b/o.proto": proto("message O { L l = 1; }", "l.proto"), **files})
         assert side.content("a/b/o.proto")[1] == files[nearest]
 
-    def test_two_that_are_as_near_and_differ_are_told(self):
+    def test_two_that_are_as_near_and_differ_are_reported(self):
         files = {"x/l.proto": L, "y/l.proto": proto("message L { int32 a = 1; }")}
         side = tree({"a/o.proto": proto("message O { L l = 1; }", "l.proto"), **files})
         text = "'l.proto' may mean x/l.proto or y/l.proto, which differ"
@@ -105,7 +105,7 @@ class TestProtobuf:
         files = {f"f{n}.proto": proto(f"message M{n} {{}}", *(f"f{m}.proto" for m in many[n + 1 :])) for n in many}
         assert len(tree(files).read("f0.proto").content) == len(many)
 
-    def test_a_broken_file_is_told_where_it_is_imported(self):
+    def test_a_broken_file_is_reported_where_it_is_imported(self):
         side = tree({"o.proto": proto("message O { L l = 1; }", "l.proto"), "l.proto": "message {"})
         text, position = said(side.read("o.proto"))
         assert text.startswith("it refers to l.proto:1:9, which is invalid: ")
@@ -165,7 +165,7 @@ class TestJsonSchema:
         assert [one.path for one in changed] == ["#/properties/p0/items", "#/properties/p1/items"]
 
     @pytest.mark.parametrize("text", ["nowhere.json", "https://x.example/a#/b", "../../etc/passwd", "http://[", "//"])
-    def test_what_leads_nowhere_is_told_at_its_place(self, text):
+    def test_what_leads_nowhere_is_reported_at_its_place(self, text):
         found = tree({"a/o.schema.json": using(text)}).read("a/o.schema.json")
         assert said(found)[1] == Position(5, 12)
         assert text.partition("#")[0] in said(found)[0]

@@ -58,7 +58,7 @@ def baseline(registry, **options):
 THREE = DictRegistry({"o-value": {1: Schema('"int"'), 2: Schema('"long"'), 5: Schema('"double"')}})
 
 
-def test_versions_come_newest_first_and_only_when_asked_for():
+def test_versions_come_newest_first_and_only_on_request():
     labels = [one.label for one in baseline(THREE).history("o.avsc", is_transitive=True)]
     assert labels == ["o-value version 5", "o-value version 2", "o-value version 1"]
     THREE.asked.clear()
@@ -79,7 +79,7 @@ def test_unknown_subjects_and_files_without_subject():
     assert baseline(DictRegistry({})).level("x.avsc") is None
 
 
-def test_the_level_in_force_is_asked_for_once():
+def test_the_level_in_force_is_requested_once():
     registry = DictRegistry({})
     asking = baseline(registry)
     assert [asking.level("o.avsc"), asking.level("o.avsc")] == [CompatibilityLevel.FULL] * 2

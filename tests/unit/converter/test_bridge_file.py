@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.bridge_file import (
+from counterfoil.converter.bridge.file import (
     Partitioning,
     StopAbove,
     Timestamps,
@@ -29,7 +29,7 @@ def refusal(text: str) -> InvalidBridgeFile:
     return caught.value
 
 
-def test_what_is_not_said_has_a_default():
+def test_what_is_absent_has_a_default():
     bridge = parse_bridge_file(SMALLEST)
     assert (bridge.source_subject, bridge.target_subject) == ("in-value", "out-value")
     assert bridge.target_version is None
@@ -39,7 +39,7 @@ def test_what_is_not_said_has_a_default():
     assert bridge.stop_above == StopAbove(rate=0.01)
 
 
-def test_everything_can_be_said():
+def test_every_key_can_be_given():
     bridge = parse_bridge_file(
         "bridge: rides-v2-to-v1\n"
         "source: {topic: in, subject: ':.ctx:in', versions: all}\n"
@@ -77,14 +77,14 @@ def test_everything_can_be_said():
         (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(text: str, place: tuple[int, int], words: str):
+def test_a_mistake_is_reported_with_its_place(text: str, place: tuple[int, int], words: str):
     mistake = refusal(text)
     assert (mistake.line, mistake.column) == place
     assert words in str(mistake)
     assert str(mistake).startswith(f"b.yaml:{place[0]}:{place[1]}: ")
 
 
-def test_a_rule_that_cannot_be_read_is_told_at_its_field():
+def test_a_rule_that_cannot_be_read_is_reported_at_its_field():
     mistake = refusal(SMALLEST + "fields:\n  a: {from: b}\n  c: {frm: d}\n")
     assert (mistake.line, mistake.column) == (6, 3)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge_file import BridgeFile, Partitioning
-from counterfoil.converter.verify import Sample, Verification
+from counterfoil.converter.bridge.file import BridgeFile, Partitioning
+from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.converter.verdict import VerifyReport
+    from counterfoil.converter.verify.verdict import VerifyReport
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def test_each_mistake_of_a_bridge_has_its_name(topics: FakeTopics, changes: dict
     assert found.exit_code is ExitCode.BROKEN
 
 
-def test_records_out_of_order_are_told(topics: FakeTopics):
+def test_records_out_of_order_are_reported(topics: FakeTopics):
     everything = records(topics)
     everything[7], everything[8] = everything[8], everything[7]
     for each in everything:
@@ -194,7 +194,7 @@ def test_an_echo_is_rightly_left_out(topics: FakeTopics):
     assert "unwarranted" in faults(verify(topics))
 
 
-def test_only_the_asked_range_is_judged(topics: FakeTopics):
+def test_only_the_requested_range_is_judged(topics: FakeTopics):
     for each in records(topics):
         if each.o < 20:
             topics.carry(each)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.converter.checkpoint import Batch, Checkpoint, Identity
 from counterfoil.converter.errors import BridgeError, CheckpointBusy, CheckpointConflict, CheckpointUnreadable
+from counterfoil.converter.run.checkpoint import Batch, Checkpoint, Identity
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from counterfoil.converter.progress import Position, Totals, duration, position_of, progress_line, summary_line
+from counterfoil.converter.run.progress import Position, Totals, duration, position_of, progress_line, summary_line
 
 REPORT = {
     "sources": [{"endOffset": {"in": {"0": 60, "1": 40}}, "latestOffset": {"in": {"0": 100, "1": 45}}}],
@@ -34,7 +34,7 @@ def test_a_report_without_a_source_is_at_the_beginning():
     assert position_of({"sources": []}, beginning={0: 5}, ends={0: 9}) == Position(done=0, total=4)
 
 
-def test_a_line_says_only_what_there_is():
+def test_a_line_has_only_the_counts_that_are_not_zero():
     totals = Totals(batches=1, read=90, converted=90)
     line = progress_line(totals, Position(done=90, total=90), rate_per_s=1234.6)
     assert line == "batch 1: 90 of 90 (100%), 1,235/s, lag 0, dead letters 0"
@@ -42,7 +42,7 @@ def test_a_line_says_only_what_there_is():
     assert progress_line(totals, Position(0, 0), rate_per_s=0).endswith("tombstones 4, written before the restart 30")
 
 
-def test_the_summary_says_why_it_ended():
+def test_the_summary_names_the_reason_of_the_end():
     totals = Totals(batches=2, read=1000, converted=990, dead_by_code=Counter({"too-large": 10}))
     assert summary_line(totals, took_s=10.0, ending="finished") == (
         "finished: 1,000 records in 2 batches, 990 converted, dead letters 10 (too-large 10), 10 s, 100/s"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.checkpoint import Batch
-from counterfoil.converter.offsets import OffsetSet
-from counterfoil.converter.restart import CLOCK_SKEW_MS, repeat_condition, written_of
+from counterfoil.converter.kafka.offsets import OffsetSet
+from counterfoil.converter.run.checkpoint import Batch
+from counterfoil.converter.run.restart import CLOCK_SKEW_MS, repeat_condition, written_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

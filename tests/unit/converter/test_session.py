@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.session import check_session, connector_settings, pyspark_version
+from counterfoil.converter.spark.session import check_session, connector_settings, pyspark_version
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def test_without_a_folder_the_connectors_are_those_of_the_running_pyspark():
     ]
 
 
-def test_a_folder_without_the_connectors_is_told_what_it_lacks(tmp_path: Path):
+def test_a_folder_without_the_connectors_is_reported_with_what_it_lacks(tmp_path: Path):
     version = pyspark_version()
     (tmp_path / f"spark-avro_2.13-{version}.jar").touch()
     (tmp_path / "spark-sql-kafka-0-10_2.13-3.5.0.jar").touch()

@@ -188,7 +188,7 @@ class Recorder:
 
     def carry_out(self, plan):
         self.batches[-1].append(plan)
-        return CounterfoilError("refused") if plan == "bad" else None
+        return CounterfoilError("refused") if plan == "bad" else plan
 
     def commit(self) -> None:
         if self._fails:
@@ -205,23 +205,23 @@ class Recorder:
 def test_waiting_plans_share_transactions() -> None:
     async def main() -> None:
         recorder, announced = Recorder(), []
-        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        committer = Committer(recorder, announce=announced.append)
         plans = [*range(150), "bad"]
         outcomes = await asyncio.gather(*(committer.commit(plan) for plan in plans), return_exceptions=True)
         await committer.close()
         assert [len(batch) for batch in recorder.batches] == [MAX_BATCH, MAX_BATCH, 151 - 2 * MAX_BATCH]
         assert recorder.published == 3
-        assert outcomes[:-1] == [None] * 150
+        assert outcomes[:-1] == list(range(150))
         assert str(outcomes[-1]) == "refused"
         assert announced == list(range(150))
 
     asyncio.run(main())
 
 
-def test_a_failed_commit_is_told_to_all_and_announced_to_none() -> None:
+def test_a_failed_commit_is_returned_to_all_and_published_to_none() -> None:
     async def main() -> None:
         recorder, announced = Recorder(fails=True), []
-        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        committer = Committer(recorder, announce=announced.append)
         outcomes = await asyncio.gather(*(committer.commit(plan) for plan in range(3)), return_exceptions=True)
         assert [str(outcome) for outcome in outcomes] == ["disk full"] * 3
         assert announced == []
@@ -234,7 +234,7 @@ def test_a_failed_commit_is_told_to_all_and_announced_to_none() -> None:
 def test_a_caller_who_leaves_does_not_stop_the_write() -> None:
     async def main() -> None:
         recorder, announced = Recorder(), []
-        committer = Committer(recorder, announce=lambda plan, _: announced.append(plan))
+        committer = Committer(recorder, announce=announced.append)
         caller = asyncio.create_task(committer.commit("plan"))
         await asyncio.sleep(0)
         caller.cancel()

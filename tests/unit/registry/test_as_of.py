@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.service.as_of import EVER, AsOf
 from counterfoil.registry.service.moments import iso_time, resolve_moment
-from counterfoil.registry.service.storage import DropContext
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest
@@ -42,7 +42,7 @@ def ask(*paths: str, story: list[Step] | None = None) -> list[Reply]:
     return asyncio.run(main())
 
 
-def test_a_version_deleted_for_good_says_when() -> None:
+def test_a_hard_deleted_version_is_reported_with_its_time() -> None:
     story = [*STORY[:2], ("DELETE", "/subjects/s", None), ("DELETE", "/subjects/s?permanent=true", None)]
     versions, version = ask("/subjects/s/versions?as_of=2", "/subjects/s/versions/1?as_of=2", story=story)
     assert versions.json == [1]
@@ -126,7 +126,7 @@ def test_an_offset_may_come_with_its_plus_not_encoded() -> None:
     assert (encoded.status, bare.status, bare.json) == (200, 200, [])
 
 
-def test_where_the_past_cannot_be_asked_it_is_not_answered_with_the_present() -> None:
+def test_where_the_past_cannot_be_requested_it_is_not_answered_with_the_present() -> None:
     for path in ("/schemas/ids/1", "/subjects/s/versions/1/referencedby", "/schemas", "/contexts"):
         [reply] = ask(f"{path}?as_of=1")
         assert (reply.status, reply.code) == (400, 400)
@@ -156,7 +156,7 @@ def test_the_past_takes_no_writes_and_tells_no_ids() -> None:
         assert (await past.last_change(), list(await past.changes(0, 10))) == (0, [])
         assert await past.changes_of(parse_subject("s"), EVER) == []
         for asked in (
-            past.commit(DropContext(".")),
+            past.commit(Plan()),
             past.uses(".", 1),
             past.guid_of_id(".", 1),
             past.max_id("."),

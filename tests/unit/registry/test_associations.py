@@ -117,7 +117,7 @@ def test_a_schema_makes_the_subject_the_topics_own(tell: Tell):
     tell(story)
 
 
-def test_an_association_says_what_it_is(tell: Tell):
+def test_an_association_has_all_its_members(tell: Tell):
     async def story(asked: Asked) -> None:
         await asked.registry.register("shared", STRING)
         await asked.create(weak(frozen=True))

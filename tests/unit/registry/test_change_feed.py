@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.app import assemble
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.service.feed import Feed
-from counterfoil.registry.service.storage import PutSettings, ScopeSettings
 from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import StoreUnavailable
 from event_listener import InProcessListener
+from plans_on_storage import put
 from registry_driver import InProcessRegistry, Reply
 
 
@@ -40,7 +41,7 @@ class WatchedStorage(MemoryStorage):
 async def change(storage: MemoryStorage, name: str = "s") -> None:
     """One more change: settings of ``name`` that say nothing."""
     scope = QualifiedSubject(".", name)
-    await storage.commit(PutSettings(((scope, ScopeSettings()),), await storage.settings_revision()))
+    await put(storage, scope, ScopeSettings())
 
 
 async def told_story() -> InProcessRegistry:
@@ -211,7 +212,7 @@ def test_events_are_the_changes() -> None:
         ("/changes", {"accept": "text/event-stream, application/json;q=0.5"}, [1, 2, 3, 4, 5, 6, 7, 8, 9]),
     ],
 )
-def test_events_begin_where_it_is_asked(path: str, headers: dict[str, str], seqs: list[int]) -> None:
+def test_events_begin_where_it_is_requested(path: str, headers: dict[str, str], seqs: list[int]) -> None:
     async def main() -> None:
         registry = await told_story()
         listener = InProcessListener(registry.app, path, headers)
@@ -224,7 +225,7 @@ def test_events_begin_where_it_is_asked(path: str, headers: dict[str, str], seqs
     asyncio.run(main())
 
 
-def test_what_cannot_be_told_is_an_ordinary_error() -> None:
+def test_what_cannot_be_sent_as_events_is_an_ordinary_error() -> None:
     async def main() -> None:
         storage = WatchedStorage()
         registry = InProcessRegistry(storage)
@@ -322,7 +323,7 @@ def test_the_newest_changes_are_bounded_by_their_size() -> None:
     asyncio.run(main())
 
 
-def test_listeners_wait_for_a_store_that_is_away() -> None:
+def test_listeners_wait_for_a_store_that_cannot_be_reached() -> None:
     async def main() -> None:
         storage = WatchedStorage()
         app = app_over(storage)

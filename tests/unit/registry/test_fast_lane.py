@@ -207,7 +207,7 @@ class CountingStorage(MemoryStorage):
 @pytest.mark.parametrize(
     "case", ["the latest version", "a version", "versions", "the same registration", "a look-up", "a test"]
 )
-def test_what_was_asked_before_is_not_looked_up_again(case: str):
+def test_what_was_requested_before_is_not_looked_up_again(case: str):
     method, path, headers = REQUESTS[case]
     body = BODY.encode() if method == "POST" else None
 
@@ -225,7 +225,7 @@ def test_what_was_asked_before_is_not_looked_up_again(case: str):
     assert first == second == third
 
 
-def test_a_body_that_comes_in_pieces_and_a_caller_who_goes_away():
+def test_a_body_that_comes_in_pieces_and_a_caller_who_disconnects():
     async def story() -> list[int]:
         registry = InProcessRegistry()
         await registry.register("s", SCHEMA)

@@ -8,10 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.changes import Change, ChangeKind, Written
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Append, Appended, Elsewhere, HardDelete, PutSettings, SoftDelete
 from counterfoil.registry.store.gathered_reads import MAX_GATHERED, GatheredReads
 from counterfoil.registry.store.known.histories import KnownHistories
 from counterfoil.schema.contexts import parse_subject
@@ -94,7 +93,7 @@ def test_a_read_that_fails_fails_for_those_who_share_it_alone() -> None:
     asyncio.run(main())
 
 
-def test_who_goes_away_takes_nobody_along() -> None:
+def test_a_cancelled_caller_cancels_no_other() -> None:
     async def read_many(keys: Sequence[int]) -> list[int]:
         await asyncio.sleep(0)
         return list(keys)
@@ -135,8 +134,8 @@ def history(revision: int, *versions: int, deleted: int = 0) -> History:
 
 
 def appended(known: KnownHistories, subject: QualifiedSubject, *, revision: int, version: int) -> None:
-    plan = Append(subject, CONTENT, (), revision=revision, settings_revision=0)
-    known(plan, Appended(9, version, ts=50, revision=revision + 1))
+    change = Change(revision + 1, 50, ChangeKind.REGISTERED, subject, version, 9, CONTENT.guid)
+    known(Written((change,), decided_on={subject: revision}))
 
 
 def test_histories_are_read_once_and_follow_our_own_registrations() -> None:
@@ -172,7 +171,7 @@ def test_config_and_modes_leave_histories_alone() -> None:
         stored = Stored()
         known = KnownHistories(stored.read)
         await known.of(ORDERS)
-        known(PutSettings((), 0), None)
+        known(Written((Change(9, 1, ChangeKind.SETTINGS, OTHER, document={}),), has_new_terms=True))
         await known.of(ORDERS)
         assert stored.reads == [ORDERS]
 
@@ -182,14 +181,13 @@ def test_config_and_modes_leave_histories_alone() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        SoftDelete(ORDERS, (1,), 1, 0),
-        HardDelete(ORDERS, (1,), 1, 0),
-        PutSettings((), 0, ORDERS),
-        Elsewhere((Change(1, 1, ChangeKind.DELETED, ORDERS, 1),)),
+        Written((Change(1, 1, ChangeKind.DELETED, ORDERS, 1),)),
+        Written((Change(1, 1, ChangeKind.DELETED, ORDERS, 1),), decided_on={ORDERS: 1}),
+        Written((Change(1, 1, ChangeKind.REMOVED, ORDERS, 1),), decided_on={ORDERS: 1}),
         None,
     ],
 )
-def test_other_writes_are_forgotten_about_even_in_the_middle_of_a_read(written: object) -> None:
+def test_other_writes_are_forgotten_about_even_in_the_middle_of_a_read(written: Written | None) -> None:
     async def main() -> None:
         stored = Stored()
         known = KnownHistories(stored.read)
@@ -197,11 +195,11 @@ def test_other_writes_are_forgotten_about_even_in_the_middle_of_a_read(written: 
         reading = asyncio.create_task(known.of(ORDERS))
         await stored.begun.wait()
         stored.histories[ORDERS] = history(5)
-        known(written, None)  # type: ignore[arg-type]  # the kinds of writes, one after another
+        known(written)
         stored.gate.set()
         assert await reading == history(1)
         assert await known.of(ORDERS) == history(5)
-        known(written, None)  # type: ignore[arg-type]  # as above
+        known(written)
         await known.of(ORDERS)
         assert stored.reads == [ORDERS] * 3
 

@@ -456,7 +456,7 @@ def test_any_page_passes_where_any_origin_is_named(headers: dict[str, str]) -> N
 
 
 @BOTH_LANES
-def test_no_answer_is_taken_for_something_else_than_it_says(*, fast_lane: bool) -> None:
+def test_no_answer_is_taken_for_another_content_type(*, fast_lane: bool) -> None:
     async def story(registry: InProcessRegistry) -> None:
         await registry.register("s", '"int"')
         tag = (await registry.get("/schemas/ids/1")).headers["etag"]

@@ -49,7 +49,7 @@ def facts(reply: Reply) -> dict[str, Any]:
 # --- key encryption keys
 
 
-def test_a_kek_is_kept_as_it_was_told() -> None:
+def test_a_kek_is_stored_unchanged() -> None:
     async def story(registry: InProcessRegistry) -> None:
         made = await kek(registry, kmsProps={"b": "2", "a": "1"}, doc="ours")
         expected = {"name": "k", **AWS, "kmsProps": {"a": "1", "b": "2"}, "doc": "ours", "shared": False}
@@ -224,7 +224,7 @@ def test_keks_are_found_by_the_subjects_of_their_keys() -> None:
 # --- data encryption keys
 
 
-def test_deks_are_told_apart_by_subject_algorithm_and_version() -> None:
+def test_deks_are_distinguished_by_subject_algorithm_and_version() -> None:
     async def story(registry: InProcessRegistry) -> None:
         await kek(registry)
         await dek(registry, version=10, **WRAPPED)

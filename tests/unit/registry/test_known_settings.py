@@ -6,24 +6,10 @@ import asyncio
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.content import make_content
-from counterfoil.registry.service.storage import (
-    Append,
-    Appended,
-    DropContext,
-    Elsewhere,
-    HardDelete,
-    Plan,
-    PutRecords,
-    PutSettings,
-    ScopeSettings,
-    SoftDelete,
-    Together,
-)
+from counterfoil.registry.domain.changes import Change, ChangeKind, Written
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.store.known.scope_settings import MAX_SCOPES, KnownSettings
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.modes import Mode
 
 ORDERS = parse_subject("orders")
@@ -59,7 +45,7 @@ def test_all_are_read_once_those_without_any_included() -> None:
     asyncio.run(main())
 
 
-def test_of_very_many_each_is_read_when_it_is_asked_for() -> None:
+def test_of_very_many_each_is_read_when_it_is_requested() -> None:
     async def main() -> None:
         table = Table(**{f"s{number}": READONLY for number in range(MAX_SCOPES + 1)})
         assert await table.known.of(parse_subject(f"s{MAX_SCOPES}")) == READONLY
@@ -73,32 +59,24 @@ def change(kind: ChangeKind) -> Change:
     return Change(1, 0, kind, ORDERS)
 
 
-CONTENT = make_content('"int"', SchemaType.AVRO)
-
-
 @pytest.mark.parametrize(
     ("written", "is_kept"),
     [
-        (Append(ORDERS, CONTENT, (), 0, 0), True),
-        (SoftDelete(ORDERS, (1,), 1, 0), True),
-        (DropContext(".c"), True),
-        (PutRecords(()), True),
-        (Elsewhere((change(ChangeKind.REGISTERED),)), True),
-        (Elsewhere((change(ChangeKind.SETTINGS),), has_new_terms=True), False),
-        (HardDelete(ORDERS, (1,), 1, 0), False),
-        (PutSettings(((ORDERS, IMPORT),), 0), False),
-        (Together(PutRecords(()), ()), False),
+        (Written((change(ChangeKind.REGISTERED),)), True),
+        (Written((change(ChangeKind.RECORD),)), True),
+        (Written((change(ChangeKind.RECORD),), has_new_terms=True), False),
+        (Written((change(ChangeKind.SETTINGS),), has_new_terms=True), False),
         (None, False),
     ],
 )
 def test_whatever_may_have_changed_settings_has_them_read_again(
-    written: Plan | Elsewhere | None,
+    written: Written | None,
     is_kept: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     async def main() -> None:
         table = Table(orders=READONLY)
         await table.known.of(ORDERS)
-        table.known(written, Appended(1, 1))
+        table.known(written)
         await table.known.of(ORDERS)
         assert table.reads == (["all"] if is_kept else ["all", "all"])
 
@@ -112,7 +90,7 @@ def test_what_was_read_while_it_was_changed_is_not_kept() -> None:
         while not table.reads:  # noqa: ASYNC110 - the reading begins within a few turns
             await asyncio.sleep(0)
         table.stored[ORDERS] = IMPORT
-        table.known(PutSettings(((ORDERS, IMPORT),), 0), None)
+        table.known(Written((change(ChangeKind.SETTINGS),), has_new_terms=True))
         assert await reading == READONLY
         assert await table.known.of(ORDERS) == IMPORT
 

@@ -28,7 +28,8 @@ from registry_driver import InProcessRegistry
 from registry_histories import HISTORIES, ITEM, all_answers, live
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import Appended, Plan
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.writes.plan import Plan
 
 QUIET = Progress()
 
@@ -72,7 +73,7 @@ def test_an_import_that_was_cut_off_is_completed_by_the_next(history: list[Any],
     class Failing(MemoryStorage):
         left = writes
 
-        async def commit(self, plan: Plan) -> Appended | None:
+        async def commit(self, plan: Plan) -> Written:
             if self.left == 0:
                 raise StoreUnavailable("cut off")
             self.left -= 1

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         (("compare", "http://127.0.0.1:1"), 2, "URL2"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_line(
+def test_what_cannot_be_done_is_reported_in_a_line(
     *,
     arguments: tuple[str, ...],
     code: int,

@@ -106,7 +106,7 @@ def test_verdicts_are_compared() -> None:
         async with peer_of(ours(left)) as one, peer_of(right) as other:
             verdicts = Verdicts(one, other, QUIET)
             found = [each async for each in verdicts.differences(PeerSource(one), PeerSource(other))]
-            return found, verdicts.asked
+            return found, verdicts.compared
 
     async def check() -> None:
         left, right = InProcessRegistry(), InProcessRegistry()

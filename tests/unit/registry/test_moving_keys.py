@@ -128,7 +128,7 @@ class Sealed(Filter):
         return await super().asend(request)
 
 
-def test_keys_that_are_not_shown_are_told() -> None:
+def test_keys_that_are_not_shown_are_reported() -> None:
     async def check() -> None:
         registry, _ = await with_keys()
         with pytest.raises(UnreadableContent, match="version 1 of the AES256_GCM key of 's' under 'two'"):

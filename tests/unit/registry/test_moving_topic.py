@@ -204,7 +204,9 @@ GOOD = confluent("SCHEMA", schema("a", 1, 1, "int"), subject="a", version=1)
         ('{"key":' + "[" * 100_000, "no record"),
     ],
 )
-def test_lines_that_cannot_be_read_stop_an_import_unless_told_otherwise(tmp_path: Path, bad: str, why: str) -> None:
+def test_lines_that_cannot_be_read_stop_an_import_unless_an_option_permits_them(
+    tmp_path: Path, bad: str, why: str
+) -> None:
     path = tmp_path / "dump"
     path.write_bytes(f"{GOOD}\n\n{bad}\n".encode(errors="surrogateescape"))
 
@@ -221,7 +223,7 @@ def test_lines_that_cannot_be_read_stop_an_import_unless_told_otherwise(tmp_path
     asyncio.run(check())
 
 
-def test_schemas_that_make_no_sense_are_told(tmp_path: Path) -> None:
+def test_schemas_that_make_no_sense_are_reported(tmp_path: Path) -> None:
     gone = {"references": [{"name": "ns.Item", "subject": "item", "version": 1}]}
 
     async def check() -> None:
@@ -244,7 +246,7 @@ def test_schemas_that_make_no_sense_are_told(tmp_path: Path) -> None:
     asyncio.run(check())
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(MovingError, match="No such file"):
         TopicSource(tmp_path / "none")
     (tmp_path / "cut.gz").write_bytes(gzip.compress(GOOD.encode() * 100)[:-9])

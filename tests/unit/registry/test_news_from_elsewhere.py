@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
+from counterfoil.registry.domain.changes import Change, ChangeKind, Written
 from counterfoil.registry.service.contact import StoreContact, StoreSlow
-from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.registry.store.postgres.news import LEASE_S, MAX_TOLD, PATIENCE_S, Journal, NewsFromElsewhere, Stamps
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import StoreUnavailable
@@ -42,7 +41,7 @@ class Database:
 
     @property
     def seqs(self) -> list[Any]:
-        return [[change.seq for change in each.changes] if isinstance(each, Elsewhere) else each for each in self.told]
+        return [[change.seq for change in each.changes] if isinstance(each, Written) else each for each in self.told]
 
 
 def test_all_who_ask_at_once_share_a_reading() -> None:
@@ -117,7 +116,7 @@ def test_a_failure_reaches_all_who_wait_and_nothing_is_left_out_afterwards() -> 
     ],
     ids=["as much as is told", "too much", "a journal with a gap"],
 )
-def test_what_cannot_be_told_is_anything(stamps: Stamps, forgotten: int, told: list[Any]) -> None:
+def test_what_cannot_be_determined_counts_as_anything(stamps: Stamps, forgotten: int, told: list[Any]) -> None:
     async def main() -> None:
         database = Database()
         await database.news.catch_up()
@@ -129,7 +128,7 @@ def test_what_cannot_be_told_is_anything(stamps: Stamps, forgotten: int, told: l
     asyncio.run(main())
 
 
-def test_it_is_told_whether_config_or_modes_are_among_the_news() -> None:
+def test_it_is_reported_whether_config_or_modes_are_among_the_news() -> None:
     async def main() -> None:
         database = Database()
         await database.news.catch_up()
@@ -157,7 +156,7 @@ def test_what_this_server_wrote_is_no_news_unless_others_wrote_before() -> None:
     asyncio.run(main())
 
 
-def test_what_this_server_writes_while_the_journal_is_read_is_not_told_with_it() -> None:
+def test_what_this_server_writes_while_the_journal_is_read_is_not_reported_with_it() -> None:
     async def main() -> None:
         database = Database()
         await database.news.catch_up()
@@ -172,7 +171,7 @@ def test_what_this_server_writes_while_the_journal_is_read_is_not_told_with_it()
     asyncio.run(main())
 
 
-def test_the_stamp_of_the_settings_is_as_current_as_what_was_told() -> None:
+def test_the_stamp_of_the_settings_is_as_current_as_what_was_reported() -> None:
     async def main() -> None:
         database = Database()
         database.stamps = Stamps(7, 4)
@@ -210,7 +209,7 @@ def test_a_lease_counts_from_before_the_reading_and_is_renewed_while_it_is_used(
     asyncio.run(main())
 
 
-def test_a_renewal_that_fails_is_told_to_whoever_asks_next() -> None:
+def test_a_renewal_that_fails_is_raised_at_the_next_request() -> None:
     async def main() -> None:
         database = Database()
         await database.news.catch_up()

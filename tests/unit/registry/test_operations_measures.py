@@ -189,7 +189,7 @@ def test_a_query_is_logged_without_secrets(query: str, shown: str) -> None:
     assert masked_query(query) == shown
 
 
-def test_a_request_line_says_who_asked_for_what(lines: list[logging.LogRecord]) -> None:
+def test_a_request_line_has_caller_and_request(lines: list[logging.LogRecord]) -> None:
     async def main() -> None:
         registry = InProcessRegistry(log_requests=True)
         await registry.register("s", '"int"')

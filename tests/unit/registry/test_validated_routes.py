@@ -100,7 +100,7 @@ def test_a_valid_request_reaches_its_endpoint(content_type: str) -> None:
         (b'{"rules":[]}', "", 40401, "There are no rules"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_error_body(body: bytes, query: str, code: int, message: str) -> None:
+def test_what_is_wrong_is_reported_in_one_error_body(body: bytes, query: str, code: int, message: str) -> None:
     status, media_type, value = ask(body, query)
     assert (status, media_type) == (int(str(code)[:3]), "application/vnd.schemaregistry.v1+json")
     assert value["error_code"] == code

@@ -84,7 +84,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_told_where_it_stands(case: str):
+def test_what_is_wrong_is_reported_where_it_stands(case: str):
     written, problem = REFUSED[case]
     with pytest.raises(SchemaParseError, match=problem):
         parse_avro(json.dumps(written))

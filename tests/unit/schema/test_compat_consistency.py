@@ -232,7 +232,7 @@ def test_canonical_and_normalised_texts_have_the_same_verdicts(language: Languag
 @each_language
 @given(data=st.data())
 @EXAMPLES
-def test_the_verdict_does_not_depend_on_what_was_asked_before(language: Language, data: st.DataObject):
+def test_the_verdict_does_not_depend_on_what_was_requested_before(language: Language, data: st.DataObject):
     texts = data.draw(language.pairs)
     reader, writer = map(language.parse, texts)
     compare = format_for(language.schema_type).find_differences

@@ -172,6 +172,6 @@ def test_a_schema_does_not_differ_from_itself(text):
 
 
 @given(avro_pairs())
-def test_no_change_is_told_exactly_when_both_say_the_same(pair):
+def test_no_change_is_reported_exactly_when_both_say_the_same(pair):
     earlier, later = map(parse_avro, pair)
     assert (find_changes(earlier, later) == []) == earlier.is_equivalent(later)

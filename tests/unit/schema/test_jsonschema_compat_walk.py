@@ -262,6 +262,6 @@ def test_numbers_of_absurd_size_are_compared():
             find_differences(*sides, policy=policy)
 
 
-def test_as_many_differences_are_told_as_one_can_read():
+def test_as_many_differences_are_reported_as_one_can_read():
     wide = {"properties": {f"p{at}": {"type": "string"} for at in range(3000)}}
     assert len(told(wide, {"properties": {f"p{at}": {"type": "null"} for at in range(3000)}})) == MAX_DIFFERENCES

@@ -116,7 +116,7 @@ def obj(**properties: Any) -> dict[str, Any]:
         ({"$schema": DRAFT_7}, {"$schema": DRAFT_2020}, ["draft changed: draft-07 → 2020-12"]),
     ],
 )
-def test_what_changed_is_told(earlier: Any, later: Any, expected: list[str]):
+def test_what_changed_is_reported(earlier: Any, later: Any, expected: list[str]):
     assert told(earlier, later) == expected
 
 
@@ -168,7 +168,7 @@ def test_pointers_lead_into_both_texts():
     assert (added.earlier_pointer, added.later_pointer) == ((), ("properties", "a"))
 
 
-def test_what_comes_in_by_a_reference_is_told_at_the_place_that_asks_for_it():
+def test_what_comes_in_by_a_reference_is_reported_at_the_place_that_asks_for_it():
     def schema(limit: int) -> Any:
         item = ResolvedReference(Reference("item.json", "item", 1), json.dumps({"maxLength": limit}))
         return parse_json_schema('{"properties": {"a": {"$ref": "item.json"}}}', [item])

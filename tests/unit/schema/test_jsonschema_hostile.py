@@ -263,7 +263,7 @@ def test_keywords_of_any_shape_are_read_or_refused(keywords: dict[str, Any]):
         max_size=4,
     )
 )
-def test_stored_schemas_of_any_shape_are_told_about(keywords: dict[str, Any]):
+def test_stored_schemas_of_any_shape_are_reported_about(keywords: dict[str, Any]):
     stored = parse_json_schema(json.dumps(keywords), validation=Validation.LENIENT)
     other = parse_json_schema('{"properties": {"a": {}}}')
     assert status_of(lambda: [*find_changes(stored, other), *find_changes(other, stored)]) in (200, 422)

@@ -75,7 +75,7 @@ def test_it_is_reached_through_the_front_door():
         ("null", "", 1, 1, "cannot be of this type"),
     ],
 )
-def test_a_fault_is_told_with_its_place(text: str, pointer: str, line: int, column: int, problem: str):
+def test_a_fault_is_reported_with_its_place(text: str, pointer: str, line: int, column: int, problem: str):
     with pytest.raises(SchemaParseError) as caught:
         parse_json_schema(text)
     assert (caught.value.path, caught.value.position) == (pointer, Position(line, column))
@@ -179,7 +179,7 @@ def test_numbers_are_exact():
         ('{"pattern": "\\\\p{Nonsense}"}', "unreadable-pattern", "/pattern"),
     ],
 )
-def test_what_is_accepted_against_the_specification_is_told(text: str, rule: str, pointer: str):
+def test_what_is_accepted_against_the_specification_is_reported(text: str, rule: str, pointer: str):
     assert [(one.rule, print_pointer(one.pointer)) for one in parse_json_schema(text).warnings()] == [(rule, pointer)]
 
 

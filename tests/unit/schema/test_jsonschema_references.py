@@ -54,7 +54,7 @@ def test_pointers_lead_to_their_places(reference: str, expected: int | None):
 @pytest.mark.parametrize(
     "reference", ["#/definitions/x", "#/anyOf/9", "#/anyOf/-1", "#/anyOf/01x", "other.json", "#nope"]
 )
-def test_what_leads_nowhere_is_told(reference: str):
+def test_what_leads_nowhere_is_reported(reference: str):
     with pytest.raises(UnresolvedReference) as caught:
         resolve({"anyOf": [{}]}, reference)
     assert caught.value.reference == reference
@@ -198,7 +198,7 @@ def test_a_supplied_document_that_cannot_be_read_names_its_subject():
         parse_json_schema("{}", [broken])
 
 
-def test_an_unresolved_reference_of_a_stored_schema_is_told_when_it_is_followed():
+def test_an_unresolved_reference_of_a_stored_schema_is_reported_when_it_is_followed():
     schema = parse_json_schema('{"$ref": "gone.json"}', [given("item.json", {})], validation=Validation.LENIENT)
     with pytest.raises(InvalidSchema, match=r"'gone.json', asked for by the schema#.*known: item.json"):
         schema.resolve("gone.json", schema.base)

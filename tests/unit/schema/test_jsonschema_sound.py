@@ -347,7 +347,7 @@ def test_findings_of_strict_that_no_value_speaks_for_are_left_out():
     assert [each.path for each in find_differences(reader, writer, policy=SOUND)][-1] == "#/properties/b"
 
 
-def test_a_value_is_told_in_the_sentence_and_cut():
+def test_a_value_is_reported_in_the_sentence_and_cut():
     reader, writer = schema({"enum": ["x" * 300]}), schema({"enum": ["y" * 300, "x" * 300]})
     (finding,) = find_differences(reader, writer, policy=SOUND)
     assert finding.rule == "enum-array-narrowed"

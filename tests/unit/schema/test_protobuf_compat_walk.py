@@ -140,7 +140,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_difference_is_told_in_order(case: str):
+def test_every_difference_is_reported_in_order(case: str):
     writer, reader, expected = CASES[case]
     assert told(parsed(reader), parsed(writer)) == expected
 

@@ -179,7 +179,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_changes_are_told(case: str):
+def test_changes_are_reported(case: str):
     earlier, later, expected = CASES[case]
     changes = find_changes(parse_protobuf(earlier), parse_protobuf(later))
     assert [f"{change.element} {change.text}".strip() for change in changes] == expected

@@ -82,7 +82,7 @@ def test_a_registration_with_other_content_metadata_or_flag_is_another(world):
     assert world.calls() == 5
 
 
-def test_an_id_is_asked_for_once(world):
+def test_an_id_is_requested_once(world):
     registry = world.client()
     registry.register("s", ONE)
     world.calls()
@@ -99,7 +99,7 @@ def test_an_id_means_something_else_in_another_context(world):
     assert registry.schema_by_id(1) == ONE
 
 
-def test_a_guid_is_asked_for_once(world):
+def test_a_guid_is_requested_once(world):
     registry = world.client()
     guid = registry.register("s", ONE).guid
     world.calls()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
     CounterfoilError,
     Forbidden,
@@ -21,8 +22,10 @@ from counterfoil.schema.errors import (
     Unauthorized,
 )
 from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema, SchemaType
+from counterfoil.schema.rest.associations import Association, AssociationType, Lifecycle, Resource
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
 from counterfoil.schema.rest.versions import Compatibility, ContextId, Deletion, SubjectVersion, Visibility
@@ -33,6 +36,19 @@ from counterfoil.sdk.transport import Reply
 
 TEXT = Schema('"string"')
 ACTIVE, ALL, GONE = Visibility.ACTIVE, Visibility.WITH_DELETED, Visibility.DELETED_ONLY
+
+ASSOCIATION = Association(
+    parse_subject("s"),
+    UUID(int=1),
+    Resource("t", "n", "topic", "r"),
+    AssociationType.VALUE,
+    Lifecycle.WEAK,
+    frozen=False,
+    create_ts=1,
+    update_ts=2,
+)
+
+DEK = Dek(DekId("k", parse_subject("s"), Algorithm.AES256_SIV, 2), "AA==")
 
 MADE = [
     (operations.ping(), "GET", "/schemas/types"),
@@ -67,7 +83,7 @@ MADE = [
     ),
     (operations.keks(visibility=ALL), "GET", "/dek-registry/v1/keks?deleted=true"),
     (operations.kek("k", visibility=ACTIVE), "GET", "/dek-registry/v1/keks/k"),
-    (operations.create_kek({"name": "k"}), "POST", "/dek-registry/v1/keks"),
+    (operations.create_kek(Kek("k", "local-kms", "id")), "POST", "/dek-registry/v1/keks"),
     (operations.delete_kek("k"), "DELETE", "/dek-registry/v1/keks/k"),
     (operations.undelete_kek("k"), "POST", "/dek-registry/v1/keks/k/undelete"),
     (operations.dek_subjects("k", visibility=ACTIVE), "GET", "/dek-registry/v1/keks/k/deks"),
@@ -81,7 +97,11 @@ MADE = [
         "GET",
         "/dek-registry/v1/keks/k/deks/s/versions/2?algorithm=AES256_SIV",
     ),
-    (operations.create_dek("k", "s", {}), "POST", "/dek-registry/v1/keks/k/deks/s"),
+    (
+        operations.create_dek(DEK),
+        "POST",
+        "/dek-registry/v1/keks/k/deks/s",
+    ),
     (
         operations.delete_dek("k", "s", 2, algorithm="AES256_SIV"),
         "DELETE",
@@ -93,7 +113,7 @@ MADE = [
         "GET",
         "/associations/resources/r?resourceType=topic",
     ),
-    (operations.create_associations({}), "POST", "/associations"),
+    (operations.create_association(ASSOCIATION), "POST", "/associations"),
     (operations.changes(after="latest", limit=1), "GET", "/changes?after=latest&limit=1"),
     (operations.versions("s", visibility=GONE), "GET", "/subjects/s/versions?deletedOnly=true"),
     (operations.version("s", "latest", visibility=ACTIVE), "GET", "/subjects/s/versions/latest"),
@@ -364,7 +384,7 @@ def test_what_does_not_fit_is_named_with_its_place(operation, body, problem):
         Reply(101, {}, b""),
     ],
 )
-def test_what_no_registry_says_is_told_apart_from_a_no(raw):
+def test_what_no_registry_says_is_distinguished_from_a_no(raw):
     with pytest.raises(UnexpectedShapeError):
         read_reply(operations.versions("s", visibility=ACTIVE), raw)
 

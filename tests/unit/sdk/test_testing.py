@@ -73,7 +73,7 @@ def test_it_notes_what_was_asked():
     ]
 
 
-def test_it_fails_as_it_is_told_and_only_so_often():
+def test_it_fails_as_it_is_reported_and_only_so_often():
     memory = InMemoryRegistry()
     client = memory.client(retries=0)
     memory.answer_next(NoReply("cable cut"), Reply(404, {}, b'{"error_code": 40403, "message": "gone"}'))

@@ -38,10 +38,10 @@ class GitRepository:
 
     def commit(self, ref: str) -> str | None:
         """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
-        output = _run(
+        printed = _run(
             self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", fails=(1, 128)
         )
-        return output.decode().strip() or None
+        return printed.decode().strip() or None
 
     def known_as(self, ref: str) -> str | None:
         """Return ``ref`` if it exists, else the branch of that name in ``origin``, or None."""
@@ -49,7 +49,7 @@ class GitRepository:
 
     def is_shallow(self) -> bool:
         """Return whether the clone is shallow, so that commits that exist elsewhere are missing here."""
-        return self._output("rev-parse", "--is-shallow-repository").strip() == b"true"
+        return self._run_here("rev-parse", "--is-shallow-repository").strip() == b"true"
 
     def merge_base(self, first: str, second: str) -> str | None:
         """Return the best common ancestor of two commits; None when this clone has none."""
@@ -57,12 +57,12 @@ class GitRepository:
 
     def upstream_name(self, ref: str) -> str:
         """Return the branch that a symbolic ref such as ``origin/HEAD`` stands for, in short form."""
-        return self._output("rev-parse", "--abbrev-ref", ref).decode().strip() or ref
+        return self._run_here("rev-parse", "--abbrev-ref", ref).decode().strip() or ref
 
     def commits_touching(self, commit: str, pathspecs: Sequence[str], *, limit: int) -> list[str]:
         """Return the hashes of the first-parent ancestors of ``commit`` that changed ``pathspecs``, newest first."""
-        output = self._output("rev-list", "--first-parent", f"--max-count={limit}", commit, "--", *pathspecs)
-        return output.decode().split()
+        printed = self._run_here("rev-list", "--first-parent", f"--max-count={limit}", commit, "--", *pathspecs)
+        return printed.decode().split()
 
     def blobs(self, commit: str, is_wanted: Callable[[str], bool]) -> list[Blob]:
         """Return the regular files of ``commit`` whose path satisfies ``is_wanted``.
@@ -70,7 +70,7 @@ class GitRepository:
         Links and submodules are left out.
         """
         found = []
-        for line in _records(self._output("ls-tree", "-r", "-z", "--full-tree", commit)):
+        for line in _records(self._run_here("ls-tree", "-r", "-z", "--full-tree", commit)):
             facts, _, path = line.partition("\t")
             mode, _, object_id = facts.split(" ")
             if mode in _REGULAR_MODES and is_wanted(path):
@@ -82,28 +82,30 @@ class GitRepository:
         wanted = list(dict.fromkeys(object_ids))
         if not wanted:
             return {}
-        stream = self._output("cat-file", "--batch", given="".join(f"{one}\n" for one in wanted).encode())
+        stream = self._run_here("cat-file", "--batch", given="".join(f"{one}\n" for one in wanted).encode())
         return _read_batch(stream, wanted)
 
     def working_paths(self) -> list[str]:
         """Return the paths of all files in the working tree that git tracks or would track, ignored ones left out."""
-        output = self._output("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/")
-        return sorted(set(_records(output)))
+        printed = self._run_here(
+            "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/"
+        )
+        return sorted(set(_records(printed)))
 
     def sparse_blobs(self) -> list[Blob]:
         """Return the files that a sparse checkout leaves out of the working tree; they count as unchanged."""
         absent = {
             line[2:]
-            for line in _records(self._output("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
+            for line in _records(self._run_here("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
             if line.startswith("S ")
         }
         if not absent:
             return []
-        staged = _records(self._output("ls-files", "-z", "--stage", "--full-name", "--", ":/"))
+        staged = _records(self._run_here("ls-files", "-z", "--stage", "--full-name", "--", ":/"))
         rows = (line.partition("\t") for line in staged)
         return [Blob(path, facts.split(" ")[1]) for facts, _, path in rows if path in absent]
 
-    def _output(self, *arguments: str, given: bytes | None = None) -> bytes:
+    def _run_here(self, *arguments: str, given: bytes | None = None) -> bytes:
         return _run(self._folder, *arguments, given=given)
 
 

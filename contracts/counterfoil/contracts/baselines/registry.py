@@ -81,8 +81,8 @@ class RegistryBaseline:
     def policy(self, path: str) -> CompatibilityPolicy | None:
         """Return the policy in effect for the file's subject; raise ``BadRequest`` for an unknown policy."""
         config = self._config(path)
-        name = config.compatibility_policy if config else None
-        return parse_policy(name) if name else None
+        policy = config.compatibility_policy if config else None
+        return parse_policy(policy) if policy else None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
         """Return the versions of the file's subject, newest first."""

@@ -52,7 +52,7 @@ class TextStyle:
 
 def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -> str:
     """Return the report as text with a summary at the end; quiet text has no notices and is empty without findings."""
-    findings = [one for one in report.findings if _is_told(one, style)]
+    findings = [one for one in report.findings if _is_shown(one, style)]
     lines: list[str] = []
     if style.verbosity is Verbosity.VERBOSE:
         unfine = {path for finding in report.findings for path in _paths(finding)}
@@ -66,7 +66,7 @@ def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -
     return "".join(f"{line}\n" for line in lines)
 
 
-def _is_told(finding: Finding, style: TextStyle) -> bool:
+def _is_shown(finding: Finding, style: TextStyle) -> bool:
     return style.verbosity is not Verbosity.QUIET or finding.severity is not Severity.NOTICE
 
 

@@ -80,9 +80,9 @@ def answers(packed: bytes) -> Callable[..., Any]:
     def answer_batch(values: pd.Series) -> pd.Series:
         from counterfoil.converter.engines.reference import answer
 
-        asked = values.notna()
-        if asked.any():
-            values[asked] = [answer(packed, value) for value in values[asked]]
+        present = values.notna()
+        if present.any():
+            values[present] = [answer(packed, value) for value in values[present]]
         return values
 
     answer_batch.__annotations__ = {"values": pd.Series, "return": pd.Series}

@@ -5,12 +5,14 @@ Source: Confluent's release notes and REST API reference for Schema Registry 5 t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api import models
+from counterfoil.registry.api.bodies import REGISTERED, SCHEMA_BY_ID
+from counterfoil.registry.api.openapi.shapes import Shape
 from counterfoil.schema.errors import ConfigNotFound, IncompatibleSchema, ModeNotFound, RegistryError, SubjectNotFound
+from counterfoil.schema.rest.object_forms import ListOf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,14 +70,14 @@ class Dialect:
 @cache
 def shaper(dialect: Dialect, shape: Any) -> Callable[[Any], Any] | None:
     """Return the function that converts an operation's value of this ``shape`` for ``dialect``; None for no change."""
-    is_list = getattr(shape, "__origin__", None) is list
-    entity = shape.__args__[0] if is_list else shape
-    if not (isinstance(entity, type) and issubclass(entity, models.SchemaBody)):
+    is_list = isinstance(shape, ListOf)
+    entity = shape.items if isinstance(shape, ListOf) else shape
+    if not (isinstance(entity, Shape) and entity.has("schemaType")):
         return None
-    if entity is models.RegisteredBody and dialect.registers_id_alone:
+    if entity is REGISTERED and dialect.registers_id_alone:
         return _id_alone
     unwanted = dialect.leaves_out
-    if entity is models.SchemaByIdBody and dialect.leaves_out_owner_of_id:
+    if entity is SCHEMA_BY_ID and dialect.leaves_out_owner_of_id:
         unwanted |= {"subject", "version"}
     if not unwanted and not dialect.leaves_out_avro:
         return None
@@ -96,21 +98,12 @@ NEWEST: Final = Dialect()
 WITHHOLDING: Final = Dialect(registers_id_alone=True, leaves_out=_NEW_FIELDS, leaves_out_avro=True)
 """The dialect of ``--withhold-new-fields``, for clients that do not declare to tolerate unknown properties."""
 
-_SEVENTH: Final = Dialect(
-    code_by_error={IncompatibleSchema: 409},
-    absent_paths=_NEW_PATHS,
-    registers_id_alone=True,
-    leaves_out=_NEW_FIELDS,
-    leaves_out_avro=True,
-    leaves_out_owner_of_id=True,
+_SEVENTH: Final = replace(
+    WITHHOLDING, code_by_error={IncompatibleSchema: 409}, absent_paths=_NEW_PATHS, leaves_out_owner_of_id=True
 )
-_FIFTH: Final = Dialect(
+_FIFTH: Final = replace(
+    _SEVENTH,
     code_by_error={IncompatibleSchema: 409, ConfigNotFound: SubjectNotFound.code, ModeNotFound: SubjectNotFound.code},
-    absent_paths=_NEW_PATHS,
-    registers_id_alone=True,
-    leaves_out=_NEW_FIELDS,
-    leaves_out_avro=True,
-    leaves_out_owner_of_id=True,
 )
 
 DIALECT_BY_VERSION: Final = {"8": NEWEST, "7": _SEVENTH, "6": _SEVENTH, "5": _FIFTH}

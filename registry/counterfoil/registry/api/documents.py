@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.api.tags import read_tag_edit
+from counterfoil.registry.api.tags import NUMBER_OR_NONE, read_tag_edit
 from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.content import make_content
 from counterfoil.registry.service.requests import SchemaRequest
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.config import CONFIG_KEYS, LEVEL_IN_FORCE, config_document
-from counterfoil.schema.rest.json_values import RequestJson, read_flag, read_text
-from counterfoil.schema.rest.object_forms import Member, ObjectForm
+from counterfoil.schema.rest.json_values import RequestJson, read_flag
+from counterfoil.schema.rest.object_forms import INTEGER, TEXT, Member, ObjectForm
 from counterfoil.schema.rest.schemas import BESIDE_TEXT, schema_document
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.domain.versions import Use, VersionEntry
     from counterfoil.registry.service.catalog import ById
     from counterfoil.registry.service.lookup import Stored
     from counterfoil.registry.service.registration import Registered
-    from counterfoil.registry.service.storage import Use
     from counterfoil.schema.rest.config import Config
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
@@ -32,13 +31,13 @@ def _given_id(value: JsonValue) -> int | None:
     return None if number < 0 else number
 
 
-_SCHEMA_REQUEST: Final = ObjectForm(
+SCHEMA_REQUEST: Final = ObjectForm(
     SchemaRequest,
     (
-        Member("id", "schema_id", _given_id),
-        Member("version", "version", lambda value: value.integer() or None),
-        Member("schemaType", "schema_type", read_text),
-        Member("schema", "text", read_text),
+        Member("id", "schema_id", replace(INTEGER, read=_given_id), about="The id to use, in IMPORT mode."),
+        Member("version", "version", NUMBER_OR_NONE, about="The number that the version must get; -1 is the next one."),
+        Member("schemaType", "schema_type", TEXT, about="The language of the schema."),
+        Member("schema", "text", TEXT, about="The text of the schema. Absent: the text of the latest version."),
         *BESIDE_TEXT,
     ),
 )
@@ -46,13 +45,13 @@ _SCHEMA_REQUEST: Final = ObjectForm(
 
 def read_schema_request(value: object) -> SchemaRequest:
     """Return the schema request in a body; an unknown field is ignored."""
-    return _SCHEMA_REQUEST.read(RequestJson(value))
+    return SCHEMA_REQUEST.read(RequestJson(value))
 
 
 def read_registration(value: object) -> SchemaRequest:
     """Return the schema request in a body, with the fields about tags, which only a registration has."""
     body = RequestJson(value)
-    request = _SCHEMA_REQUEST.read(body)
+    request = SCHEMA_REQUEST.read(body)
     tag_edit = read_tag_edit(body, add="schemaTagsToAdd", remove="schemaTagsToRemove")
     propagates = body.optional("propagateSchemaTags", read_flag) or False
     return replace(request, tag_edit=tag_edit, propagates_tags=propagates) if tag_edit or propagates else request

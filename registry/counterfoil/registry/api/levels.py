@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 async def get_config(call: Call) -> Any:
-    """The config of a subject, a context or the top level."""
+    """Return the config of a subject, a context or the top level."""
     config = await call.cases.settings.config(call.scope_subject(), effective=call.flag("defaultToGlobal"))
     return stored_config_document(config)
 
 
 async def put_config(call: Call) -> Any:
-    """The config as it is stored after the changes in the body."""
+    """Change the config of a subject, a context or the top level as the body requests, and return it."""
     changes = read_config_changes(RequestJson(await call.json()))
     return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
 
 
 async def delete_config(call: Call) -> Any:
-    """The config that was stored, and now is not."""
+    """Delete the config of a subject, a context or the top level, and return it."""
     return stored_config_document(await call.cases.settings.delete_config(call.scope_subject()))
 
 
@@ -44,13 +44,13 @@ async def delete_config(call: Call) -> Any:
 
 
 async def get_mode(call: Call) -> Any:
-    """The mode of a subject, a context or the top level."""
+    """Return the mode of a subject, a context or the top level."""
     mode = await call.cases.settings.mode(call.scope_subject(), effective=call.flag("defaultToGlobal"))
     return {"mode": mode.value}
 
 
 async def put_mode(call: Call) -> Any:
-    """The mode in the body, which is set now; null clears."""
+    """Set the mode of a subject, a context or the top level; null clears it."""
     scope = call.scope_subject()
     text = _mode_text(await call.json())
     check_name(scope)
@@ -69,7 +69,7 @@ def _mode_text(body: object) -> str | None:
 
 
 async def delete_mode(call: Call) -> Any:
-    """The mode that was set, and now is not."""
+    """Delete the mode of a subject, a context or the top level, and return it."""
     mode = await call.cases.settings.delete_mode(call.scope_subject(), recursive=call.flag("recursive"))
     return {} if mode is None else {"mode": mode.value}
 
@@ -78,7 +78,7 @@ async def delete_mode(call: Call) -> Any:
 
 
 async def test_against_all(call: Call) -> Any:
-    """Whether the schema in the body may follow the versions of a subject."""
+    """Check the schema in the body against the versions of a subject."""
     call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())
@@ -90,7 +90,7 @@ async def test_against_all(call: Call) -> Any:
 
 
 async def test_against_version(call: Call) -> Any:
-    """Whether the schema in the body may follow one version of a subject."""
+    """Check the schema in the body against one version of a subject."""
     call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())

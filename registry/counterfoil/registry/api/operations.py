@@ -70,12 +70,12 @@ class ReadyBody(BaseModel):
 
 
 async def live() -> LiveBody:
-    """The process answers."""
+    """Report that the process responds."""
     return LiveBody()
 
 
 async def ready(services: ServicesOfApp, response: Response) -> ReadyBody:
-    """Whether requests are served, and which step waits on what."""
+    """Report whether requests are served, and what each step waits for."""
     steps = [await _store_step(services.cases.storage, services.stale), _server_step(services.lifecycle)]
     if all(step.state in _SERVING for step in steps):
         return ReadyBody(status="ready", steps=steps)
@@ -85,7 +85,7 @@ async def ready(services: ServicesOfApp, response: Response) -> ReadyBody:
 
 
 async def metrics(services: ServicesOfApp) -> Response:
-    """Measures in Prometheus' format."""
+    """Return the metrics in the format of Prometheus."""
     await services.counting.refresh()
     return Response(services.telemetry.exposition(), headers={"content-type": _EXPOSITION})
 

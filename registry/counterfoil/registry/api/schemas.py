@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from counterfoil.registry.api.associations.operations import lifecycles_asked
+from counterfoil.registry.api.associations.operations import requested_lifecycles
 from counterfoil.registry.api.cache.replies import OfId
 from counterfoil.registry.api.documents import by_guid_document, by_id_document, version_document
 from counterfoil.registry.api.http.answers import NOTHING, RawText
@@ -29,7 +29,7 @@ _LIFECYCLES = frozenset({*Lifecycle, "NONE"})
 
 
 async def list_schemas(call: Call) -> Any:
-    """All versions of all subjects of the default context, or of those that a prefix names."""
+    """List all versions of the subjects of the default context, or of the subjects that begin with a prefix."""
     first, last = call.bounds(default_limit=_PAGE)
     by_association = _association_filter(call)
     rule_type = call.text("ruleType")
@@ -67,7 +67,7 @@ def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
 
 def _association_filter(call: Call) -> AssociationFilter | None:
     """Return the filter by associations of the query; None if it has none."""
-    lifecycles = lifecycles_asked(call, _LIFECYCLES)
+    lifecycles = requested_lifecycles(call, _LIFECYCLES)
     types = frozenset(text for text in call.texts("associationType") if text)
     resource_type = call.text("resourceType")
     if not (lifecycles or types or resource_type):
@@ -78,7 +78,7 @@ def _association_filter(call: Call) -> AssociationFilter | None:
 
 
 async def get_by_id(call: Call) -> Any:
-    """What an id stands for."""
+    """Return the schema with an id."""
     schema_id = call.integer_segment("id")
     call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
@@ -99,7 +99,7 @@ async def get_by_id(call: Call) -> Any:
 
 
 async def get_text_by_id(call: Call) -> Any:
-    """The text of what an id stands for, by itself."""
+    """Return the text of the schema with an id, without JSON around it."""
     schema_id = call.integer_segment("id")
     call.rests_on(OfId(schema_id))
     found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
@@ -107,7 +107,7 @@ async def get_text_by_id(call: Call) -> Any:
 
 
 async def list_subjects_of_id(call: Call) -> Any:
-    """The subjects that hold an id."""
+    """List the subjects that have the schema with an id."""
     first, last = call.bounds()
     return (await _subjects_of_id(call, deleted=call.flag("deleted")))[first:last]
 
@@ -118,7 +118,7 @@ async def _subjects_of_id(call: Call, *, deleted: bool) -> list[str]:
 
 
 async def list_versions_of_id(call: Call) -> Any:
-    """The subjects and versions that hold an id."""
+    """List the subjects and versions that have the schema with an id."""
     first, last = call.bounds()
     uses = await call.cases.catalog.uses(
         call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
@@ -127,7 +127,7 @@ async def list_versions_of_id(call: Call) -> Any:
 
 
 async def get_by_guid(call: Call) -> Any:
-    """What a fingerprint stands for."""
+    """Return the schema with a guid."""
     text = call.segment("guid")
     guid = _guid(text)
     if guid is None:
@@ -138,7 +138,7 @@ async def get_by_guid(call: Call) -> Any:
 
 
 async def list_ids_of_guid(call: Call) -> Any:
-    """The contexts and ids of a fingerprint."""
+    """List the contexts and ids of the schema with a guid."""
     guid = _guid(call.segment("guid"))
     ids = [] if guid is None else await call.cases.catalog.ids_of_guid(guid)
     return [CONTEXT_ID.write(ContextId(context, schema_id)) for context, schema_id in ids]
@@ -155,18 +155,18 @@ def _guid(text: str) -> UUID | None:
 
 
 async def list_types(_: Call) -> Any:
-    """The schema types that this registry reads."""
+    """List the schema types that this registry supports."""
     return [schema_type.value for schema_type in SUPPORTED_TYPES]
 
 
 async def list_contexts(call: Call) -> Any:
-    """The contexts in which something was registered, the default one first."""
+    """List the contexts in which something was registered, the default context first."""
     first, last = call.bounds()
     prefix = call.text("contextPrefix")
     return [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)][first:last]
 
 
 async def delete_context(call: Call) -> Any:
-    """Forget a context that holds no schema."""
+    """Delete an empty context."""
     await call.cases.deletion.drop_context(parse_subject(call.segment("context")).context)
     return NOTHING

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 async def get_root(_: Call) -> Any:
-    """An empty object: the server answers."""
+    """Return an empty object, which shows that the server responds."""
     return {}
 
 
 async def post_root(call: Call) -> Any:
-    """An empty object, whatever map of texts was sent."""
+    """Return an empty object for any object of texts in the body."""
     body = await call.raw_body()
     if body.strip():
         RequestJson(parse_json(body)).members()
@@ -26,16 +26,16 @@ async def post_root(call: Call) -> Any:
 
 
 async def get_cluster_id(call: Call) -> Any:
-    """The scope that this server is in: the Kafka cluster that it is for, empty where none is set, and its own name."""
+    """Return the id of the registry, and of its Kafka cluster, which is empty if it is not configured."""
     clusters = {"kafka-cluster": call.cases.kafka_cluster_id, "schema-registry-cluster": "counterfoil"}
     return {"scope": {"path": [], "clusters": clusters}}
 
 
 async def get_server_version(_: Call) -> Any:
-    """The version of the server."""
+    """Return the version of the server."""
     return {"version": metadata.version("counterfoil"), "commitId": "unknown"}
 
 
 async def get_deployment(_: Call) -> Any:
-    """The attributes of the deployment: none."""
+    """Return the attributes of the deployment: there are none."""
     return {"attributes": []}

@@ -53,7 +53,7 @@ async def _formatted_as_sent(call: Call, sent: str | None, context: str, content
 
 
 async def list_subjects(call: Call) -> Any:
-    """Subject names, sorted; of all contexts unless a prefix says otherwise."""
+    """List the names of subjects, sorted, in all contexts unless a prefix selects some."""
     call.rests_on()
     first, last = call.bounds()
     prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
@@ -61,7 +61,7 @@ async def list_subjects(call: Call) -> Any:
 
 
 async def delete_subject(call: Call) -> Any:
-    """The version numbers that were deleted: softly, or with ``permanent=true`` for good."""
+    """Soft-delete all versions of a subject, or remove them with ``permanent=true``; return their numbers."""
     subject = await call.subject()
     if call.flag("permanent"):
         return list(await call.cases.deletion.hard_delete_subject(subject))
@@ -69,7 +69,7 @@ async def delete_subject(call: Call) -> Any:
 
 
 async def look_up(call: Call) -> Any:
-    """The version under which a subject holds the schema in the body."""
+    """Find the version of a subject that has the schema in the body."""
     subject = await call.lasting_subject()
     request = read_schema_request(await call.json())
     if request.references:
@@ -82,7 +82,7 @@ async def look_up(call: Call) -> Any:
 
 
 async def find_by_metadata(call: Call) -> Any:
-    """The highest version with the metadata properties given as pairs of ``key`` and ``value``."""
+    """Find the highest version with the metadata properties given as pairs of ``key`` and ``value``."""
     subject = await call.subject()
     wanted = dict(zip(call.texts("key"), call.texts("value"), strict=False))
     found = await call.cases.lookup.by_metadata(subject, wanted, deleted=call.flag("deleted"))
@@ -90,7 +90,7 @@ async def find_by_metadata(call: Call) -> Any:
 
 
 async def list_versions(call: Call) -> Any:
-    """The version numbers of a subject, ascending."""
+    """List the version numbers of a subject, ascending."""
     first, last = call.bounds()
     subject = await call.lasting_subject()
     numbers = await call.cases.catalog.versions(
@@ -100,7 +100,7 @@ async def list_versions(call: Call) -> Any:
 
 
 async def register(call: Call) -> Any:
-    """The id and version of the schema in the body, which is stored if it was not."""
+    """Register the schema in the body, and return its id and version; an existing one keeps them."""
     subject = await call.lasting_subject()
     request = read_registration(await call.json())
     if request.references:
@@ -113,7 +113,7 @@ async def register(call: Call) -> Any:
 
 
 async def tag_version(call: Call) -> Any:
-    """A version with other tags, as a new version."""
+    """Change tags, metadata or rules of a version, and register the result as a new version."""
     subject = await call.subject()
     request = read_tag_request(await call.json())
     check_subject(subject)
@@ -122,7 +122,7 @@ async def tag_version(call: Call) -> Any:
 
 
 async def get_version(call: Call) -> Any:
-    """One version of a subject."""
+    """Return one version of a subject."""
     subject = await call.lasting_subject()
     version = parse_version(call.segment("version"))
     stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
@@ -136,7 +136,7 @@ async def get_version(call: Call) -> Any:
 
 
 async def get_version_text(call: Call) -> Any:
-    """The text of one version, by itself."""
+    """Return the text of one version, without JSON around it."""
     subject = await call.lasting_subject()
     version = parse_version(call.segment("version"))
     stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
@@ -144,7 +144,7 @@ async def get_version_text(call: Call) -> Any:
 
 
 async def list_referrers(call: Call) -> Any:
-    """The ids of the schemas that refer to a version."""
+    """List the ids of the schemas that refer to a version."""
     first, last = call.bounds(default_limit=1000)
     subject = await call.subject()
     version = parse_version(call.segment("version"))
@@ -152,7 +152,7 @@ async def list_referrers(call: Call) -> Any:
 
 
 async def delete_version(call: Call) -> Any:
-    """The number of the version that was deleted: softly, or with ``permanent=true`` for good."""
+    """Soft-delete one version, or remove it with ``permanent=true``; return its number."""
     subject = await call.subject()
     version = parse_version(call.segment("version"))
     if call.flag("permanent"):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.service.tag_version import TagRequest
 from counterfoil.schema.entity import Entity, TagEdit
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_texts
-from counterfoil.schema.rest.object_forms import Member, ObjectForm
-from counterfoil.schema.rest.schemas import METADATA, RULE_SET
+from counterfoil.schema.rest.object_forms import INTEGER, TEXTS, Member, ObjectForm
+from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import Document
 
 _ALL: Final = "*"
+
+NUMBER_OR_NONE: Final = replace(INTEGER, read=lambda value: value.integer() or None)
+"""The type of a requested version: 0 counts as absent."""
 
 
 async def found_tags(call: Call, context: str, content: Content) -> list[Document]:
@@ -51,14 +54,14 @@ def _read_item(value: JsonValue) -> tuple[Entity, tuple[str, ...]]:
     return Entity.named(path, kind), read_texts(value.member("tags"))
 
 
-_TAG_REQUEST: Final = ObjectForm(
+TAG_REQUEST: Final = ObjectForm(
     TagRequest,
     (
-        Member("newVersion", "new_version", lambda value: value.integer() or None),
-        Member("metadata", "metadata", METADATA.read),
-        Member("ruleSet", "rule_set", RULE_SET.read),
-        Member("rulesToMerge", "rules_to_merge", RULE_SET.read),
-        Member("rulesToRemove", "rules_to_remove", read_texts),
+        Member("newVersion", "new_version", NUMBER_OR_NONE, about="The number that the new version must get."),
+        Member("metadata", "metadata", METADATA_OBJECT),
+        Member("ruleSet", "rule_set", RULE_SET_OBJECT),
+        Member("rulesToMerge", "rules_to_merge", RULE_SET_OBJECT),
+        Member("rulesToRemove", "rules_to_remove", TEXTS),
     ),
 )
 
@@ -67,5 +70,5 @@ def read_tag_request(value: object) -> TagRequest:
     """Return the change of a version's tags that a body requests."""
     body = RequestJson(value)
     edit = read_tag_edit(body, add="tagsToAdd", remove="tagsToRemove")
-    request = _TAG_REQUEST.read(body)
+    request = TAG_REQUEST.read(body)
     return request if edit is None else replace(request, edit=edit)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from counterfoil.schema.contexts import QualifiedSubject
@@ -28,6 +29,10 @@ class ChangeKind(Enum):
     """A key or an association; the document names its ``kind`` and ``key``, but not its content."""
 
 
+TERM_KINDS: Final = frozenset({ChangeKind.SETTINGS, ChangeKind.RECORD})
+"""The changes that can change the settings in effect. Changes of records do not name their subjects."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change.
@@ -45,3 +50,27 @@ class Change:
     schema_id: int | None = None
     guid: UUID | None = None
     document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The changes of one write of this server, or of writes of other servers, in order.
+
+    ``has_new_terms``: config or modes are among them, or records on which registrations and deletions depend.
+    ``decided_on`` are the revisions that subjects had before a write of this server, if each version's time of storage
+    is that of its change. ``has_known_ids``: an id that other versions had before is among the changes.
+    """
+
+    changes: tuple[Change, ...]
+    has_new_terms: bool = False
+    decided_on: Mapping[QualifiedSubject, int] = field(default_factory=dict, compare=False)
+    has_known_ids: bool = field(default=False, compare=False)
+
+    @property
+    def registered(self) -> list[tuple[int, int]]:
+        """The ids and numbers of the registered versions, in order."""
+        return [
+            (change.schema_id, change.version)
+            for change in self.changes
+            if change.kind is ChangeKind.REGISTERED and change.schema_id is not None and change.version is not None
+        ]

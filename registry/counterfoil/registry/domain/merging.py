@@ -23,12 +23,12 @@ VERSION_PROPERTY: Final = "confluent:version"
 
 
 def merged_metadata(config: Config, own: Metadata | None) -> Metadata | None:
-    """The metadata that a registration stores: the config's defaults, ``own`` over them, its overrides over both."""
+    """Return the metadata that a registration stores: the config's defaults, over them ``own``, then its overrides."""
     return _layered(merge_metadata, config.default_metadata, own, config.override_metadata)
 
 
 def merged_rule_set(config: Config, own: RuleSet | None) -> RuleSet | None:
-    """The rules that a registration stores, layered likewise."""
+    """Return the rules that a registration stores, layered in the same way."""
     return _layered(merge_rule_sets, config.default_rule_set, own, config.override_rule_set)
 
 
@@ -85,7 +85,7 @@ def stamped(metadata: Metadata | None, version: int) -> Metadata:
 
 
 def stamp_of(metadata: Metadata | None) -> str | None:
-    """The version property of ``metadata``, or None."""
+    """Return the version property of ``metadata``; None if there is none."""
     return None if metadata is None else metadata.properties.get(VERSION_PROPERTY)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def parse_mode(text: str, scope: QualifiedSubject) -> Mode:
-    """The mode that ``text`` names, in any letter case; FORWARD is for the global level alone."""
+    """Return the mode that ``text`` names, in any letter case; FORWARD is for the global level only."""
     try:
         mode = Mode(text.upper())
     except ValueError:
@@ -27,7 +27,7 @@ def parse_mode(text: str, scope: QualifiedSubject) -> Mode:
 
 
 def effective_mode(narrowest_first: Iterable[Mode | None]) -> Mode:
-    """The mode in force: the first that is set, else READWRITE."""
+    """Return the mode in force: the first that is set, otherwise READWRITE."""
     return next((mode for mode in narrowest_first if mode is not None), Mode.READWRITE)
 
 

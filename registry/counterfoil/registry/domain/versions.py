@@ -14,6 +14,7 @@ from counterfoil.schema.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from uuid import UUID
 
     from counterfoil.schema.contexts import QualifiedSubject
@@ -54,6 +55,17 @@ class VersionEntry:
     ts: int
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Use:
+    """One version with a schema id."""
+
+    subject: QualifiedSubject
+    version: int
+    schema_id: int
+    deleted: bool
+    ts: int
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """All versions of a subject in ascending order, including soft-deleted ones.
@@ -78,6 +90,10 @@ class History:
     def next_version(self) -> int:
         """The number of the next version: one above the highest, soft-deleted ones included."""
         return self.entries[-1].version + 1 if self.entries else 1
+
+    def entries_of(self, versions: Collection[int]) -> tuple[VersionEntry, ...]:
+        """Return the existing ones of some versions, soft-deleted ones included."""
+        return tuple(entry for entry in self.entries if entry.version in versions)
 
     def put(self, entry: VersionEntry) -> History:
         """Return the history with ``entry``, which replaces one of the same number."""

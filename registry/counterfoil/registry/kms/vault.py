@@ -61,13 +61,13 @@ class VaultKms:
 
     async def wrap(self, key_id: str, props: Mapping[str, str], plain: bytes) -> bytes:
         """Return ``plain`` encrypted, in Vault's text form."""
-        answer = await self._ask("encrypt", key_id, props, {"plaintext": b64encode(plain).decode()})
+        answer = await self._request("encrypt", key_id, props, {"plaintext": b64encode(plain).decode()})
         return _text(answer, "ciphertext", key_id).encode()
 
     async def unwrap(self, key_id: str, props: Mapping[str, str], wrapped: bytes) -> bytes:
         """Decrypt a wrapped key."""
         ciphertext = wrapped.decode("utf-8", errors="replace")
-        answer = await self._ask("decrypt", key_id, props, {"ciphertext": ciphertext})
+        answer = await self._request("decrypt", key_id, props, {"ciphertext": ciphertext})
         try:
             return b64decode(_text(answer, "plaintext", key_id), validate=True)
         except ValueError:
@@ -78,7 +78,7 @@ class VaultKms:
         if self._client is not None:
             await self._client.aclose()
 
-    async def _ask(self, action: str, key_id: str, props: Mapping[str, str], body: dict[str, str]) -> Any:
+    async def _request(self, action: str, key_id: str, props: Mapping[str, str], body: dict[str, str]) -> Any:
         engine, name = self._place(key_id)
         namespace = props.get(_NAMESPACE_PROPERTY) or self._settings.namespace
         own = props.get(_TOKEN_PROPERTY)

@@ -94,24 +94,24 @@ def run_compare(url1: str, url2: str, options: Options) -> int:
             verdicts = Verdicts(left, right, progress)
             if options["verdicts"]:
                 found.extend([difference async for difference in verdicts.differences(ours, theirs)])
-            return found, verdicts.asked
+            return found, verdicts.compared
 
-    found, asked = asyncio.run(go())
+    found, compared = asyncio.run(go())
     shown = [Peer.shown_url(side) for side in sides]
     if options["as_json"]:
-        click.echo(json.dumps(_comparison_document(shown, found, asked if options["verdicts"] else None), indent=2))
+        click.echo(json.dumps(_comparison_document(shown, found, compared if options["verdicts"] else None), indent=2))
     else:
         _echo_lines(str(difference) for difference in found)
-        asked_too = f", {counted(asked, 'verdict')} compared" if options["verdicts"] else ""
+        verdicts_too = f", {counted(compared, 'verdict')} compared" if options["verdicts"] else ""
         count = counted(len(found), "difference") if found else "no differences"
-        click.echo(f"{count} between {shown[0]} and {shown[1]}{asked_too}")
+        click.echo(f"{count} between {shown[0]} and {shown[1]}{verdicts_too}")
     return ExitCode.BROKEN if found else ExitCode.OK
 
 
-def _comparison_document(urls: list[str], found: list[Difference], asked: int | None) -> Options:
+def _comparison_document(urls: list[str], found: list[Difference], compared: int | None) -> Options:
     document: Options = {"left": urls[0], "right": urls[1], "same": not found}
-    if asked is not None:
-        document["verdicts"] = asked
+    if compared is not None:
+        document["verdicts"] = compared
     document["differences"] = [
         {"what": each.what, "where": each.where, "left": each.left, "right": each.right} for each in found
     ]

@@ -150,7 +150,7 @@ class Verdicts:
     def __init__(self, left: Peer, right: Peer, progress: Progress) -> None:
         self._peers = (left, right)
         self._progress = progress
-        self.asked = 0
+        self.compared = 0
 
     async def differences(self, left: PeerSource, right: PeerSource) -> AsyncIterator[Difference]:
         """Yield every version of either side for which the verdicts against its subject's latest version differ."""
@@ -168,7 +168,7 @@ class Verdicts:
             str(fact.subject), schema_of(fact.content), number="latest", verbose=False, normalize=False
         )
         ours, theirs = await gathered(*(self._verdict(peer, operation) for peer in self._peers))
-        self.asked += 1
+        self.compared += 1
         self._progress.step("verdicts compared")
         return ours, theirs
 

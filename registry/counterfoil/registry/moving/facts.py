@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.content import Content, make_content
-from counterfoil.registry.service.storage import SCOPE_SETTINGS
+from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import BadRequest
 from counterfoil.schema.model import Schema

@@ -39,11 +39,6 @@ class Survey:
     clashes: list[str] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether everything can be imported."""
-        return not self.clashes and not self.unreadable
-
 
 @dataclass(slots=True)
 class Outcome:

@@ -15,7 +15,7 @@ class Progress:
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._stream = stream
         self._counts: dict[str, int] = {}
-        self._said_at = time.monotonic()
+        self._written_at = time.monotonic()
 
     def say(self, sentence: str) -> None:
         """Write a line."""
@@ -26,8 +26,8 @@ class Progress:
     def step(self, done: str) -> None:
         """Count one more fact with the result ``done``; write the counts now and then."""
         self._counts[done] = self._counts.get(done, 0) + 1
-        if time.monotonic() - self._said_at >= _EVERY_S:
-            self._said_at = time.monotonic()
+        if time.monotonic() - self._written_at >= _EVERY_S:
+            self._written_at = time.monotonic()
             self.say(", ".join(f"{count} {word}" for word, count in self._counts.items()) + " …")
 
 

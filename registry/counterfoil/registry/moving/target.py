@@ -7,7 +7,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from counterfoil.registry.moving.facts import Fact
+    from uuid import UUID
+
+    from counterfoil.registry.moving.facts import Fact, VersionFact
 
 
 class State(Enum):
@@ -37,6 +39,28 @@ SAME = Standing(State.SAME)
 def clash(problem: str) -> Standing:
     """Return the state of content that differs in the target."""
     return Standing(State.CLASH, problem)
+
+
+def version_standing(fact: VersionFact, *, guid: UUID | None, schema_id: object, deleted: bool) -> Standing:
+    """Return the state of a version that exists in the target with this guid, id and deletion."""
+    if guid != fact.content.guid:
+        return clash(f"{fact} holds another schema ({guid}, not {fact.content.guid})")
+    if schema_id != fact.schema_id:
+        return clash(f"{fact} holds the schema under id {schema_id}, not {fact.schema_id}")
+    return deletion_standing(fact, wanted=fact.deleted, deleted=deleted)
+
+
+def deletion_standing(fact: Fact, *, wanted: bool, deleted: bool) -> Standing:
+    """Return the state of content that is the same in the target, except perhaps whether it is soft-deleted."""
+    if deleted == wanted:
+        return SAME
+    return UNFINISHED if wanted else clash(f"{fact} is soft-deleted")
+
+
+def id_clash(fact: VersionFact, guid: UUID | None) -> Standing:
+    """Return the state of a version whose id has another schema, ``guid``, in the target."""
+    context = fact.subject.context
+    return clash(f"{fact}: id {fact.schema_id} of context {context!r} stands for another schema ({guid})")
 
 
 class Target(Protocol):

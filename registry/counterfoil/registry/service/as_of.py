@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS, ScopeSettings
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.moments import iso_time
-from counterfoil.registry.service.storage import SCOPE_SETTINGS, ScopeSettings
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.versions import Visibility
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import Use
+    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.contact import StoreContact
-    from counterfoil.registry.service.storage import Load, Observer, Plan, Record, Storage, Use
+    from counterfoil.registry.service.storage import Load, Observer, Record, Storage
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 
 EVER: Final = 2**63 - 1
@@ -187,7 +189,8 @@ class AsOf:
 
     async def commit(self, plan: Plan) -> NoReturn:
         """Raise, since the past cannot be changed."""
-        raise _not_then(f"{type(plan).__name__} cannot be carried out")
+        del plan
+        raise _not_then("a write cannot be carried out")
 
     async def guid_of_id(self, context: str, schema_id: int) -> UUID | None:
         """Raise, since the journal does not have it."""

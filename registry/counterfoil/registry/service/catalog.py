@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import Use
     from counterfoil.registry.service.reading import SchemaReader
-    from counterfoil.registry.service.storage import Storage, Use
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.entity import Entity
 
 

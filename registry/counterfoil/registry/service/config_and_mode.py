@@ -10,9 +10,11 @@ from counterfoil.registry.domain.config import without_empty_texts
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_name
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.plan import together
+from counterfoil.registry.service.planning import plan_purge, plan_settings
 from counterfoil.registry.service.retrying import Turns
-from counterfoil.registry.service.storage import PutSettings, ScopeSettings
-from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL, SubjectPrefix
+from counterfoil.schema.contexts import GLOBAL_LEVEL, TOP_LEVEL
 from counterfoil.schema.errors import ConfigNotFound, ModeNotFound, SubjectNotFound
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
@@ -20,6 +22,7 @@ from counterfoil.schema.rest.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -115,9 +118,10 @@ class ConfigAndMode:
         terms = await self._scopes.terms(scope)
         stored = await self._storage.settings(scope)
         purges = mode is Mode.IMPORT and terms.mode is not Mode.IMPORT and not force
-        await self._put(
-            {scope: replace(stored, mode=mode)}, terms.settings_revision, purge=_extent(scope) if purges else None
-        )
+        plan = plan_settings({scope: replace(stored, mode=mode)}, terms.settings_revision)
+        if purges:
+            plan = together((await plan_purge(self._storage, _extent(scope), terms.settings_revision), plan))
+        await self._storage.commit(plan)
 
     async def delete_mode(self, scope: QualifiedSubject, *, recursive: bool = False) -> Mode | None:
         """Delete the mode of ``scope`` and return it; with ``recursive`` also the modes of a context's subjects.
@@ -140,18 +144,12 @@ class ConfigAndMode:
             await self._put(changed, revision)
         return Mode.READWRITE if stored.mode is None and scope in _ALWAYS_THERE else stored.mode
 
-    async def _put(
-        self,
-        changed: Mapping[QualifiedSubject, ScopeSettings],
-        revision: int,
-        *,
-        purge: SubjectPrefix | QualifiedSubject | None = None,
-    ) -> None:
-        await self._storage.commit(PutSettings(tuple(changed.items()), revision, purge))
+    async def _put(self, changed: Mapping[QualifiedSubject, ScopeSettings], revision: int) -> None:
+        await self._storage.commit(plan_settings(changed, revision))
 
 
-def _extent(scope: QualifiedSubject) -> SubjectPrefix | QualifiedSubject:
+def _extent(scope: QualifiedSubject) -> Extent:
     """Return the subjects that must have no versions when IMPORT is set for ``scope``."""
     if scope in _ALWAYS_THERE:
-        return SubjectPrefix(None, "")
-    return SubjectPrefix(scope.context, "") if scope.is_context else scope
+        return Extent()
+    return Extent(scope.context) if scope.is_context else Extent.of(scope)

@@ -6,8 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.modes import check_writable
-from counterfoil.registry.domain.versions import reference_exists, subject_not_found, version_not_found
-from counterfoil.registry.service.storage import DropContext, HardDelete, SoftDelete
+from counterfoil.registry.domain.versions import subject_not_found, version_not_found
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import Unreferenced
+from counterfoil.registry.service.planning import (
+    check_unreferenced,
+    plan_context_removal,
+    plan_hard_deletion,
+    plan_soft_deletion,
+)
 from counterfoil.schema.errors import (
     SubjectNotSoftDeleted,
     SubjectSoftDeleted,
@@ -49,9 +56,15 @@ class Deletion:
             )
         check_writable(terms.mode, subject)
         await self._guard.check_subject_deletion(subject)
-        await self._storage.commit(
-            SoftDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
+        plan = await plan_soft_deletion(
+            self._storage,
+            subject,
+            versions,
+            history=history,
+            settings_revision=terms.settings_revision,
+            own_references_count=False,
         )
+        await self._storage.commit(plan)
         return versions
 
     async def hard_delete_subject(self, subject: QualifiedSubject) -> tuple[int, ...]:
@@ -67,13 +80,19 @@ class Deletion:
         await self._guard.check_subject_deletion(subject)
         versions = tuple(entry.version for entry in history.entries)
         if history.active:
-            await self._check_unreferenced(subject, versions, own_count=False)
+            await check_unreferenced(self._storage, Unreferenced(subject, versions, Extent.of(subject)))
             raise SubjectNotSoftDeleted(
                 f"Subject {str(subject)!r} is not soft-deleted; delete it without permanent=true first"
             )
-        await self._storage.commit(
-            HardDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
+        plan = await plan_hard_deletion(
+            self._storage,
+            subject,
+            versions,
+            history=history,
+            settings_revision=terms.settings_revision,
+            own_references_count=False,
         )
+        await self._storage.commit(plan)
         return versions
 
     async def soft_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -91,7 +110,10 @@ class Deletion:
             )
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
-        await self._storage.commit(SoftDelete(subject, (entry.version,), history.revision, terms.settings_revision))
+        plan = await plan_soft_deletion(
+            self._storage, subject, (entry.version,), history=history, settings_revision=terms.settings_revision
+        )
+        await self._storage.commit(plan)
         return entry.version
 
     async def hard_delete_version(self, subject: QualifiedSubject, version: int | None) -> int:
@@ -105,25 +127,23 @@ class Deletion:
         check_writable(terms.mode, subject)
         await self._guard.check_version_deletion(subject, entry.version, history)
         if not entry.deleted:
-            await self._check_unreferenced(subject, (entry.version,), own_count=True)
+            await check_unreferenced(self._storage, Unreferenced(subject, (entry.version,)))
             raise VersionNotSoftDeleted(
                 f"Version {entry.version} of subject {str(subject)!r} is not soft-deleted; "
                 "delete it without permanent=true first"
             )
-        await self._storage.commit(HardDelete(subject, (entry.version,), history.revision, terms.settings_revision))
+        plan = await plan_hard_deletion(
+            self._storage, subject, (entry.version,), history=history, settings_revision=terms.settings_revision
+        )
+        await self._storage.commit(plan)
         return entry.version
-
-    async def _check_unreferenced(
-        self, subject: QualifiedSubject, versions: tuple[int, ...], *, own_count: bool
-    ) -> None:
-        for version in versions:
-            for use in await self._storage.referrers(subject, version):
-                if own_count or use.subject != subject:
-                    raise reference_exists(subject, version, by=use.subject, by_version=use.version)
 
     async def drop_context(self, context: str) -> None:
         """Delete a context; raise ``ContextNotEmpty`` if it has schemas."""
-        await self._storage.commit(DropContext(context))
+        await self._turns.take(partial(self._drop_context, context), written=context)
+
+    async def _drop_context(self, context: str) -> None:
+        await self._storage.commit(await plan_context_removal(self._storage, context))
 
 
 def _existing(subject: QualifiedSubject, history: History, version: int | None) -> VersionEntry:

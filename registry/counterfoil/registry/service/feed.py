@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.service.storage import Appended, Plan, Storage
+    from counterfoil.registry.domain.changes import Change, Written
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import SubjectPrefix
 
 POLL_S: Final = 0.25
@@ -167,11 +166,11 @@ class Feed:
             if len(changes) == _READ_AT_ONCE:
                 self._unread.set()
 
-    def _note(self, written: Plan | Elsewhere | None, _: Appended | None, /) -> None:
-        if isinstance(written, Elsewhere):
-            self._take(written.changes)
-        else:
+    def _note(self, written: Written | None, /) -> None:
+        if written is None:
             self._unread.set()
+        else:
+            self._take(written.changes)
 
     def _take(self, changes: Sequence[Change]) -> None:
         """Add the new ones of ``changes``, if they follow the known ones without a gap."""

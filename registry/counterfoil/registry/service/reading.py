@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.domain.equivalence import Candidate
 from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.requests import parse_schema_type
-from counterfoil.registry.service.storage import Target
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid

@@ -19,8 +19,8 @@ from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
+from counterfoil.registry.service.planning import plan_version
 from counterfoil.registry.service.requests import NEXT_VERSION
-from counterfoil.registry.service.storage import Append, Appended
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
 from counterfoil.schema.parsed import Validation
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.associations.index import SubjectGuard
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
@@ -106,26 +107,22 @@ class Registration:
         found = await self._plan(subject, request, normalize=normalize, force=force)
         if isinstance(found, Registered):
             return found
-        outcome = await self._storage.commit(found)
-        if not isinstance(outcome, Appended):
-            raise TypeError(f"a storage answered {outcome!r} to an append")
-        self._reader.keep(found.content)
-        return Registered(outcome.schema_id, outcome.version, found.content)
+        [put] = found.new_versions
+        [(schema_id, version)] = (await self._storage.commit(found)).registered
+        self._reader.keep(put.content)
+        return Registered(schema_id, version, put.content)
 
     async def plan(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False
-    ) -> Registered | Append:
-        """Decide as :meth:`register` without storing: return the write plan for a schema that does not exist yet.
-
-        The plan has the version number.
-        """
+    ) -> Registered | Plan:
+        """Decide as :meth:`register` without storing: return the write plan for a schema that does not exist yet."""
         check_rule_set(request.rule_set)
         check_subject(subject)
         return await self._plan(subject, request, normalize=normalize, force=False)
 
     async def _plan(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
-    ) -> Registered | Append:
+    ) -> Registered | Plan:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
@@ -151,7 +148,7 @@ class Registration:
             if there is not None:
                 return there
         await self._check_compatible(now, reading.candidate)
-        return _append(now, request, reading)
+        return await self._plan_version(now, request, reading)
 
     async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
         """Return the schema as it was sent, None without a text.
@@ -227,27 +224,27 @@ class Registration:
             reasons=reasons,
         )
 
-
-def _append(now: _Situation, request: SchemaRequest, reading: Reading) -> Append:
-    content = reading.candidate.content
-    version = _number(now, request)
-    if now.terms.mode.takes_ids:
-        held = next((entry for entry in now.history.entries if entry.version == version), None)
-        if held is not None and (held.guid, held.schema_id) != (content.guid, request.schema_id):
-            raise OperationNotPermitted(
-                f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
-            )
-    else:
-        check_next_version(now.subject, now.history, version)
-    return Append(
-        now.subject,
-        content,
-        reading.targets,
-        revision=now.history.revision,
-        settings_revision=now.terms.settings_revision,
-        schema_id=request.schema_id,
-        version=version,
-    )
+    async def _plan_version(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Plan:
+        content = reading.candidate.content
+        version = _number(now, request)
+        if now.terms.mode.takes_ids:
+            held = now.history.find(version, deleted=True)
+            if held is not None and (held.guid, held.schema_id) != (content.guid, request.schema_id):
+                raise OperationNotPermitted(
+                    f"Version {version} of subject {str(now.subject)!r} holds another schema; versions are immutable"
+                )
+        else:
+            check_next_version(now.subject, now.history, version)
+        return await plan_version(
+            self._storage,
+            now.subject,
+            content,
+            history=now.history,
+            settings_revision=now.terms.settings_revision,
+            targets=reading.targets,
+            schema_id=request.schema_id,
+            version=version,
+        )
 
 
 def _number(now: _Situation, request: SchemaRequest) -> int:

@@ -10,7 +10,8 @@ from counterfoil.registry.domain.modes import effective_mode
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 
 if TYPE_CHECKING:
-    from counterfoil.registry.service.storage import ScopeSettings, Storage
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.rest.config import Config
     from counterfoil.schema.rest.modes import Mode
 

@@ -1,129 +1,27 @@
 """The protocol of a storage for the use cases: reads, and writes as plans.
 
-A plan has the writes and the revisions of the data on which they were decided. The storage carries out plans one after
-another: it checks that this data has not changed (otherwise ``StaleWrite``: plan again), and that no reference is
-broken (otherwise ``ReferenceExists``), and writes all of a plan or nothing.
+The storage carries out plans (:mod:`counterfoil.registry.domain.writes`) one after another: it checks all guards of a
+plan, and then carries out all of its effects, or nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
-
-from counterfoil.schema.rest.config import config_document, read_config
-from counterfoil.schema.rest.modes import Mode
-from counterfoil.schema.rest.object_forms import Member, ObjectForm
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.changes import Change
+    from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.contact import StoreContact
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
-    from counterfoil.schema.rest.config import Config
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Visibility
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeSettings:
-    """The stored settings of a subject or a context; None is not stored."""
-
-    config: Config | None = None
-    mode: Mode | None = None
-
-
-SCOPE_SETTINGS: Final = ObjectForm(
-    ScopeSettings,
-    (
-        Member("config", "config", read_config, config_document),
-        Member("mode", "mode", lambda value: value.one_of(Mode), str),
-    ),
-    keeps_empty=True,
-)
-"""The document of all that is stored for a scope."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Use:
-    """One version with a schema id."""
-
-    subject: QualifiedSubject
-    version: int
-    schema_id: int
-    deleted: bool
-    ts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A version that a schema refers to. ``must_be_active``: it may not be soft-deleted."""
-
-    subject: QualifiedSubject
-    version: int
-    must_be_active: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Append:
-    """Store a version of ``subject``, and its content.
-
-    ``schema_id`` is the id given by an import; None is the content's id in this context, or a new one. ``version`` None
-    means one above the highest. ``ts`` (epoch ms) is the time of storage given by an import; None is now.
-    """
-
-    subject: QualifiedSubject
-    content: Content
-    targets: tuple[Target, ...]
-    revision: int
-    settings_revision: int
-    schema_id: int | None = None
-    version: int | None = None
-    ts: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SoftDelete:
-    """Mark versions as deleted. With ``ignore_own_references``, references from the subject itself are permitted."""
-
-    subject: QualifiedSubject
-    versions: tuple[int, ...]
-    revision: int
-    settings_revision: int
-    ignore_own_references: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HardDelete:
-    """Delete versions permanently; with the last one, the subject's config and mode are deleted."""
-
-    subject: QualifiedSubject
-    versions: tuple[int, ...]
-    revision: int
-    settings_revision: int
-    ignore_own_references: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PutSettings:
-    """Replace what is stored for some scopes.
-
-    With ``purge``, no version of those subjects may be active, and the soft-deleted ones are deleted first.
-    """
-
-    scopes: tuple[tuple[QualifiedSubject, ScopeSettings], ...]
-    settings_revision: int
-    purge: SubjectPrefix | QualifiedSubject | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DropContext:
-    """Delete a context without content."""
-
-    context: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,75 +37,6 @@ class Record:
     document: Document
     ts: int
     revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class RecordWrite:
-    """Store a record, or delete it if ``document`` is None.
-
-    ``revision`` is the one that was read, 0 if there was no such record. Writing the same content again gives a new
-    revision, so that plans made with the old one are refused.
-    """
-
-    kind: str
-    key: tuple[str, ...]
-    document: Document | None
-    revision: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutRecords:
-    """Write records, all or none.
-
-    ``subjects`` are those on which it was decided, with their revisions. With ``settings_revision`` the records affect
-    registrations and deletions: it is compared and changed, so that plans made before are refused. ``unreferenced`` are
-    subjects whose versions no version of another subject may refer to (``ReferenceExists``).
-    """
-
-    writes: tuple[RecordWrite, ...]
-    subjects: tuple[tuple[QualifiedSubject, int], ...] = ()
-    settings_revision: int | None = None
-    unreferenced: tuple[QualifiedSubject, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Together:
-    """Carry out several plans, all or none.
-
-    All revisions are compared before the first of them writes. The records come first; each other plan is of one
-    subject, and none refers to another's. The outcome is None: each plan contains its version number.
-    """
-
-    records: PutRecords
-    plans: tuple[Append | HardDelete, ...]
-
-
-Plan = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords | Together
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """The id and number of a new version; if the storage returns them, its time and the subject's new revision.
-
-    ``shares_id``: other versions had that id before, or this one replaces another.
-    """
-
-    schema_id: int
-    version: int
-    ts: int = field(default=0, compare=False)
-    revision: int = field(default=0, compare=False)
-    shares_id: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """The changes of other servers on the same store, in order.
-
-    ``has_new_terms``: config or modes are among them, or records that affect registrations.
-    """
-
-    changes: tuple[Change, ...]
-    has_new_terms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +59,7 @@ class Totals:
 class Observer(Protocol):
     """A cache whose content writes may change."""
 
-    def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
+    def __call__(self, written: Written | None, /) -> None:
         """Remove what ``written`` may have changed; None stands for unknown writes of other servers."""
 
 
@@ -271,10 +100,10 @@ class Storage(Protocol):
         Then a cached value about an id needs no :meth:`catch_up`.
         """
 
-    async def commit(self, plan: Plan) -> Appended | None:
-        """Carry out ``plan`` durably.
+    async def commit(self, plan: Plan) -> Written:
+        """Carry out ``plan`` durably and return its changes.
 
-        Raise ``StaleWrite``, ``ReferenceExists``, ``StoreUnavailable``, ``StoreTimeout``.
+        Raise the refusal of a guard that does not hold, ``StoreUnavailable``, ``StoreTimeout``.
         """
 
     async def history(self, subject: QualifiedSubject) -> History:

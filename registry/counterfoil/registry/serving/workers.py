@@ -187,14 +187,17 @@ class Workers:
                 board=PlaceOnBoards(self._boards, worker.place), begun_with=self._boards.read(worker.place)
             )
             seat = Seat(
-                self._listeners[worker.place], lambda: _tell(news, _READY), telemetry, lifeline=self._lifeline_reader
+                self._listeners[worker.place],
+                lambda: _write_news(news, _READY),
+                telemetry,
+                lifeline=self._lifeline_reader,
             )
             run_on(self._settings, seat)
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except CounterfoilError as error:
-            _tell(news, " ".join(str(error).split()).encode()[:_PIPE_BYTES])
+            _write_news(news, " ".join(str(error).split()).encode()[:_PIPE_BYTES])
         except BaseException:  # noqa: BLE001 - the last handler of this process: what it does not log, nobody learns
             LOGGER.exception("the worker failed")
         finally:
@@ -290,7 +293,7 @@ def _never_block(descriptor: int) -> None:
     os.set_blocking(descriptor, False)
 
 
-def _tell(news: int, text: bytes) -> None:
+def _write_news(news: int, text: bytes) -> None:
     """Write to the parent process, which may have ended."""
     with contextlib.suppress(OSError):
         os.write(news, text)

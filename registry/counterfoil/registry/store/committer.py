@@ -17,7 +17,8 @@ from counterfoil.schema.errors import RegistryError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.registry.service.storage import Appended, Plan
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.writes.plan import Plan
 
 MAX_BATCH = 64
 _YIELD_EVERY = 8
@@ -46,7 +47,7 @@ class Transactions(Protocol):
     def begin_patiently(self) -> None:
         """Begin a transaction and wait for locks; called in another thread."""
 
-    def carry_out(self, plan: Plan) -> Appended | Exception | None:
+    def carry_out(self, plan: Plan) -> Written | Exception:
         """Carry out one plan and return its outcome; if that is an exception, nothing was written."""
 
     def commit(self) -> None:
@@ -64,12 +65,12 @@ class _Waiting:
 
     __slots__ = ("deadline", "future", "plan")
 
-    def __init__(self, plan: Plan, future: asyncio.Future[Appended | None], deadline: float) -> None:
+    def __init__(self, plan: Plan, future: asyncio.Future[Written], deadline: float) -> None:
         self.plan = plan
         self.future = future
         self.deadline = deadline
 
-    def settle(self, outcome: Appended | Exception | None) -> None:
+    def settle(self, outcome: Written | Exception) -> None:
         if self.future.done():
             return
         if isinstance(outcome, Exception):
@@ -89,9 +90,9 @@ class GroupCommit:
 
     def __init__(
         self,
-        transact: Callable[[list[Plan]], Awaitable[list[Appended | Exception | None]]],
+        transact: Callable[[list[Plan]], Awaitable[list[Written | Exception]]],
         *,
-        announce: Callable[[Plan, Appended | None], None],
+        announce: Callable[[Written], None],
         limits: WriteLimits = DEFAULT_LIMITS,
         contact: StoreContact | None = None,
     ) -> None:
@@ -104,7 +105,7 @@ class GroupCommit:
         self._task: asyncio.Task[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``, and return its outcome when it is durable."""
         if len(self._waiting) >= self._limits.max_waiting:
             raise queue_full(self._limits.max_waiting)
@@ -152,11 +153,11 @@ class GroupCommit:
                     self._contact.note_write(outcome)
                 else:
                     self._contact.note_write()
-                    self._announce(waiting.plan, outcome)
+                    self._announce(outcome)
                 waiting.settle(outcome)
             self._underway = []
 
-    async def _outcomes(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+    async def _outcomes(self, plans: list[Plan]) -> list[Written | Exception]:
         try:
             return await self._transact(plans)
         except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it, and the next batch is tried
@@ -174,7 +175,7 @@ class Committer:
         self,
         transactions: Transactions,
         *,
-        announce: Callable[[Plan, Appended | None], None],
+        announce: Callable[[Written], None],
         limits: WriteLimits = DEFAULT_LIMITS,
         contact: StoreContact | None = None,
     ) -> None:
@@ -182,7 +183,7 @@ class Committer:
         self._group = GroupCommit(self._transact, announce=announce, limits=limits, contact=contact)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="counterfoil-commit")
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``, and return its outcome when it is durable."""
         return await self._group.commit(plan)
 
@@ -196,12 +197,12 @@ class Committer:
         await self._group.close()
         self._thread.shutdown()
 
-    async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+    async def _transact(self, plans: list[Plan]) -> list[Written | Exception]:
         """Carry out plans and return their outcomes.
 
         If one fails, carry out each separately, so that no other fails with it.
         """
-        outcomes: list[Appended | Exception | None] = []
+        outcomes: list[Written | Exception] = []
         try:
             if not self._transactions.begin():
                 await self._in_thread(self._transactions.begin_patiently)

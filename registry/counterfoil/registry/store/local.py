@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.changes import Change
+    from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Observer, Plan, Record, ScopeSettings, Totals, Use
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.service.storage import Observer, Record, Totals
     from counterfoil.registry.store.tables import Reads
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
@@ -47,9 +48,9 @@ class LocalStorage:
         """True: only this process writes."""
         return True
 
-    def _announce(self, plan: Plan, outcome: Appended | None) -> None:
+    def _announce(self, written: Written) -> None:
         for observer in self._observers:
-            observer(plan, outcome)
+            observer(written)
 
     async def history(self, subject: QualifiedSubject) -> History:
         """Return all versions of a subject."""

@@ -7,12 +7,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.changes import Change
-from counterfoil.registry.domain.versions import History
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
+from counterfoil.registry.domain.changes import TERM_KINDS, Change
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.versions import History, Use
+from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.tables import apply, now_ms
-from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.versions import Visibility
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.changes import ChangeKind
+    from counterfoil.registry.domain.changes import ChangeKind, Written
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.storage import Appended, Plan, RecordWrite, Target
+    from counterfoil.registry.domain.writes.effects import PutRecord
+    from counterfoil.registry.domain.writes.guards import Target
+    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.object_forms import Document
 
@@ -218,18 +220,18 @@ class MemoryTables:
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
-    def revision_of_record(self, write: RecordWrite) -> int:
-        """Return the revision of a write's record."""
-        found = self._records.get((write.kind, write.key))
+    def revision_of_record(self, kind: str, key: tuple[str, ...]) -> int:
+        """Return the revision of a record."""
+        found = self._records.get((kind, key))
         return found.revision if found else 0
 
-    def put_record(self, write: RecordWrite) -> None:
+    def put_record(self, record: PutRecord) -> None:
         """Store or remove a record."""
-        found = self._records.pop((write.kind, write.key), None)
-        if write.document is not None:
-            ts = found.ts if found is not None and found.document == write.document else now_ms()
-            record = Record(write.kind, write.key, write.document, ts, revision=len(self._changes))
-            self._records[write.kind, write.key] = record
+        found = self._records.pop((record.kind, record.key), None)
+        if record.document is not None:
+            ts = found.ts if found is not None and found.document == record.document else now_ms()
+            stored = Record(record.kind, record.key, record.document, ts, revision=len(self._changes))
+            self._records[record.kind, record.key] = stored
 
     def note(
         self,
@@ -240,10 +242,12 @@ class MemoryTables:
         schema_id: int | None = None,
         guid: UUID | None = None,
         document: Document | None = None,
-    ) -> None:
-        """Add a change with the next number."""
+    ) -> Change:
+        """Add a change with the next number, and return it."""
         ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
-        self._changes.append(Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document))
+        change = Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document)
+        self._changes.append(change)
+        return change
 
     def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes after one."""
@@ -255,7 +259,7 @@ class MemoryTables:
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
         """Return whether config or mode of a scope, or a record noted there, was written to."""
-        return any(change.subject == scope and change.kind in KINDS for change in self._changes[since:])
+        return any(change.subject == scope and change.kind in TERM_KINDS for change in self._changes[since:])
 
     def last_change(self, until_ts: int | None) -> int:
         """Return the number of the last change up to a time."""
@@ -285,11 +289,11 @@ class MemoryStorage(LocalStorage):
         self._tables = MemoryTables()
         super().__init__(self._tables)
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``."""
-        outcome = apply(self._tables, plan)
-        self._announce(plan, outcome)
-        return outcome
+        written = apply(self._tables, plan)
+        self._announce(written)
+        return written
 
     async def check(self) -> None:
         """Do nothing: memory always responds."""

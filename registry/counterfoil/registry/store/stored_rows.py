@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import Content
-from counterfoil.registry.service.storage import ScopeSettings, Use
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.versions import Use
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.config import read_config

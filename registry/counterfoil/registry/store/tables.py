@@ -1,48 +1,49 @@
-"""The primitive reads and writes of a storage, and carrying out plans with them.
+"""The primitive reads and writes of a storage in this process, and carrying out plans with them.
 
-All conditions of a write are decided here, once; a storage provides the primitives and a transaction around
-:func:`apply`. All checks of a plan come before its first write.
+Nothing is decided here: a storage provides the primitives and a transaction around :func:`apply`.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.versions import VersionEntry, reference_exists
-from counterfoil.registry.service.storage import (
-    SCOPE_SETTINGS,
-    Append,
-    Appended,
+from counterfoil.registry.domain.changes import ChangeKind, Written
+from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
+from counterfoil.registry.domain.versions import VersionEntry
+from counterfoil.registry.domain.writes.effects import (
     DropContext,
-    HardDelete,
-    PutRecords,
+    MarkDeleted,
+    PutRecord,
     PutSettings,
-    SoftDelete,
-    Together,
+    PutVersion,
+    RemoveVersions,
 )
-from counterfoil.registry.store.refusals import (
-    context_not_empty,
-    id_taken,
-    record_changed,
-    settings_changed,
-    still_active,
-    subject_changed,
-    target_gone,
+from counterfoil.registry.domain.writes.guards import (
+    AtRevision,
+    IdFree,
+    IdOf,
+    RecordAt,
+    SameTerms,
+    SubjectCount,
+    Target,
+    Unreferenced,
 )
-from counterfoil.registry.store.terms import scopes_behind
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from uuid import UUID
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Plan, Record, RecordWrite, ScopeSettings, Target, Totals, Use
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.domain.writes.effects import Effect
+    from counterfoil.registry.domain.writes.guards import Guard
+    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.service.storage import Record, Totals
     from counterfoil.schema.rest.object_forms import Document
 
 
@@ -146,10 +147,10 @@ class Tables(Reads, Protocol):
     def put_settings(self, scope: QualifiedSubject, settings: ScopeSettings) -> None:
         """Store config and mode of a scope; the number of the last change is the settings' revision."""
 
-    def revision_of_record(self, write: RecordWrite) -> int:
-        """Return the revision of a write's record; 0 when there is none."""
+    def revision_of_record(self, kind: str, key: tuple[str, ...]) -> int:
+        """Return the revision of a record; 0 when there is none."""
 
-    def put_record(self, write: RecordWrite) -> None:
+    def put_record(self, record: PutRecord) -> None:
         """Store or remove a record; the number of the last change is its revision."""
 
     def touch_settings(self) -> None:
@@ -164,8 +165,8 @@ class Tables(Reads, Protocol):
         schema_id: int | None = None,
         guid: UUID | None = None,
         document: Document | None = None,
-    ) -> None:
-        """Add a change with the next number."""
+    ) -> Change:
+        """Add a change with the next number, and return it."""
 
     def drop_context(self, context: str) -> None:
         """Remove a context from the listing; its ids are not allotted again."""
@@ -176,232 +177,121 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-_SinglePlan: TypeAlias = Append | SoftDelete | HardDelete | PutSettings | DropContext | PutRecords
+def apply(tables: Tables, plan: Plan) -> Written:
+    """Check all guards of ``plan``, then carry out its effects; raise the refusal of a guard that does not hold."""
+    for guard in plan.guards:
+        if not _holds(tables, guard):
+            raise guard.refusal()
+    changes = tuple(change for effect in plan.effects for change in _carry_out(tables, effect))
+    return Written(changes, plan.changes_terms)
 
 
-def apply(tables: Tables, plan: Plan) -> Appended | None:
-    """Carry out ``plan``: check what it was decided on, then write."""
-    if not isinstance(plan, Together):
-        _check_settings(tables, plan)
-        return _carry_out(tables, plan)
-    parts = (plan.records, *plan.plans)
-    for part in parts:
-        _check_settings(tables, part)
-        _check(tables, part)
-    for part in parts:
-        _carry_out(tables, part)
-    return None
+def _holds(tables: Tables, guard: Guard) -> bool:
+    match guard:
+        case AtRevision():
+            return tables.history(guard.subject).revision == guard.revision
+        case SameTerms():
+            return tables.settings_revision() == guard.revision or (
+                guard.scopes is not None
+                and not any(tables.has_changed(scope, guard.revision) for scope in guard.scopes)
+            )
+        case Target():
+            history = tables.history(guard.subject)
+            return history.find(guard.version, deleted=not guard.must_be_active) is not None
+        case IdFree():
+            return tables.guid_of_id(guard.context, guard.schema_id) in {None, guard.guid}
+        case IdOf():
+            return tables.id_of_guid(guard.context, guard.guid) == guard.schema_id
+        case Unreferenced():
+            return not any(
+                guard.is_broken_by(use)
+                for version in guard.versions
+                for use in tables.referrers(guard.subject, version)
+            )
+        case RecordAt():
+            return tables.revision_of_record(guard.kind, guard.key) == guard.revision
+        case SubjectCount():
+            return len(tables.subjects(SubjectPrefix(guard.context, ""), Visibility.WITH_DELETED)) == guard.count
 
 
-def _check(tables: Tables, part: PutRecords | Append | HardDelete) -> None:
-    """Make all checks of a plan except those of the settings, without a write."""
-    match part:
-        case PutRecords():
-            _check_records(tables, part)
-        case Append():
-            _current(tables, part)
-            _check_targets(tables, part.targets)
-            _check_id(tables, part)
-        case HardDelete():
-            _current(tables, part)
-            _check_unreferenced(tables, part, deleted_count=True)
-
-
-def _carry_out(tables: Tables, plan: _SinglePlan) -> Appended | None:
-    """Make all checks except those of the settings, then write."""
-    match plan:
-        case Append():
-            return _append(tables, plan)
-        case SoftDelete():
-            _soft_delete(tables, plan)
-        case HardDelete():
-            _hard_delete(tables, plan)
+def _carry_out(tables: Tables, effect: Effect) -> list[Change]:
+    """Carry out one effect and return its changes."""
+    match effect:
+        case PutVersion():
+            return [_put_version(tables, effect)]
+        case MarkDeleted():
+            return _mark_deleted(tables, effect)
+        case RemoveVersions():
+            return _remove_versions(tables, effect)
         case PutSettings():
-            _put_settings(tables, plan)
+            change = tables.note(ChangeKind.SETTINGS, effect.scope, document=SCOPE_SETTINGS.write(effect.settings))
+            tables.put_settings(effect.scope, effect.settings)
+        case PutRecord():
+            document = {"kind": effect.kind, "key": list(effect.key)}
+            change = tables.note(ChangeKind.RECORD, TOP_LEVEL, document=document)
+            tables.put_record(effect)
+            if effect.is_term:
+                tables.touch_settings()
         case DropContext():
-            _drop_context(tables, plan)
-        case PutRecords():
-            _put_records(tables, plan)
-    return None
+            tables.drop_context(effect.context)
+            change = tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(effect.context, ""))
+    return [change]
 
 
-def _append(tables: Tables, plan: Append) -> Appended:
-    history = _current(tables, plan)
-    _check_targets(tables, plan.targets)
-    context, guid = plan.subject.context, plan.content.guid
-    known = _check_id(tables, plan)
-    version = plan.version or history.next_version
-    tables.put_content(plan.content)
-    schema_id = known if plan.schema_id is None else plan.schema_id
-    if schema_id is None:
-        schema_id = tables.take_id(context)
-    if known != schema_id:
-        if plan.schema_id is not None:
-            tables.claim_id(context, schema_id, guid)
-        tables.bind_id(context, schema_id, guid, plan.targets)
-    replaced = next((entry for entry in history.entries if entry.version == version), None)
-    ts = now_ms() if plan.ts is None else plan.ts
-    tables.put_version(plan.subject, VersionEntry(version, schema_id, guid, deleted=False, ts=ts))
-    tables.note(ChangeKind.REGISTERED, plan.subject, version=version, schema_id=schema_id, guid=guid)
-    if replaced is not None:
-        _release_unused(tables, context, {replaced.schema_id})
-    for entry in history.entries:
-        if entry.deleted and entry.schema_id == schema_id and entry.version < version:
-            _drop_superseded(tables, plan.subject, entry)
-    tables.touch(plan.subject)
-    return Appended(schema_id, version)
-
-
-def _check_id(tables: Tables, plan: Append) -> int | None:
-    """Return the id that the plan's content already has under the plan's terms, or None."""
-    context, guid = plan.subject.context, plan.content.guid
-    if plan.schema_id is None:
-        return tables.id_of_guid(context, guid)
-    bound = tables.guid_of_id(context, plan.schema_id)
-    if bound is not None and bound != guid:
-        raise id_taken(plan)
-    return plan.schema_id if bound is not None else None
-
-
-def _check_targets(tables: Tables, targets: Iterable[Target]) -> None:
-    for target in targets:
-        found = tables.history(target.subject).find(target.version, deleted=not target.must_be_active)
-        if found is None:
-            raise target_gone(target.subject, target.version)
-
-
-def _drop_superseded(tables: Tables, subject: QualifiedSubject, entry: VersionEntry) -> None:
-    if not tables.referrers(subject, entry.version):
-        tables.remove_version(subject, entry.version)
-        _note_version(tables, ChangeKind.REMOVED, subject, entry)
-
-
-def _soft_delete(tables: Tables, plan: SoftDelete) -> None:
-    history = _current(tables, plan)
-    _check_unreferenced(tables, plan, deleted_count=False)
-    marked = [entry for entry in history.entries if entry.version in plan.versions]
-    for entry in marked:
-        tables.mark_deleted(plan.subject, entry.version)
-        _note_version(tables, ChangeKind.DELETED, plan.subject, entry)
-    if marked:
-        tables.touch(plan.subject)
-
-
-def _note_version(tables: Tables, kind: ChangeKind, subject: QualifiedSubject, entry: VersionEntry) -> None:
-    tables.note(kind, subject, version=entry.version, schema_id=entry.schema_id, guid=entry.guid)
-
-
-def _hard_delete(tables: Tables, plan: HardDelete) -> None:
-    history = _current(tables, plan)
-    _check_unreferenced(tables, plan, deleted_count=True)
-    _remove(tables, plan.subject, history, set(plan.versions))
-
-
-def _remove(tables: Tables, subject: QualifiedSubject, history: History, versions: set[int]) -> None:
-    gone = [entry for entry in history.entries if entry.version in versions]
-    if not gone:
-        return
-    for entry in gone:
-        tables.remove_version(subject, entry.version)
-        _note_version(tables, ChangeKind.REMOVED, subject, entry)
-    _release_unused(tables, subject.context, {entry.schema_id for entry in gone})
+def _put_version(tables: Tables, put: PutVersion) -> Change:
+    subject, guid = put.subject, put.content.guid
+    schema_id = _id(tables, put)
+    change = tables.note(ChangeKind.REGISTERED, subject, version=put.version, schema_id=schema_id, guid=guid)
+    ts = change.ts if put.ts is None else put.ts
+    tables.put_version(subject, VersionEntry(put.version, schema_id, guid, deleted=False, ts=ts))
+    if put.replaced is not None:
+        _release_unused(tables, subject.context, {put.replaced.schema_id})
     tables.touch(subject)
-    stored = tables.settings(subject)
-    if len(gone) == len(history.entries) and not subject.is_context and (stored.config or stored.mode):
-        _put_scope(tables, subject, type(stored)())
+    return change
+
+
+def _id(tables: Tables, put: PutVersion) -> int:
+    """Return the id for the content of a version: the one that it has, or one that is allotted and bound to it."""
+    context, guid, schema_id = put.subject.context, put.content.guid, put.schema_id
+    if schema_id is None:
+        known = tables.id_of_guid(context, guid)
+        if known is not None:
+            return known
+        tables.put_content(put.content)
+        schema_id = tables.take_id(context)
+    elif tables.guid_of_id(context, schema_id) is not None:
+        return schema_id
+    else:
+        tables.put_content(put.content)
+        tables.claim_id(context, schema_id, guid)
+    tables.bind_id(context, schema_id, guid, put.targets)
+    return schema_id
+
+
+def _mark_deleted(tables: Tables, effect: MarkDeleted) -> list[Change]:
+    marked = tables.history(effect.subject).entries_of(effect.versions)
+    for entry in marked:
+        tables.mark_deleted(effect.subject, entry.version)
+    changes = [_note_version(tables, ChangeKind.DELETED, effect.subject, entry) for entry in marked]
+    tables.touch(effect.subject)
+    return changes
+
+
+def _remove_versions(tables: Tables, effect: RemoveVersions) -> list[Change]:
+    removed = tables.history(effect.subject).entries_of(effect.versions)
+    for entry in removed:
+        tables.remove_version(effect.subject, entry.version)
+    changes = [_note_version(tables, ChangeKind.REMOVED, effect.subject, entry) for entry in removed]
+    _release_unused(tables, effect.subject.context, {entry.schema_id for entry in removed})
+    tables.touch(effect.subject)
+    return changes
+
+
+def _note_version(tables: Tables, kind: ChangeKind, subject: QualifiedSubject, entry: VersionEntry) -> Change:
+    return tables.note(kind, subject, version=entry.version, schema_id=entry.schema_id, guid=entry.guid)
 
 
 def _release_unused(tables: Tables, context: str, schema_ids: set[int]) -> None:
     for schema_id in schema_ids:
         if not tables.uses(context, schema_id):
             tables.release_id(context, schema_id)
-
-
-def _check_unreferenced(tables: Tables, plan: SoftDelete | HardDelete, *, deleted_count: bool) -> None:
-    for version in plan.versions:
-        for use in tables.referrers(plan.subject, version):
-            own = plan.ignore_own_references and use.subject == plan.subject
-            if not own and (deleted_count or not use.deleted):
-                raise reference_exists(plan.subject, version, by=use.subject, by_version=use.version)
-
-
-def _put_settings(tables: Tables, plan: PutSettings) -> None:
-    purged = _purgeable(tables, plan.purge) if plan.purge is not None else ()
-    for subject in purged:
-        history = tables.history(subject)
-        _remove(tables, subject, history, {entry.version for entry in history.entries})
-    for scope, settings in plan.scopes:
-        _put_scope(tables, scope, settings)
-
-
-def _put_scope(tables: Tables, scope: QualifiedSubject, settings: ScopeSettings) -> None:
-    tables.note(ChangeKind.SETTINGS, scope, document=SCOPE_SETTINGS.write(settings))
-    tables.put_settings(scope, settings)
-
-
-def _purgeable(tables: Tables, scope: SubjectPrefix | QualifiedSubject) -> Sequence[QualifiedSubject]:
-    """Return the subjects in ``scope``, all of whose versions are soft-deleted and have no remaining references."""
-    if isinstance(scope, SubjectPrefix):
-        subjects = tables.subjects(scope, Visibility.WITH_DELETED)
-    else:
-        subjects = [scope] if tables.history(scope).entries else []
-    for subject in subjects:
-        history = tables.history(subject)
-        if history.active:
-            raise still_active(subject)
-        for entry in history.entries:
-            _check_unreferenced_outside(tables, subject, entry.version, set(subjects))
-    return subjects
-
-
-def _check_unreferenced_outside(
-    tables: Tables, subject: QualifiedSubject, version: int, inside: set[QualifiedSubject]
-) -> None:
-    for use in tables.referrers(subject, version):
-        if use.subject not in inside:
-            raise reference_exists(subject, version, by=use.subject, by_version=use.version)
-
-
-def _drop_context(tables: Tables, plan: DropContext) -> None:
-    if tables.subjects(SubjectPrefix(plan.context, ""), Visibility.WITH_DELETED):
-        raise context_not_empty(plan.context)
-    tables.drop_context(plan.context)
-    tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(plan.context, ""))
-
-
-def _check_records(tables: Tables, plan: PutRecords) -> None:
-    for subject, revision in plan.subjects:
-        if tables.history(subject).revision != revision:
-            raise subject_changed(subject)
-    for write in plan.writes:
-        if tables.revision_of_record(write) != write.revision:
-            raise record_changed(write)
-    for subject in plan.unreferenced:
-        for entry in tables.history(subject).entries:
-            _check_unreferenced_outside(tables, subject, entry.version, {subject})
-
-
-def _put_records(tables: Tables, plan: PutRecords) -> None:
-    _check_records(tables, plan)
-    for write in plan.writes:
-        tables.note(ChangeKind.RECORD, TOP_LEVEL, document={"kind": write.kind, "key": list(write.key)})
-        tables.put_record(write)
-    if plan.settings_revision is not None:
-        tables.touch_settings()
-
-
-def _current(tables: Tables, plan: Append | SoftDelete | HardDelete) -> History:
-    history = tables.history(plan.subject)
-    if history.revision != plan.revision:
-        raise subject_changed(plan.subject)
-    return history
-
-
-def _check_settings(tables: Tables, plan: _SinglePlan) -> None:
-    if isinstance(plan, DropContext) or plan.settings_revision is None:
-        return
-    if tables.settings_revision() == plan.settings_revision:
-        return
-    scopes = None if isinstance(plan, PutRecords) else scopes_behind(plan)
-    if scopes is None or any(tables.has_changed(scope, plan.settings_revision) for scope in scopes):
-        raise settings_changed()

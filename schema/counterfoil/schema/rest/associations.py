@@ -5,15 +5,18 @@ Source: Confluent's description of the Schema Registry REST API, associations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm
+from counterfoil.schema.rest.versions import read_guid
 
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
 
 TOPIC: Final = "topic"
@@ -81,30 +84,88 @@ class Association:
         return resource.name, resource.namespace, resource.type, self.type, str(self.subject), resource.id
 
 
+def _type(value: JsonValue) -> AssociationType:
+    return value.one_of(AssociationType)
+
+
+def _lifecycle(value: JsonValue) -> Lifecycle:
+    return value.one_of(Lifecycle)
+
+
+_FROZEN: Final = Member(
+    "frozen", "frozen", FLAG, about="Absent if it is the default of the lifecycle: true for STRONG, false for WEAK."
+)
+
+RESOURCE: Final = ObjectForm(
+    Resource,
+    (
+        Member("resourceName", "name", TEXT, otherwise=REQUIRED, about="Letters, digits, `_` and `-`, at most 256."),
+        Member(
+            "resourceNamespace",
+            "namespace",
+            TEXT,
+            otherwise=REQUIRED,
+            about="The namespace of the topic's cluster: letters, digits, `_` and `-`, at most 256.",
+        ),
+        Member("resourceId", "id", TEXT, otherwise=REQUIRED),
+        Member("resourceType", "type", TEXT, otherwise=REQUIRED, about="The type of the resource: `topic`."),
+    ),
+    keeps_empty=True,
+)
+"""The members that identify a resource."""
+
+BOND: Final = ObjectForm(
+    Association,
+    (
+        Member(
+            "subject", "subject", SUBJECT, otherwise=REQUIRED, about="`:.context:name`, in the default context `name`."
+        ),
+        Member(
+            "associationType", "type", replace(TEXT, read=_type, write=str), otherwise=REQUIRED, about="key or value."
+        ),
+        Member(
+            "lifecycle",
+            "lifecycle",
+            replace(TEXT, read=_lifecycle, write=str),
+            otherwise=REQUIRED,
+            about="STRONG: the subject belongs to this resource only. WEAK: resources may share it.",
+        ),
+        _FROZEN,
+    ),
+)
+"""The members about the subject and its part in the resource."""
+
+HISTORY: Final = ObjectForm(
+    Association,
+    (
+        Member("guid", "guid", replace(TEXT, read=read_guid, write=str), otherwise=REQUIRED),
+        Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds."),
+        Member("updateTs", "update_ts", INTEGER, about="The time of its last change, in epoch milliseconds."),
+    ),
+)
+"""The identity of an association in one registry, and its times there."""
+
+
 def association_document(association: Association) -> Document:
     """Return the JSON of an association, with ``frozen`` only if it is not the lifecycle's default."""
-    document: Document = {
-        "subject": str(association.subject),
-        "guid": str(association.guid),
-        **resource_fields(association.resource),
-        "associationType": association.type.value,
-        **bond_fields(association.lifecycle, frozen=association.frozen),
-    }
-    return {**document, "createTs": association.create_ts, "updateTs": association.update_ts}
+    return {**bond_document(association), **RESOURCE.write(association.resource), **HISTORY.write(association)}
 
 
-def resource_fields(resource: Resource) -> Document:
-    """Return the JSON members that identify a resource."""
-    return {
-        "resourceName": resource.name,
-        "resourceNamespace": resource.namespace,
-        "resourceId": resource.id,
-        "resourceType": resource.type,
-    }
+def bond_document(association: Association) -> Document:
+    """Return the JSON of an association without the members of its resource, its guid and its times."""
+    document = BOND.write(association)
+    if association.frozen == association.lifecycle.freezes:
+        del document[_FROZEN.key]
+    return document
 
 
-def bond_fields(lifecycle: Lifecycle, *, frozen: bool) -> Document:
-    """Return the JSON members for the lifecycle and for ``frozen``, if that is not the lifecycle's default."""
-    if frozen == lifecycle.freezes:
-        return {"lifecycle": lifecycle.value}
-    return {"lifecycle": lifecycle.value, "frozen": frozen}
+def read_association(value: JsonValue) -> Association:
+    """Return the association in a response; times that it does not have are 0."""
+    bond = BOND.read_fields(value)
+    defaults = {"frozen": bond["lifecycle"].freezes, "create_ts": 0, "update_ts": 0}
+    return Association(resource=RESOURCE.read(value), **{**defaults, **bond, **HISTORY.read_fields(value)})
+
+
+def new_association_document(association: Association) -> Document:
+    """Return the request that creates ``association``, without a schema."""
+    return {**RESOURCE.write(association.resource), "associations": [BOND.write(association)]}

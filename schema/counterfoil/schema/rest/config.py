@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.rest.json_values import read_flag, read_text
-from counterfoil.schema.rest.object_forms import Member, ObjectForm
-from counterfoil.schema.rest.schemas import METADATA, RULE_SET
+from counterfoil.schema.rest.object_forms import FLAG, TEXT, Member, ObjectForm
+from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, RuleSet
@@ -54,19 +53,19 @@ def _policy(value: JsonValue) -> str | None:
 CONFIG: Final = ObjectForm(
     Config,
     (
-        Member("alias", "alias", read_text),
-        Member("aliasForDeks", "alias_for_deks", read_text),
-        Member("normalize", "normalize", read_flag),
-        Member("validateFields", "validate_fields", read_flag),
-        Member("validateNewSchemas", "validate_new_schemas", read_flag),
-        Member("validateRules", "validate_rules", read_flag),
-        Member("compatibility", "compatibility_level", _level, str),
-        Member("compatibilityPolicy", "compatibility_policy", _policy, str),
-        Member("compatibilityGroup", "compatibility_group", read_text),
-        Member("defaultMetadata", "default_metadata", METADATA.read, METADATA.write),
-        Member("overrideMetadata", "override_metadata", METADATA.read, METADATA.write),
-        Member("defaultRuleSet", "default_rule_set", RULE_SET.read, RULE_SET.write),
-        Member("overrideRuleSet", "override_rule_set", RULE_SET.read, RULE_SET.write),
+        Member("alias", "alias", TEXT),
+        Member("aliasForDeks", "alias_for_deks", TEXT),
+        Member("normalize", "normalize", FLAG),
+        Member("validateFields", "validate_fields", FLAG),
+        Member("validateNewSchemas", "validate_new_schemas", FLAG),
+        Member("validateRules", "validate_rules", FLAG),
+        Member("compatibility", "compatibility_level", replace(TEXT, read=_level, write=str)),
+        Member("compatibilityPolicy", "compatibility_policy", replace(TEXT, read=_policy, write=str)),
+        Member("compatibilityGroup", "compatibility_group", TEXT),
+        Member("defaultMetadata", "default_metadata", METADATA_OBJECT),
+        Member("overrideMetadata", "override_metadata", METADATA_OBJECT),
+        Member("defaultRuleSet", "default_rule_set", RULE_SET_OBJECT),
+        Member("overrideRuleSet", "override_rule_set", RULE_SET_OBJECT),
     ),
     keeps_empty=True,
 )

@@ -8,17 +8,27 @@ Source: Confluent's documentation of client-side field level encryption, and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.rest.json_values import read_flag, read_integer, read_text, read_text_by_key
-from counterfoil.schema.rest.object_forms import Document, Member, ObjectForm, without_null
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    REQUIRED,
+    SUBJECT,
+    TEXT,
+    TEXT_BY_KEY,
+    Member,
+    ObjectForm,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.json_values import JsonValue
+    from counterfoil.schema.rest.object_forms import Document
 
 _ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
 
@@ -32,6 +42,9 @@ class Algorithm(StrEnum):
 
 
 DEFAULT_ALGORITHM: Final = Algorithm.AES256_GCM
+
+KEY_MATERIAL: Final = "keyMaterial"
+"""The member with the base64 of an unwrapped data encryption key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +96,15 @@ class Dek:
     deleted: bool = False
     ts: int = 0
 
+    @property
+    def content(self) -> str:
+        """The content that is equal for equal keys of one identity, whether deleted or not."""
+        return self.wrapped
+
+
+def _algorithm(value: JsonValue) -> Algorithm:
+    return value.one_of(Algorithm)
+
 
 def _if_true(deleted: bool) -> bool | None:  # noqa: FBT001 (the writer of a member)
     return deleted or None
@@ -91,40 +113,59 @@ def _if_true(deleted: bool) -> bool | None:  # noqa: FBT001 (the writer of a mem
 CHANGEABLE: Final = ObjectForm(
     Kek,
     (
-        Member("kmsProps", "kms_props", read_text_by_key, dict),
-        Member("doc", "doc", read_text),
-        Member("shared", "shared", read_flag),
+        Member("kmsProps", "kms_props", TEXT_BY_KEY, about="Settings for the key management service."),
+        Member("doc", "doc", TEXT),
+        Member("shared", "shared", FLAG, about="Whether the registry wraps and unwraps keys with it."),
     ),
 )
 """The changeable members of a key encryption key."""
 
 _NAMING: Final = (
-    Member("name", "name", read_text, otherwise=""),
-    Member("kmsType", "kms_type", read_text, otherwise=""),
-    Member("kmsKeyId", "kms_key_id", read_text, otherwise=""),
+    Member("name", "name", TEXT, otherwise=""),
+    Member(
+        "kmsType",
+        "kms_type",
+        TEXT,
+        otherwise="",
+        about="The type of the key management service, such as aws-kms, azure-kms, gcp-kms, hcvault, local-kms.",
+    ),
+    Member("kmsKeyId", "kms_key_id", TEXT, otherwise="", about="The id of the key in the key management service."),
 )
-_DELETED: Final = Member("deleted", "deleted", read_flag, _if_true)
+_TS: Final = Member("ts", "ts", INTEGER, about="The time of the last change, in epoch milliseconds.")
+_DELETED: Final = Member(
+    "deleted", "deleted", replace(FLAG, write=_if_true), about="Whether it is soft-deleted; absent if it is not."
+)
 
 NEW_KEK: Final = ObjectForm(Kek, (*_NAMING, *CHANGEABLE.members, _DELETED))
 """The members of a key encryption key in a request."""
 
-KEK: Final = ObjectForm(
-    Kek, (*_NAMING, *CHANGEABLE.members, Member("ts", "ts", read_integer), _DELETED), keeps_empty=True
-)
+KEK: Final = ObjectForm(Kek, (*_NAMING, *CHANGEABLE.members, _TS, _DELETED), keeps_empty=True)
 """The members of a key encryption key in a response."""
+
+_UNDER_KEK: Final = (
+    Member("subject", "subject", SUBJECT, otherwise=REQUIRED),
+    Member("version", "version", INTEGER, otherwise=REQUIRED),
+    Member("algorithm", "algorithm", replace(TEXT, read=_algorithm, write=str), otherwise=REQUIRED),
+)
+DEK_ID: Final = ObjectForm(DekId, (Member("kekName", "kek_name", TEXT, otherwise=REQUIRED), *_UNDER_KEK))
+"""The identity of a data encryption key in a response."""
+
+_WRAPPED: Final = Member("encryptedKeyMaterial", "wrapped", TEXT, otherwise=REQUIRED)
+DEK: Final = ObjectForm(Dek, (_WRAPPED, _TS, _DELETED), keeps_empty=True)
+"""The members of a data encryption key in a response, beside its identity."""
 
 
 def dek_document(dek: Dek, *, plain: str | None) -> Document:
     """Return the JSON of a data encryption key; ``plain`` is the base64 of it unwrapped, if the KEK is shared."""
-    return without_null(
-        {
-            "kekName": dek.id.kek_name,
-            "subject": str(dek.id.subject),
-            "version": dek.id.version,
-            "algorithm": dek.id.algorithm.value,
-            "encryptedKeyMaterial": dek.wrapped,
-            "keyMaterial": plain,
-            "ts": dek.ts,
-            "deleted": _if_true(dek.deleted),
-        }
-    )
+    document = {**DEK_ID.write(dek.id), **DEK.write(dek)}
+    return document if plain is None else {**document, KEY_MATERIAL: plain}
+
+
+def read_dek(value: JsonValue) -> Dek:
+    """Return the data encryption key in a response."""
+    return Dek(DEK_ID.read(value), **DEK.read_fields(value))
+
+
+def new_dek_document(dek: Dek) -> Document:
+    """Return the request that creates ``dek``; the path has the name of its key encryption key."""
+    return {**ObjectForm(DekId, _UNDER_KEK).write(dek.id), _WRAPPED.key: dek.wrapped}

@@ -1,9 +1,20 @@
-"""The forms of values as JSON objects: one table of members, for reading requests and responses, and for writing."""
+"""The forms of values as JSON objects: one table of members, to read requests and responses, to write, to describe."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.rest.json_values import (
+    read_each,
+    read_flag,
+    read_integer,
+    read_text,
+    read_text_by_key,
+    read_text_set,
+    read_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,24 +31,54 @@ REQUIRED: Final = object()
 """The value of ``otherwise`` for a member that requests must have, too."""
 
 
+class Described:
+    """What has a JSON schema."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListOf(Described):
+    """As a JSON schema: lists whose elements have the JSON schema ``items``."""
+
+    items: JsonSchema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JsonType(Described):
+    """A type of JSON values: the functions that read and write them, and the JSON schema that describes them.
+
+    Without ``write``, the field's value is its JSON.
+    """
+
+    read: Callable[[JsonValue], Any]
+    write: Callable[[Any], Any] | None = None
+    schema: JsonSchema = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One member: its ``key`` in JSON, the ``name`` of its field, and the functions that read and write it.
+    """One member: its ``key`` in JSON, the ``name`` of its field, and its type; ``about`` describes it for users.
 
     An absent or null member has the field's default. With ``otherwise``, a response must have the member, and a request
     without it has that value; with :data:`REQUIRED`, a request must have it, too. A member that is read as None counts
-    as absent. Without ``write``, the field's value is its JSON.
+    as absent.
     """
 
     key: str
     name: str
-    read: Callable[[JsonValue], Any]
-    write: Callable[[Any], Any] | None = None
+    type: JsonType
     otherwise: object = _OPTIONAL
+    about: str = ""
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether responses may be without it."""
+        return self.otherwise is _OPTIONAL
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectForm(Generic[_T]):
+class ObjectForm(Described, Generic[_T]):
     """The JSON form of the dataclass ``kind``. None is not written, and empty values only if ``keeps_empty``."""
 
     kind: type[_T]
@@ -46,51 +87,85 @@ class ObjectForm(Generic[_T]):
 
     def read(self, value: JsonValue) -> _T:
         """Return the dataclass value of ``value``; unknown members are ignored."""
+        return self.kind(**self.read_fields(value))
+
+    def read_fields(self, value: JsonValue) -> dict[str, Any]:
+        """Return the fields in ``value``, by name; those that are absent and have a default are left out."""
         found = value.members()
         read: dict[str, Any] = {}
         for member in self.members:
             item = found.get(member.key)
             if item is not None:
-                if (part := member.read(value.child(member.key, item))) is not None:
+                if (part := member.type.read(value.child(member.key, item))) is not None:
                     read[member.name] = part
             elif member.otherwise is REQUIRED:
-                read[member.name] = member.read(value.member(member.key))
+                read[member.name] = member.type.read(value.member(member.key))
             elif member.otherwise is not _OPTIONAL:
                 read[member.name] = value.absent(member.key, member.otherwise)
-        return self.kind(**read)
+        return read
 
     def read_changes(self, value: JsonValue) -> dict[str, Any]:
         """Return the changes in ``value``, by the name of the field; a null is the field's default."""
         found = value.members()
-        defaults = {field.name: field for field in fields(self.kind)}  # type: ignore[arg-type] # it is a dataclass
+        defaults = self.defaults()
         changes: dict[str, Any] = {}
         for member in self.members:
             if member.key in found:
                 item = found[member.key]
-                default = defaults[member.name]
-                if item is not None:
-                    changes[member.name] = member.read(value.child(member.key, item))
-                elif default.default_factory is not MISSING:
-                    changes[member.name] = default.default_factory()
-                else:
-                    changes[member.name] = default.default
+                read = defaults[member.name] if item is None else member.type.read(value.child(member.key, item))
+                changes[member.name] = read
         return changes
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the defaults of the dataclass, by the name of the field; None for a field without a default."""
+        found: dict[str, Any] = {}
+        for each in fields(self.kind):  # type: ignore[arg-type] # it is a dataclass
+            default = None if each.default is MISSING else each.default
+            found[each.name] = default if each.default_factory is MISSING else each.default_factory()
+        return found
 
     def write(self, value: object) -> Document:
         """Return the JSON of ``value``, which has the fields of ``kind``, in the order of the members."""
         document: Document = {}
         for member in self.members:
             part = getattr(value, member.name)
-            if part is not None and member.write is not None:
-                part = member.write(part)
+            if part is not None and member.type.write is not None:
+                part = member.type.write(part)
             if part is not None and (self.keeps_empty or part not in ("", [], {})):
                 document[member.key] = part
         return document
 
 
-def each_written(form: ObjectForm[_T]) -> Callable[[tuple[_T, ...]], list[Document]]:
-    """Return a function that writes a list of values of ``form``."""
-    return lambda values: [form.write(value) for value in values]
+JsonSchema: TypeAlias = Document | Described
+"""A JSON schema, or what has one; a form has the schema of its objects."""
+
+
+def object_of(form: ObjectForm[Any]) -> JsonType:
+    """Return the type of objects of ``form``."""
+    return JsonType(form.read, form.write, form)
+
+
+def list_of(form: ObjectForm[Any]) -> JsonType:
+    """Return the type of lists of objects of ``form``."""
+    return JsonType(read_each(form.read), lambda values: [form.write(value) for value in values], ListOf(form))
+
+
+# --- the types of plain values ----------------------------------------------------------------------------------------
+
+TEXT: Final = JsonType(read_text, schema={"type": "string"})
+SUBJECT: Final = JsonType(lambda value: value.parsed(parse_subject, "a subject"), str, {"type": "string"})
+"""The qualified name of a subject."""
+
+INTEGER: Final = JsonType(read_integer, schema={"type": "integer"})
+FLAG: Final = JsonType(read_flag, schema={"type": "boolean"})
+TEXTS: Final = JsonType(read_texts, list, ListOf({"type": "string"}))
+TEXT_SET: Final = replace(TEXTS, read=read_text_set)
+INTEGERS: Final = JsonType(read_each(read_integer), list, ListOf({"type": "integer"}))
+TEXT_BY_KEY: Final = JsonType(
+    read_text_by_key,
+    lambda texts: dict(sorted(texts.items())),
+    {"type": "object", "additionalProperties": {"type": "string"}},
+)
 
 
 def without_null(document: Document) -> Document:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
-from counterfoil.schema.rest.json_values import (
-    read_each,
-    read_flag,
-    read_integer,
-    read_text,
-    read_text_by_key,
-    read_text_set,
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    REQUIRED,
+    TEXT,
+    TEXT_BY_KEY,
+    TEXT_SET,
+    JsonType,
+    Member,
+    ObjectForm,
+    list_of,
+    object_of,
 )
-from counterfoil.schema.rest.object_forms import REQUIRED, Member, ObjectForm, each_written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +38,11 @@ _LATEST: Final = -1
 REFERENCE: Final = ObjectForm(
     Reference,
     (
-        Member("name", "name", read_text, otherwise=""),
-        Member("subject", "subject", read_text, otherwise=""),
-        Member("version", "version", read_integer, otherwise=_LATEST),
+        Member("name", "name", TEXT, otherwise=""),
+        Member("subject", "subject", TEXT, otherwise=""),
+        Member(
+            "version", "version", INTEGER, otherwise=_LATEST, about="-1 is the latest version; its number is stored."
+        ),
     ),
     keeps_empty=True,
 )
@@ -45,72 +52,75 @@ def _sorted_sets(tags: Mapping[str, tuple[str, ...]]) -> dict[str, list[str]]:
     return {path: sorted(tags[path]) for path in sorted(tags)}
 
 
-def _sorted_pairs(pairs: Mapping[str, str]) -> dict[str, str]:
-    return dict(sorted(pairs.items()))
-
+_TAGS: Final = JsonType(
+    lambda value: value.by_key(TEXT_SET.read),
+    _sorted_sets,
+    {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+)
 
 METADATA: Final = ObjectForm(
     Metadata,
     (
-        Member("tags", "tags", lambda value: value.by_key(read_text_set), _sorted_sets),
-        Member("properties", "properties", read_text_by_key, _sorted_pairs),
-        Member("sensitive", "sensitive", read_text_set, sorted),
+        Member("tags", "tags", _TAGS),
+        Member("properties", "properties", TEXT_BY_KEY),
+        Member("sensitive", "sensitive", replace(TEXT_SET, write=sorted)),
     ),
 )
 
 RULE: Final = ObjectForm(
     Rule,
     (
-        Member("name", "name", read_text, otherwise=""),
-        Member("doc", "doc", read_text),
-        Member("kind", "kind", lambda value: value.word(RULE_KINDS)),
-        Member("mode", "mode", lambda value: value.word(_RULE_MODES)),
-        Member("type", "type", read_text),
-        Member("tags", "tags", read_text_set, list),
-        Member("params", "params", read_text_by_key, _sorted_pairs),
-        Member("expr", "expr", read_text),
-        Member("onSuccess", "on_success", read_text),
-        Member("onFailure", "on_failure", read_text),
-        Member("disabled", "disabled", read_flag),
+        Member("name", "name", TEXT, otherwise=""),
+        Member("doc", "doc", TEXT),
+        Member("kind", "kind", replace(TEXT, read=lambda value: value.word(RULE_KINDS))),
+        Member("mode", "mode", replace(TEXT, read=lambda value: value.word(_RULE_MODES))),
+        Member("type", "type", TEXT),
+        Member("tags", "tags", TEXT_SET),
+        Member("params", "params", TEXT_BY_KEY),
+        Member("expr", "expr", TEXT),
+        Member("onSuccess", "on_success", TEXT),
+        Member("onFailure", "on_failure", TEXT),
+        Member("disabled", "disabled", FLAG),
     ),
 )
 
-_read_rules = read_each(RULE.read)
-_write_rules = each_written(RULE)
+_RULES: Final = list_of(RULE)
 
 RULE_SET: Final = ObjectForm(
     RuleSet,
     (
-        Member("migrationRules", "migration_rules", _read_rules, _write_rules),
-        Member("domainRules", "domain_rules", _read_rules, _write_rules),
-        Member("encodingRules", "encoding_rules", _read_rules, _write_rules),
-        Member("enableAt", "enable_at", lambda value: value.word(ENABLE_AT)),
+        Member("migrationRules", "migration_rules", _RULES),
+        Member("domainRules", "domain_rules", _RULES),
+        Member("encodingRules", "encoding_rules", _RULES),
+        Member("enableAt", "enable_at", replace(TEXT, read=lambda value: value.word(ENABLE_AT))),
     ),
 )
+
+METADATA_OBJECT: Final = object_of(METADATA)
+RULE_SET_OBJECT: Final = object_of(RULE_SET)
+_REFERENCES: Final = list_of(REFERENCE)
 
 
 def _schema_type(value: JsonValue) -> SchemaType:
     return value.one_of(SchemaType)
 
 
+SCHEMA_TYPE: Final = replace(TEXT, read=_schema_type, write=str)
+
+
 BESIDE_TEXT: Final = (
-    Member(
-        "references",
-        "references",
-        read_each(REFERENCE.read),
-        lambda references: reference_documents(references) or None,
-    ),
-    Member("metadata", "metadata", METADATA.read, METADATA.write),
-    Member("ruleSet", "rule_set", RULE_SET.read, RULE_SET.write),
+    Member("references", "references", replace(_REFERENCES, write=lambda each: reference_documents(each) or None)),
+    Member("metadata", "metadata", METADATA_OBJECT),
+    Member("ruleSet", "rule_set", RULE_SET_OBJECT),
 )
 """The members of a schema's identity other than its text. Empty metadata differ from none, and so do empty rules."""
 
 SCHEMA: Final = ObjectForm(
     Schema,
     (
-        Member("schemaType", "schema_type", _schema_type, str),  # registries before 8.0 leave it out if it is AVRO
+        Member("schemaType", "schema_type", SCHEMA_TYPE),  # registries before 8.0 leave it out if it is AVRO
         *BESIDE_TEXT,
-        Member("schema", "text", read_text, otherwise=REQUIRED),
+        Member("schema", "text", TEXT, otherwise=REQUIRED),
     ),
     keeps_empty=True,
 )

@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from uuid import UUID
 
-from counterfoil.schema.rest.json_values import read_each, read_flag, read_integer, read_text, read_texts
-from counterfoil.schema.rest.object_forms import REQUIRED, Member, ObjectForm
+from counterfoil.schema.rest.json_values import read_each, read_integer, read_text
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, TEXT, TEXTS, Member, ObjectForm
 from counterfoil.schema.rest.schemas import SCHEMA
 
 if TYPE_CHECKING:
@@ -80,19 +80,19 @@ class Compatibility:
 SUBJECT_VERSION: Final = ObjectForm(
     SubjectVersion,
     (
-        Member("subject", "subject", read_text, otherwise=REQUIRED),
-        Member("version", "version", read_integer, otherwise=REQUIRED),
+        Member("subject", "subject", TEXT, otherwise=REQUIRED),
+        Member("version", "version", INTEGER, otherwise=REQUIRED),
     ),
 )
 CONTEXT_ID: Final = ObjectForm(
     ContextId,
-    (Member("context", "context", read_text, otherwise=REQUIRED), Member("id", "id", read_integer, otherwise=REQUIRED)),
+    (Member("context", "context", TEXT, otherwise=REQUIRED), Member("id", "id", INTEGER, otherwise=REQUIRED)),
 )
 COMPATIBILITY: Final = ObjectForm(
     Compatibility,
     (
-        Member("is_compatible", "is_compatible", read_flag, otherwise=REQUIRED),
-        Member("messages", "messages", read_texts, list),
+        Member("is_compatible", "is_compatible", FLAG, otherwise=REQUIRED),
+        Member("messages", "messages", TEXTS),
     ),
     keeps_empty=True,
 )

@@ -10,14 +10,14 @@ from counterfoil.registry.domain.associations import parse_association_type, par
 from counterfoil.registry.service.associations.requests import AssociationRequest, Operation, ResourceRequest
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.errors import InvalidAssociation
-from counterfoil.schema.rest.associations import bond_fields, resource_fields
+from counterfoil.schema.rest.associations import RESOURCE, bond_document
 from counterfoil.schema.rest.json_values import RequestJson, read_each, read_flag, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from counterfoil.registry.domain.writes.effects import PutVersion
     from counterfoil.registry.service.associations.requests import Outcome
-    from counterfoil.registry.service.storage import Append
     from counterfoil.schema.rest.associations import Association, Resource
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
@@ -78,28 +78,24 @@ def outcome_document(outcome: Outcome) -> Document:
 
 
 def resource_document(
-    resource: Resource, associations: Iterable[tuple[Association, Registered | Append | None]]
+    resource: Resource, associations: Iterable[tuple[Association, Registered | PutVersion | None]]
 ) -> Document:
     """Return a resource, and associations of it with a schema each."""
     document: Document = {
-        **resource_fields(resource),
+        **RESOURCE.write(resource),
         "associations": [_association_fields(association, schema) for association, schema in associations],
     }
     return {name: value for name, value in document.items() if value not in ("", [])}
 
 
-def _association_fields(association: Association, schema: Registered | Append | None) -> Document:
-    document: Document = {
-        "subject": str(association.subject),
-        "associationType": association.type.value,
-        **bond_fields(association.lifecycle, frozen=association.frozen),
-    }
+def _association_fields(association: Association, schema: Registered | PutVersion | None) -> Document:
+    document = bond_document(association)
     if schema is not None:
         document["schema"] = _schema_document(schema)
     return document
 
 
-def _schema_document(schema: Registered | Append) -> Document:
+def _schema_document(schema: Registered | PutVersion) -> Document:
     """Return the schema as in the response to a registration; one that was not stored has no id and no number."""
     if isinstance(schema, Registered):
         return registered_document(schema, text=schema.content.text)

@@ -47,7 +47,7 @@ def _associations(call: Call) -> Associations:
 
 
 async def list_of_subject(call: Call) -> Any:
-    """The associations of a subject, whose name is given as it is printed."""
+    """List the associations of a subject; a subject of another context is written ``:.context:name``."""
     text = call.segment("subject")
     named = parse_subject(text)
     subject = await call.subject()
@@ -57,13 +57,13 @@ async def list_of_subject(call: Call) -> Any:
 
 
 async def list_named(call: Call) -> Any:
-    """The associations of the resources of a name; ``-`` is any name, or any namespace."""
+    """List the associations of the resources of a name; ``-`` is any name, or any namespace."""
     found = await _associations(call).named(call.segment("namespace"), call.segment("name"))
     return _listed(call, found)
 
 
 async def list_of_resource(call: Call) -> Any:
-    """The associations of the resource with an id."""
+    """List the associations of the resource with an id."""
     resource_type = call.text("resourceType") or TOPIC
     return _listed(call, await _associations(call).of_resource(resource_type, call.segment("resourceId")))
 
@@ -71,7 +71,7 @@ async def list_of_resource(call: Call) -> Any:
 def _listed(call: Call, found: list[Association]) -> list[Document]:
     first, last = call.bounds(default_limit=_PAGE)
     resource_type = call.text("resourceType") or TOPIC
-    lifecycles = lifecycles_asked(call, {each.value for each in Lifecycle})
+    lifecycles = requested_lifecycles(call, {each.value for each in Lifecycle})
     kept = _of_types(found, call.texts("associationType"))
     kept = [each for each in kept if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycles or each.lifecycle in lifecycles]
@@ -83,12 +83,12 @@ def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Associ
     return [each for each in found if not wanted or each.type in wanted]
 
 
-def lifecycles_asked(call: Call, known: Collection[str]) -> set[str]:
+def requested_lifecycles(call: Call, known: Collection[str]) -> set[str]:
     """Return the query's lifecycles; raise ``NotFound`` unless all are ``known``."""
-    asked = {text for text in call.texts("lifecycle") if text}
-    for text in sorted(asked - set(known)):
+    requested = {text for text in call.texts("lifecycle") if text}
+    for text in sorted(requested - set(known)):
         raise NotFound(f"lifecycle is {text[:80]!r}; expected {' or '.join(sorted(known))}")
-    return asked
+    return requested
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -100,12 +100,12 @@ def _context(call: Call) -> str:
 
 
 async def create(call: Call) -> Any:
-    """The associations that were made for a resource, with the schemas that were registered along."""
+    """Create associations of a resource, and register the schemas in the body."""
     return await _put(call, Operation.CREATE)
 
 
 async def upsert(call: Call) -> Any:
-    """The associations of a resource that were made or changed."""
+    """Create or change associations of a resource."""
     return await _put(call, Operation.UPSERT, resource_id=call.segment("resourceId"))
 
 
@@ -118,7 +118,7 @@ async def _put(call: Call, operation: Operation, *, resource_id: str | None = No
 
 
 async def delete(call: Call) -> Any:
-    """Delete the associations of a resource; with ``cascadeLifecycle=true`` also what belongs to it alone."""
+    """Delete the associations of a resource; with ``cascadeLifecycle=true`` also subjects that belong to it only."""
     await _associations(call).delete(
         call.text("resourceType") or TOPIC,
         call.segment("resourceId"),
@@ -133,7 +133,7 @@ async def delete(call: Call) -> Any:
 
 
 async def batch_get(call: Call) -> Any:
-    """The associations of several resources, or what is wrong with the request for one, in a slot each."""
+    """Return the associations of several resources; each result is a list or an error."""
     associations, with_schemas = _associations(call), call.flag("includeSchemas")
 
     async def result(item: object) -> Document:
@@ -165,8 +165,8 @@ async def _got(associations: Associations, item: object, *, with_schemas: bool) 
     schemas = [await associations.latest_schema(each.subject) if with_schemas else None for each in kept]
     if found:
         return resource_document(found[0].resource, zip(kept, schemas, strict=True))
-    asked = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
-    return {**{key: value for key, value in asked.items() if value}, "resourceType": resource_type}
+    requested = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
+    return {**{key: value for key, value in requested.items() if value}, "resourceType": resource_type}
 
 
 def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
@@ -177,7 +177,7 @@ def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
 
 
 async def batch_mutate(call: Call) -> Any:
-    """What was done for several resources, all or nothing for each, or what was wrong, in a slot each."""
+    """Change the associations of several resources, for each all or none; each result is an outcome or an error."""
     associations, context, dry_run = _associations(call), _context(call), call.flag("dryRun")
 
     async def result(item: object) -> Document:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from counterfoil.registry.api.associations import bodies
 from counterfoil.registry.api.associations import operations as associations
-from counterfoil.registry.api.associations import shapes
-from counterfoil.registry.api.models import AssociationBody
+from counterfoil.registry.api.bodies import ASSOCIATION
 from counterfoil.registry.api.routes.parameters import PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
+from counterfoil.schema.rest.object_forms import ListOf
 
 TAG: Final = "associations"
 
@@ -23,10 +24,10 @@ _MUTATE: Final = "/associations:batchMutate"
 _FILTERS: Final = ("resourceType", "associationType", "lifecycle", *PAGE)
 _DELETION: Final = ("resourceType", "associationType", "cascadeLifecycle", "dryRun")
 _WRITING: Final = ("context", "dryRun")
-_LIST: Final = list[AssociationBody]
-_ASKED: Final = shapes.ResourceRequestBody
-_DONE: Final = shapes.ResourceResultBody
-_SLOTS: Final = shapes.SlotsBody
+_LIST: Final = ListOf(ASSOCIATION)
+_ASKED: Final = bodies.RESOURCE_REQUEST
+_DONE: Final = bodies.RESOURCE_RESULT
+_SLOTS: Final = bodies.SLOTS
 _MULTI_STATUS: Final = 207
 
 _ASSOCIATE: Final = (
@@ -83,7 +84,7 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _GET,
         associations.batch_get,
         query=("includeSchemas",),
-        body=shapes.ResourceQueriesBody,
+        body=bodies.QUERIES,
         result=_SLOTS,
         status=_MULTI_STATUS,
         errors=(errors.InvalidAssociation,),
@@ -93,7 +94,7 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _MUTATE,
         associations.batch_mutate,
         query=_WRITING,
-        body=shapes.MutationsBody,
+        body=bodies.MUTATIONS,
         result=_SLOTS,
         status=_MULTI_STATUS,
         errors=(errors.InvalidAssociation,),

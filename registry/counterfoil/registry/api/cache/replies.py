@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.registry.domain.changes import Change
-    from counterfoil.registry.service.storage import Appended, Plan, Storage
+    from counterfoil.registry.domain.changes import Change, Written
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_KEPT_BODY_BYTES: Final = 64 * 1024
@@ -64,9 +63,9 @@ class Kept(NamedTuple):
 class Replies:
     """The cached responses, by request.
 
-    ``memory_bytes`` limits their size; ``catch_up`` is by default the storage's. A registration invalidates what
-    depends on the name of its subject, or on its id, and so does what other servers do to a version. Any other write
-    invalidates everything.
+    ``memory_bytes`` limits their size; ``catch_up`` is by default the storage's. A change of a version invalidates what
+    depends on the name of its subject, or on its id. Any other write invalidates everything, except that of a record on
+    which nothing here depends.
     """
 
     def __init__(
@@ -128,16 +127,12 @@ class Replies:
     def _stands(self, basis: Basis) -> bool:
         return basis.epoch == self._epoch and basis.stamp == self._stamps.get(basis.ground, 0)
 
-    def _note(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
-        if isinstance(written, PutRecords) and written.settings_revision is None:
-            return
-        if isinstance(written, Elsewhere) and not written.has_new_terms:
-            for change in written.changes:
-                self._note_change(change)
-        elif isinstance(written, Append) and outcome is not None and written.schema_id is None:
-            self._change_version(written.subject, outcome.schema_id)
-        else:
+    def _note(self, written: Written | None, /) -> None:
+        if written is None or written.has_new_terms:
             self._forget()
+            return
+        for change in written.changes:
+            self._note_change(change)
 
     def _note_change(self, change: Change) -> None:
         if change.schema_id is not None:

@@ -36,7 +36,7 @@ HEARTBEAT_S: Final = 15.0
 
 _RETRY_MS: Final = 1000
 _AT_ONCE: Final = 64
-_FAREWELL_S: Final = 1.0
+_LAST_CHANGES_S: Final = 1.0
 _FRAME_BYTES: Final = 1024 * 1024
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -78,7 +78,7 @@ class EventSource:
 async def stream_changes(
     services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
 ) -> Response:
-    """What happens, as it happens; a client that connects again continues where it was, whatever ``after`` says."""
+    """Send changes as events when they happen; a client that reconnects continues after the last one it received."""
     return await services.events.stream(after if last_event is None else last_event, wanted)
 
 
@@ -126,33 +126,33 @@ class EventStream(Response):
         if scope.get(HEAD_ONLY):
             await send({"type": "http.response.body", "body": b""})
             return
-        telling = asyncio.create_task(self._tell(send))
-        ends = [telling, asyncio.create_task(_gone(receive)), asyncio.create_task(self._feed.closed.wait())]
+        sending = asyncio.create_task(self._send_changes(send))
+        ends = [sending, asyncio.create_task(_gone(receive)), asyncio.create_task(self._feed.closed.wait())]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if self._feed.closed.is_set():
-                await asyncio.wait([telling], timeout=_FAREWELL_S)
+                await asyncio.wait([sending], timeout=_LAST_CHANGES_S)
         finally:
             for task in ends:
                 task.cancel()
             await asyncio.wait(ends)
-        if not telling.cancelled():
-            telling.result()
+        if not sending.cancelled():
+            sending.result()
 
-    async def _tell(self, send: Send) -> None:
+    async def _send_changes(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
         with self._feed.listening():
             await _send(send, b"retry: %d\n%b" % (_RETRY_MS, self._heartbeat()))
-            told_at = loop.time()
+            sent_at = loop.time()
             while not self._feed.closed.is_set():
                 news = self._feed.news
                 found, is_behind = await self._next()
-                silence_s = loop.time() - told_at
+                silence_s = loop.time() - sent_at
                 if not found and not is_behind and silence_s < self._heartbeat_s:
                     await is_set_within(news, self._heartbeat_s - silence_s)
                 elif found or silence_s >= self._heartbeat_s:
                     await _send(send, found or self._heartbeat())
-                    told_at = loop.time()
+                    sent_at = loop.time()
                 if is_behind:
                     await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b""})

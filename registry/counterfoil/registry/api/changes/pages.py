@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.api.changes.models import ChangeBody, ChangesBody
 from counterfoil.registry.api.changes.parameters import DEFAULT_LIMIT, After, Limit, ScopeSubject, Wanted, position
-from counterfoil.registry.api.models import ChangeBody, ChangesBody
 from counterfoil.registry.api.routes.services import CasesOfRequest
 from counterfoil.registry.service.as_of import EVER
 from counterfoil.registry.service.feed import Page, read_page
@@ -34,7 +34,7 @@ def change_body(change: Change) -> ChangeBody:
 async def list_changes(
     cases: CasesOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
 ) -> ChangesBody:
-    """What has happened, in the order in which it did; with ``Accept: text/event-stream`` as it happens."""
+    """List changes in their order; with ``Accept: text/event-stream`` they are sent as events when they happen."""
     storage = cases.storage
     return _body(await read_page(storage, await position(storage, after), limit, wanted=wanted))
 
@@ -42,7 +42,7 @@ async def list_changes(
 async def list_changes_of_subject(
     cases: CasesOfRequest, subject: ScopeSubject, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
 ) -> ChangesBody:
-    """The changes of one subject, or of one context's own settings."""
+    """List the changes of one subject, or of the settings of one context."""
     seq = await position(cases.storage, after)
     changes = await cases.storage.changes_of(subject, EVER)
     found = [change for change in changes if change.seq > seq and wanted.wants(change)]

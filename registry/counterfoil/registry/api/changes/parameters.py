@@ -43,22 +43,22 @@ def _words(texts: Sequence[str]) -> list[str]:
 Seq = Annotated[int, Field(ge=0, le=_MAX_SEQ), BeforeValidator(_digits)] | Literal["latest"]
 After = Annotated[
     Seq,
-    Query(description=f"The number of the last change that is known already, or `{LATEST}`."),
+    Query(description=f"The number of the last change that the caller has read, or `{LATEST}`."),
     expected(_POSITION, empty=0),
 ]
 LastEvent = Annotated[
     Seq | SkipJsonSchema[None],
-    Header(alias="Last-Event-ID", description="As `after`, from a client that connects again."),
+    Header(alias="Last-Event-ID", description="As `after`, for a client that reconnects."),
     expected(_POSITION, empty=None),
 ]
 Limit = Annotated[
     Annotated[int, Field(ge=1, le=_MAX_LIMIT), BeforeValidator(_digits)],
-    Query(description="How many at most."),
+    Query(description="The largest number of changes."),
     expected(f"a number from 1 to {_MAX_LIMIT}", empty=DEFAULT_LIMIT),
 ]
 Kinds = Annotated[
     tuple[Annotated[ChangeKind, expected(f"one of {_KINDS}")], ...],
-    Query(description="Only changes of these kinds, with commas between."),
+    Query(description="Return only changes of these kinds, separated by commas."),
     BeforeValidator(_words),
 ]
 Prefix = Annotated[

@@ -6,7 +6,7 @@ from typing import Final
 
 from counterfoil.registry.api.changes import pages
 from counterfoil.registry.api.changes.event_stream import PATH, EventsRoute
-from counterfoil.registry.api.models import ChangesBody
+from counterfoil.registry.api.changes.models import ChangesBody
 from counterfoil.registry.api.routes.route import DeclaredRoute, ValidatedRoute
 from counterfoil.schema import errors
 

@@ -45,42 +45,42 @@ def _shown(key: ShownDek) -> Document:
 
 
 async def list_keks(call: Call) -> Any:
-    """The names of key encryption keys, sorted."""
+    """List the names of key encryption keys, sorted."""
     first, last = call.bounds()
     prefixes = [parse_prefix(text) for text in call.texts("subjectPrefix")]
     return (await call.cases.keks.names(prefixes, deleted=call.flag("deleted")))[first:last]
 
 
 async def get_kek(call: Call) -> Any:
-    """One key encryption key."""
+    """Return a key encryption key."""
     return KEK.write(await call.cases.keks.get(call.segment("name"), deleted=call.flag("deleted")))
 
 
 async def create_kek(call: Call) -> Any:
-    """The key encryption key in the body, which is kept from now on."""
+    """Store the key encryption key in the body."""
     return KEK.write(await call.cases.keks.create(read_kek(await call.json()), test=call.flag("testSharing")))
 
 
 async def change_kek(call: Call) -> Any:
-    """A key encryption key with the changes in the body."""
+    """Change a key encryption key as the body requests, and return it."""
     changes = read_kek_changes(await call.json())
     return KEK.write(await call.cases.keks.change(call.segment("name"), changes, test=call.flag("testSharing")))
 
 
 async def delete_kek(call: Call) -> Any:
-    """Nothing, when the key encryption key is deleted: softly, or with ``permanent=true`` for good."""
+    """Soft-delete a key encryption key, or remove it with ``permanent=true``."""
     await call.cases.keks.delete(call.segment("name"), permanent=call.flag("permanent"))
     return NOTHING
 
 
 async def undelete_kek(call: Call) -> Any:
-    """Nothing, when the key encryption key is active again."""
+    """Restore a soft-deleted key encryption key."""
     await call.cases.keks.undelete(call.segment("name"))
     return NOTHING
 
 
 async def test_kek(call: Call) -> Any:
-    """The key encryption key, when the registry could wrap something with it."""
+    """Check that the registry can wrap a key with a key encryption key, and return the latter."""
     return KEK.write(await call.cases.keks.test(call.segment("name")))
 
 
@@ -88,49 +88,49 @@ async def test_kek(call: Call) -> Any:
 
 
 async def list_dek_subjects(call: Call) -> Any:
-    """The subjects that have keys under a key encryption key, sorted."""
+    """List the subjects that have keys under a key encryption key, sorted."""
     first, last = call.bounds()
     return (await call.cases.deks.subjects(call.segment("name"), deleted=call.flag("deleted")))[first:last]
 
 
 async def list_dek_versions(call: Call) -> Any:
-    """The version numbers of a subject's keys for one algorithm, ascending."""
+    """List the version numbers of a subject's keys for one algorithm, ascending."""
     first, last = call.bounds()
     return (await call.cases.deks.versions(await _group(call), deleted=call.flag("deleted")))[first:last]
 
 
 async def get_dek(call: Call) -> Any:
-    """A subject's key of version 1."""
+    """Return version 1 of a subject's key."""
     group = await _group(call)
     return _shown(await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
 
 
 async def get_dek_version(call: Call) -> Any:
-    """A subject's key of one version."""
+    """Return one version of a subject's key."""
     version = parse_version(call.segment("version"))
     return _shown(await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
 
 
 async def create_dek(call: Call) -> Any:
-    """The key in the body, or one that the registry has made, which is kept from now on."""
+    """Store the data encryption key in the body; without one, generate a key and store it."""
     request = read_dek(await call.json(), call.segment("name"), await _subject(call))
     return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def create_dek_of_body(call: Call) -> Any:
-    """The same with the subject in the body, as older clients have it."""
+    """Store or generate a data encryption key; the body names the subject, as in requests of older clients."""
     request = read_dek(await call.json(), call.segment("name"), None)
     return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def delete_deks(call: Call) -> Any:
-    """Nothing, when all versions of a subject's key are deleted: softly, or with ``permanent=true`` for good."""
+    """Soft-delete all versions of a subject's key, or remove them with ``permanent=true``."""
     await call.cases.deks.delete(await _group(call), None, permanent=call.flag("permanent"))
     return NOTHING
 
 
 async def delete_dek_version(call: Call) -> Any:
-    """Nothing, when one version of a subject's key is deleted: softly, or with ``permanent=true`` for good."""
+    """Soft-delete one version of a subject's key, or remove it with ``permanent=true``."""
     permanent = call.flag("permanent")
     version = parse_version(call.segment("version"))
     group = await _group(call)
@@ -141,13 +141,13 @@ async def delete_dek_version(call: Call) -> Any:
 
 
 async def undelete_deks(call: Call) -> Any:
-    """Nothing, when all versions of a subject's key are active again."""
+    """Restore all soft-deleted versions of a subject's key."""
     await call.cases.deks.undelete(await _group(call), None)
     return NOTHING
 
 
 async def undelete_dek_version(call: Call) -> Any:
-    """Nothing, when one version of a subject's key is active again."""
+    """Restore one soft-deleted version of a subject's key."""
     version = parse_version(call.segment("version"))
     group = await _group(call)
     if version is None:

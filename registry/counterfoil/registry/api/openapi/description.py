@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
-from pydantic.json_schema import models_json_schema
 
+from counterfoil.registry.api.bodies import ERROR
 from counterfoil.registry.api.http.media_types import PRODUCED
-from counterfoil.registry.api.models import ErrorBody
+from counterfoil.registry.api.openapi.shapes import components
 from counterfoil.registry.api.operations import OPERATIONS
-from counterfoil.registry.api.routes.parameters import SHAPES
 from counterfoil.registry.api.routes.route import ConfluentRoute, DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
+from counterfoil.schema.rest.object_forms import Described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pydantic import BaseModel
 
 _JSON: Final = "application/json"
 _FOREIGN: Final = ("HTTPValidationError", "ValidationError")
@@ -43,21 +41,14 @@ class Description:
             routes=self._routes,
             separate_input_output_schemas=False,
         )
-        components = description["components"]
-        components["schemas"] = {**self._shapes(), **components["schemas"]}
+        routes = [route for route in self._routes if isinstance(route, ConfluentRoute)]
+        bodies = [each for route in routes for each in (route.body, route.result) if isinstance(each, Described)]
+        description["components"]["schemas"].update(components([ERROR, *bodies]))
         return _in_our_terms(description)
-
-    def _shapes(self) -> dict[str, Any]:
-        """Return the shapes of bodies that FastAPI does not read, and of the body of all errors."""
-        bodies: list[type[BaseModel]] = [ErrorBody]
-        bodies += [route.body for route in self._routes if isinstance(route, ConfluentRoute) and route.body]
-        _, found = models_json_schema([(body, "validation") for body in bodies], ref_template=SHAPES + "{model}")
-        shapes: dict[str, Any] = found["$defs"]
-        return shapes
 
 
 async def get_description(services: ServicesOfApp) -> JSONResponse:
-    """The API in the terms of OpenAPI."""
+    """Return the OpenAPI description of the API."""
     return JSONResponse(await asyncio.to_thread(lambda: services.description.document))
 
 

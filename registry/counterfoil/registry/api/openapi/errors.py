@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.api.models import ErrorBody
-from counterfoil.registry.api.routes.parameters import shape_reference
+from counterfoil.registry.api.bodies import ERROR
+from counterfoil.registry.api.openapi.shapes import schema_of
 from counterfoil.schema import errors
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _ANYWHERE: Final = (
 )
 _WITH_BODY: Final = (errors.UnsupportedMediaType, errors.MissingBody)
 _WAIT_STATUS: Final = 503
-_ERROR_BODY: Final = {"application/json": {"schema": shape_reference(ErrorBody)}}
+_ERROR_BODY: Final = {"application/json": {"schema": schema_of(ERROR)}}
 
 
 def described_errors(

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from counterfoil.registry.api import levels
-from counterfoil.registry.api.models import ConfigBody, ConfigUpdateBody, ModeBody
+from counterfoil.registry.api.bodies import CONFIG_IN_FORCE, CONFIG_UPDATE, MODE
 from counterfoil.registry.api.routes.parameters import AS_OF
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
@@ -21,41 +21,43 @@ _INVALID_CONFIG: Final = (*_WRITE, errors.InvalidCompatibilityLevel, errors.Inva
 _INVALID_MODE: Final = (*_WRITE, errors.InvalidMode, errors.ReferenceExists)
 
 LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    _config("GET", "/config", levels.get_config, query=_READING, result=ConfigBody, errors=()),
-    _config(
-        "PUT", "/config", levels.put_config, body=ConfigUpdateBody, result=ConfigUpdateBody, errors=_INVALID_CONFIG
-    ),
-    _config("DELETE", "/config", levels.delete_config, result=ConfigBody, errors=_WRITE),
+    _config("GET", "/config", levels.get_config, query=_READING, result=CONFIG_IN_FORCE, errors=()),
+    _config("PUT", "/config", levels.put_config, body=CONFIG_UPDATE, result=CONFIG_UPDATE, errors=_INVALID_CONFIG),
+    _config("DELETE", "/config", levels.delete_config, result=CONFIG_IN_FORCE, errors=_WRITE),
     _config(
         "GET",
         "/config/{subject}",
         levels.get_config,
         query=_READING,
-        result=ConfigBody,
+        result=CONFIG_IN_FORCE,
         errors=(errors.ConfigNotFound,),
     ),
     _config(
         "PUT",
         "/config/{subject}",
         levels.put_config,
-        body=ConfigUpdateBody,
-        result=ConfigUpdateBody,
+        body=CONFIG_UPDATE,
+        result=CONFIG_UPDATE,
         errors=(*_INVALID_CONFIG, errors.InvalidSubject),
     ),
     _config(
-        "DELETE", "/config/{subject}", levels.delete_config, result=ConfigBody, errors=(*_WRITE, errors.SubjectNotFound)
+        "DELETE",
+        "/config/{subject}",
+        levels.delete_config,
+        result=CONFIG_IN_FORCE,
+        errors=(*_WRITE, errors.SubjectNotFound),
     ),
-    _mode("GET", "/mode", levels.get_mode, query=_READING, result=ModeBody, errors=()),
-    _mode("PUT", "/mode", levels.put_mode, query=("force",), body=ModeBody, result=ModeBody, errors=_INVALID_MODE),
-    _mode("DELETE", "/mode", levels.delete_mode, query=("recursive",), result=ModeBody, errors=_WRITE),
-    _mode("GET", "/mode/{subject}", levels.get_mode, query=_READING, result=ModeBody, errors=(errors.ModeNotFound,)),
+    _mode("GET", "/mode", levels.get_mode, query=_READING, result=MODE, errors=()),
+    _mode("PUT", "/mode", levels.put_mode, query=("force",), body=MODE, result=MODE, errors=_INVALID_MODE),
+    _mode("DELETE", "/mode", levels.delete_mode, query=("recursive",), result=MODE, errors=_WRITE),
+    _mode("GET", "/mode/{subject}", levels.get_mode, query=_READING, result=MODE, errors=(errors.ModeNotFound,)),
     _mode(
         "PUT",
         "/mode/{subject}",
         levels.put_mode,
         query=("force",),
-        body=ModeBody,
-        result=ModeBody,
+        body=MODE,
+        result=MODE,
         errors=(*_INVALID_MODE, errors.InvalidSubject),
     ),
     _mode(
@@ -63,7 +65,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "/mode/{subject}",
         levels.delete_mode,
         query=("recursive",),
-        result=ModeBody,
+        result=MODE,
         errors=(*_WRITE, errors.SubjectNotFound),
     ),
 )

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.api.openapi.shapes import schema_of
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pydantic import BaseModel
+    from counterfoil.schema.rest.object_forms import Described
 
 AS_OF: Final = "as_of"
 """The query parameter that requests the past."""
@@ -18,51 +20,48 @@ AS_OF: Final = "as_of"
 PAGE: Final = ("offset", "limit")
 """The query parameters of a list that is returned in parts."""
 
-SHAPES: Final = "#/components/schemas/"
-"""The place of the shapes of bodies in the OpenAPI description."""
-
 _FLAGS: Final = {
-    "aliases": "Also the subjects that aliases stand for.",
-    "cascadeLifecycle": "Also delete, for good, the subjects that belong to the resource alone.",
-    "defaultToGlobal": "What is in force, not only what is stored here.",
-    "deleted": "Soft-deleted versions too.",
-    "deletedAsNegative": "All versions, the soft-deleted ones negated.",
-    "deletedOnly": "Soft-deleted ones only.",
-    "dryRun": "Check everything and change nothing.",
-    "fetchMaxId": "Also the highest id of the context.",
-    "force": "Leave out the check that may refuse this.",
-    "includeSchemas": "With the latest schema of each subject.",
-    "includeSubjects": "Also the subjects that hold the id, as Karapace's REST proxy asks.",
-    "latestOnly": "The highest version of each subject only.",
-    "normalize": "Put everything without meaning into one order first.",
-    "permanent": "Remove for good what is soft-deleted already.",
-    "rewrap": "Wrap the key that is there anew.",
-    "recursive": "Also for every subject of the context.",
-    "testSharing": "Try first whether the registry can use a shared key.",
-    "verbose": "Say why not.",
+    "aliases": "Also list subjects by their aliases.",
+    "cascadeLifecycle": "Also hard-delete the subjects that belong to this resource only.",
+    "defaultToGlobal": "Return what is in effect, not only what is stored at this level.",
+    "deleted": "Include soft-deleted versions.",
+    "deletedAsNegative": "Return all versions; the numbers of soft-deleted ones are negative.",
+    "deletedOnly": "Return only soft-deleted ones.",
+    "dryRun": "Check the request, and change nothing.",
+    "fetchMaxId": "Also return the highest id of the context.",
+    "force": "Skip the check that may refuse this request.",
+    "includeSchemas": "Also return the latest schema of each subject.",
+    "includeSubjects": "Also return the subjects that have the id, for Karapace's REST proxy.",
+    "latestOnly": "Return only the highest version of each subject.",
+    "normalize": "Normalize the schema first.",
+    "permanent": "Remove what is already soft-deleted.",
+    "rewrap": "Wrap the stored key again.",
+    "recursive": "Also delete the modes of all subjects of the context.",
+    "testSharing": "First test whether the registry can use a shared key.",
+    "verbose": "Return the reasons of an incompatibility.",
 }
 _TEXTS: Final = {
     "associationType": "`key` or `value`; may be repeated.",
-    "findTags": "List what carries one of these tags; `*` is any.",
+    "findTags": "Also return the parts of the schema that have one of these tags; `*` is any tag.",
     "key": "The names of metadata properties.",
     "lifecycle": "`STRONG` or `WEAK`; for schemas also `NONE`: without an association. May be repeated.",
-    "value": "The values that belong to `key`, in order.",
-    "as_of": "As it was then: the number of a change, or a time like `2026-11-01T12:00:00Z`.",
-    "algorithm": "`AES128_GCM`, `AES256_GCM` or `AES256_SIV`; `AES256_GCM` when absent.",
-    "context": "The context of the subjects that the body names without one.",
+    "value": "The values for the names in `key`, in the same order.",
+    "as_of": "Return the state as of this moment: the number of a change, or a time such as `2026-11-01T12:00:00Z`.",
+    "algorithm": "`AES128_GCM`, `AES256_GCM` (the default) or `AES256_SIV`.",
+    "context": "The context of subjects whose names in the body have no context.",
     "contextPrefix": "The beginning of the context's name.",
-    "format": "`resolved`: with all referenced types declared.",
-    "referenceFormat": "`qualified`: subjects of references with their context.",
-    "resourceType": "`topic`, the only one there is.",
-    "ruleType": "Only schemas with a rule of this type.",
-    "subject": "Picks the context, and the version that is named.",
+    "format": "The format of the text, such as `resolved`: the text declares all referenced types.",
+    "referenceFormat": "`qualified`: the subjects of references have their context.",
+    "resourceType": "`topic`, which is the only type.",
+    "ruleType": "Return only schemas with a rule of this type.",
+    "subject": "Selects the context, and the version that is returned.",
     "subjectPrefix": "The beginning of the name; `:*:` is all contexts.",
 }
-_NUMBERS: Final = {"limit": "How many at most.", "offset": "How many to leave out first."}
+_NUMBERS: Final = {"limit": "The largest number of entries.", "offset": "The number of entries to skip."}
 _LISTS: Final = frozenset({"associationType", "findTags", "key", "lifecycle", "value"})
 
 
-def described_request(path: str, query: Sequence[str], body: type[BaseModel] | None) -> dict[str, Any]:
+def described_request(path: str, query: Sequence[str], body: Described | None) -> dict[str, Any]:
     """Return a request's OpenAPI description: the parameters in the path, those in ``query``, the body's shape.
 
     >>> described_request("/mode/{subject}", (), None)
@@ -73,14 +72,9 @@ def described_request(path: str, query: Sequence[str], body: type[BaseModel] | N
     if body is not None:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": shape_reference(body)}},
+            "content": {"application/json": {"schema": schema_of(body)}},
         }
     return described
-
-
-def shape_reference(shape: type[BaseModel]) -> dict[str, str]:
-    """Return the reference to a shape in the OpenAPI description."""
-    return {"$ref": f"{SHAPES}{shape.__name__}"}
 
 
 def _path_parameter(name: str) -> dict[str, Any]:

@@ -15,8 +15,10 @@ from starlette.routing import Route as StarletteRoute
 from counterfoil.registry.api.http.answers import NO_CONTENT
 from counterfoil.registry.api.http.validation import refusal
 from counterfoil.registry.api.openapi.errors import described_errors
+from counterfoil.registry.api.openapi.shapes import SCHEMA_TEXT, schema_of
 from counterfoil.registry.api.routes.endpoint import Endpoint
 from counterfoil.registry.api.routes.parameters import AS_OF, described_request
+from counterfoil.schema.rest.object_forms import Described
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
 
 _JSON: Final = "application/json"
-_TEXT_ITSELF: Final = "The text itself: JSON, or for Protobuf no JSON, whatever the media type says."
-_NOT_SENT_AGAIN: Final = "The caller has this answer already, as its `If-None-Match` says."
+_TEXT_ITSELF: Final = "The text of the schema; a Protobuf text is not JSON, whatever the media type is."
+_SUCCESS: Final = "Successful Response"
+_NOT_SENT_AGAIN: Final = "The content still has the entity tag in `If-None-Match`."
 
 
 class _SegmentConvertor(StringConvertor):
@@ -71,10 +74,11 @@ class DeclaredRoute(APIRoute):
 class ApiRoute(DeclaredRoute):
     """A route of the registry's API: negotiated media types, one error body, reads of what is stored now.
 
-    ``errors`` are its errors beside those that any request can cause, ``result`` is the shape of a success and
-    ``status`` its status; without a result it is 204. ``has_tag``: the response hardly ever changes, so that it has an
-    entity tag, and is not sent again to a client that sends the tag. ``reads_store``: the writes of other servers have
-    to be read first. ``looks_up``: it is a POST that reads what is stored, as every GET does.
+    ``errors`` are its errors beside those that any request can cause, ``result`` is the shape of a success (a pydantic
+    model if FastAPI validates it) and ``status`` its status; without a result it is 204. ``has_tag``: the response
+    hardly ever changes, so that it has an entity tag, and is not sent again to a client that sends the tag.
+    ``reads_store``: the writes of other servers have to be read first. ``looks_up``: it is a POST that reads what is
+    stored, as every GET does.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class ApiRoute(DeclaredRoute):
         errors: tuple[type[RegistryError], ...],
         query: tuple[str, ...] = (),
         openapi_extra: dict[str, Any] | None = None,
-        result: Any = None,
+        result: Described | type[BaseModel] | None = None,
         status: int = 200,
         has_tag: bool = False,
         reads_store: bool = True,
@@ -103,8 +107,9 @@ class ApiRoute(DeclaredRoute):
         Compatibility checks are not, since decisions depend on the verdict.
         """
         responses = described_errors(method, errors, takes_as_of=AS_OF in query)
-        if result is str:
-            responses[200] = {"description": _TEXT_ITSELF, "content": {_JSON: {"schema": {}}}}
+        if isinstance(result, Described):
+            content = {_JSON: {"schema": schema_of(result)}}
+            responses[status] = {"content": content, "description": _TEXT_ITSELF if result is SCHEMA_TEXT else _SUCCESS}
         if has_tag:
             responses[304] = {"description": _NOT_SENT_AGAIN}
         super().__init__(
@@ -114,8 +119,8 @@ class ApiRoute(DeclaredRoute):
             tag=tag,
             operation_id=f"{endpoint.__name__}_{method.lower()}_{_slug(path)}",
             status_code=NO_CONTENT if result is None else status,
-            response_model=None if result is str else result,
-            response_description="Done." if result is None else "Successful Response",
+            response_model=result if isinstance(result, type) else None,
+            response_description="Done." if result is None else _SUCCESS,
             response_model_exclude_none=True,
             responses=responses,
             openapi_extra=openapi_extra,
@@ -135,7 +140,7 @@ class ConfluentRoute(ApiRoute):
         operation: Callable[[Call], Awaitable[Any]],
         *,
         query: tuple[str, ...] = (),
-        body: type[BaseModel] | None = None,
+        body: Described | None = None,
         **declared: Any,
     ) -> None:
         self.body = body

@@ -6,10 +6,12 @@ from functools import partial
 from typing import Final
 
 from counterfoil.registry.api import schemas
-from counterfoil.registry.api.models import ContextIdBody, ListedSchemaBody, SchemaByGuidBody, SubjectVersionBody
+from counterfoil.registry.api.bodies import LISTED_VERSION, SCHEMA_BY_GUID
 from counterfoil.registry.api.routes.parameters import PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
+from counterfoil.schema.rest.object_forms import TEXTS, ListOf
+from counterfoil.schema.rest.versions import CONTEXT_ID, SUBJECT_VERSION
 
 _ID: Final = "/schemas/ids/{id}"
 
@@ -32,16 +34,16 @@ SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
             "lifecycle",
             *PAGE,
         ),
-        result=list[ListedSchemaBody],
+        result=ListOf(LISTED_VERSION),
         errors=(),
     ),
-    _route("GET", "/schemas/types", schemas.list_types, result=list[str], reads_store=False, errors=()),
+    _route("GET", "/schemas/types", schemas.list_types, result=TEXTS, reads_store=False, errors=()),
     _route(
         "GET",
         f"{_ID}/subjects",
         schemas.list_subjects_of_id,
         query=("subject", "deleted", *PAGE),
-        result=list[str],
+        result=TEXTS,
         errors=_NOT_FOUND,
     ),
     _route(
@@ -49,7 +51,7 @@ SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_ID}/versions",
         schemas.list_versions_of_id,
         query=("subject", "deleted", *PAGE),
-        result=list[SubjectVersionBody],
+        result=ListOf(SUBJECT_VERSION),
         errors=_NOT_FOUND,
     ),
     _route(
@@ -57,18 +59,18 @@ SCHEMA_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "/schemas/guids/{guid}",
         schemas.get_by_guid,
         query=("format",),
-        result=SchemaByGuidBody,
+        result=SCHEMA_BY_GUID,
         has_tag=True,
         errors=_NOT_FOUND,
     ),
-    _route("GET", "/schemas/guids/{guid}/ids", schemas.list_ids_of_guid, result=list[ContextIdBody], errors=()),
+    _route("GET", "/schemas/guids/{guid}/ids", schemas.list_ids_of_guid, result=ListOf(CONTEXT_ID), errors=()),
     ConfluentRoute(
         "GET",
         "/contexts",
         schemas.list_contexts,
         tag="contexts",
         query=("contextPrefix", *PAGE),
-        result=list[str],
+        result=TEXTS,
         errors=(),
     ),
     ConfluentRoute(

@@ -6,18 +6,20 @@ from functools import partial
 from typing import Final
 
 from counterfoil.registry.api import levels, schemas, subjects
-from counterfoil.registry.api.models import (
-    CompatibilityBody,
-    RegisteredBody,
-    RegistrationBody,
-    SchemaBody,
-    SchemaByIdBody,
-    TagBody,
-    VersionBody,
+from counterfoil.registry.api.bodies import (
+    REGISTERED,
+    REGISTRATION,
+    REQUESTED_SCHEMA,
+    SCHEMA_BY_ID,
+    STORED_VERSION,
+    TAGS,
 )
+from counterfoil.registry.api.openapi.shapes import SCHEMA_TEXT
 from counterfoil.registry.api.routes.parameters import AS_OF, PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
+from counterfoil.schema.rest.object_forms import INTEGER, INTEGERS, TEXTS
+from counterfoil.schema.rest.versions import COMPATIBILITY
 
 _SUBJECT: Final = "/subjects/{subject}"
 _VERSIONS: Final = f"{_SUBJECT}/versions"
@@ -45,7 +47,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _ID,
         schemas.get_by_id,
         query=("subject", "format", "referenceFormat", "findTags", "fetchMaxId", "includeSubjects"),
-        result=SchemaByIdBody,
+        result=SCHEMA_BY_ID,
         has_tag=True,
         errors=(errors.SchemaNotFound,),
     ),
@@ -54,8 +56,8 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _VERSIONS,
         subjects.register,
         query=("normalize", "format", "force"),
-        body=RegistrationBody,
-        result=RegisteredBody,
+        body=REGISTRATION,
+        result=REGISTERED,
         errors=_REGISTRATION,
     ),
     _subject(
@@ -63,8 +65,8 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _SUBJECT,
         subjects.look_up,
         query=("normalize", "format", "deleted"),
-        body=SchemaBody,
-        result=VersionBody,
+        body=REQUESTED_SCHEMA,
+        result=STORED_VERSION,
         looks_up=True,
         errors=(errors.InvalidSchema, errors.SubjectNotFound, errors.SchemaNotFound),
     ),
@@ -73,7 +75,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _VERSION,
         subjects.get_version,
         query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
-        result=VersionBody,
+        result=STORED_VERSION,
         errors=_NO_VERSION,
     ),
     _schema(
@@ -81,7 +83,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_ID}/schema",
         schemas.get_text_by_id,
         query=("subject", "format"),
-        result=str,
+        result=SCHEMA_TEXT,
         has_tag=True,
         errors=(errors.SchemaNotFound,),
     ),
@@ -90,7 +92,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "/subjects",
         subjects.list_subjects,
         query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
-        result=list[str],
+        result=TEXTS,
         errors=(),
     ),
     _subject(
@@ -98,7 +100,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _VERSIONS,
         subjects.list_versions,
         query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
-        result=list[int],
+        result=INTEGERS,
         errors=(errors.SubjectNotFound,),
     ),
     _subject(
@@ -106,7 +108,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _SUBJECT,
         subjects.delete_subject,
         query=("permanent",),
-        result=list[int],
+        result=INTEGERS,
         errors=(
             errors.SubjectNotFound,
             errors.SubjectSoftDeleted,
@@ -121,15 +123,15 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_SUBJECT}/metadata",
         subjects.find_by_metadata,
         query=("key", "value", "format", "deleted"),
-        result=VersionBody,
+        result=STORED_VERSION,
         errors=(errors.SubjectNotFound, errors.SchemaNotFound),
     ),
     _subject(
         "POST",
         f"{_VERSION}/tags",
         subjects.tag_version,
-        body=TagBody,
-        result=RegisteredBody,
+        body=TAGS,
+        result=REGISTERED,
         errors=(*_NO_VERSION, *_REGISTRATION),
     ),
     _subject(
@@ -137,7 +139,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_VERSION}/schema",
         subjects.get_version_text,
         query=("format", "deleted", AS_OF),
-        result=str,
+        result=SCHEMA_TEXT,
         errors=_NO_VERSION,
     ),
     _subject(
@@ -145,7 +147,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_VERSION}/referencedby",
         subjects.list_referrers,
         query=("deleted", *PAGE),
-        result=list[int],
+        result=INTEGERS,
         errors=_NO_VERSION,
     ),
     _subject(
@@ -153,7 +155,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _VERSION,
         subjects.delete_version,
         query=("permanent",),
-        result=int,
+        result=INTEGER,
         errors=(
             *_NO_VERSION,
             errors.VersionSoftDeleted,
@@ -168,8 +170,8 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         f"{_COMPATIBILITY}/{{version}}",
         levels.test_against_version,
         query=("normalize", "verbose", AS_OF),
-        body=SchemaBody,
-        result=CompatibilityBody,
+        body=REQUESTED_SCHEMA,
+        result=COMPATIBILITY,
         errors=(errors.InvalidVersion, errors.VersionNotFound, errors.InvalidSchema),
     ),
     _test(
@@ -177,8 +179,8 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         _COMPATIBILITY,
         levels.test_against_all,
         query=("normalize", "verbose", AS_OF),
-        body=SchemaBody,
-        result=CompatibilityBody,
+        body=REQUESTED_SCHEMA,
+        result=COMPATIBILITY,
         errors=(errors.InvalidSchema,),
     ),
 )

@@ -90,6 +90,15 @@ class Peer:
         found = await self.outcome(as_json(operation))
         return None if isinstance(found, Refusal) else found
 
+    async def found(self, operation: Operation[_T]) -> _T | None:
+        """Return a resource; None if it is refused. Raise ``PeerRefused`` if the response cannot be read."""
+        found = await self.outcome(operation)
+        if not isinstance(found, Refusal):
+            return found
+        if found.is_done:
+            raise refused(found, f"{self.url} returned an unexpected response to {operation.method} {operation.path}")
+        return None
+
     async def document(self, operation: Operation[Any]) -> dict[str, Any] | None:
         """Return the unparsed JSON object of a resource; None if it is refused, or no object."""
         found = await self.get(operation)

@@ -5,7 +5,8 @@ Source: the public API of Confluent's DEK registry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.keys.stored import (
     DEK_KIND,
@@ -19,7 +20,7 @@ from counterfoil.registry.domain.keys.stored import (
 )
 from counterfoil.registry.moving.errors import PeerRefused
 from counterfoil.registry.moving.facts import RecordFact, Unreadable
-from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.moving.target import ABSENT, Standing, clash, deletion_standing
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
 from counterfoil.schema.rest.versions import Visibility
@@ -27,10 +28,8 @@ from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from counterfoil.registry.moving.peer.connection import Peer
-    from counterfoil.schema.rest.object_forms import Document
 
 _ALL: Final = Visibility.WITH_DELETED
-_OWN_TO_A_REGISTRY: Final = ("ts", "dekCount", "deleted")
 
 
 class PeerKeys:
@@ -48,10 +47,10 @@ class PeerKeys:
         for name in await self._peer.listed(operations.keks(visibility=_ALL)) or ():
             wrapped = await self._wrapped_by(name)
             count = sum(isinstance(item, RecordFact) for item in wrapped)
-            document = await self._find_kek(name)
-            if document is not None:
-                kek = _kek(document, dek_count=count)
-                found += [RecordFact(KEK_KIND, kek_key(kek.name), stored_kek(kek)), *wrapped]
+            kek = await self._find_kek(name)
+            if kek is not None:
+                document = stored_kek(replace(kek, dek_count=count))
+                found += [RecordFact(KEK_KIND, kek_key(kek.name), document), *wrapped]
         return found
 
     async def _wrapped_by(self, name: str) -> list[RecordFact | Unreadable]:
@@ -66,40 +65,38 @@ class PeerKeys:
 
     async def _read(self, dek_id: DekId) -> RecordFact | Unreadable:
         try:
-            document = await self._find_dek(dek_id)
+            dek = await self._find_dek(dek_id)
         except PeerRefused as refusal:  # to show the keys of a shared KEK, a registry unwraps them
             return Unreadable(f"{_named(dek_id)}: {refusal}")
-        if document is None or parse_subject(str(document.get("subject"))) != dek_id.subject:
+        if dek is None or dek.id.subject != dek_id.subject:
             return Unreadable(f"{_named(dek_id)} is listed, and cannot be read")
-        dek = Dek(dek_id, document["encryptedKeyMaterial"], document.get("deleted") is True, document.get("ts", 0))
         return RecordFact(DEK_KIND, dek_key(dek_id), stored_dek(dek))
 
-    async def _find_kek(self, name: str) -> Document | None:
-        return await self._peer.document(operations.kek(name, visibility=_ALL))
+    async def _find_kek(self, name: str) -> Kek | None:
+        return await self._peer.found(operations.kek(name, visibility=_ALL))
 
-    async def _find_dek(self, dek_id: DekId) -> Document | None:
+    async def _find_dek(self, dek_id: DekId) -> Dek | None:
         kek_name, subject, version = dek_id.kek_name, str(dek_id.subject), dek_id.version
         operation = operations.dek(kek_name, subject, version, algorithm=dek_id.algorithm, visibility=_ALL)
-        return await self._peer.document(operation)
+        return await self._peer.found(operation)
 
     # --- writing
 
     async def standing(self, fact: RecordFact) -> Standing:
         """Return the state of a key in the registry; its time is ignored."""
+        held: Kek | Dek | None
+        wanted: Kek | Dek
         if fact.kind == KEK_KIND:
-            document = await self._find_kek(fact.key[0])
-            held = None if document is None else stored_kek(_kek(document, dek_count=0))
+            wanted = read_stored_kek(fact.key, fact.document)
+            held = await self._find_kek(wanted.name)
         else:
-            dek_id = read_stored_dek(fact.key, fact.document).id
-            document = await self._find_dek(dek_id)
-            held = None if document is None else {"wrapped": document.get("encryptedKeyMaterial")}
-        if document is None or held is None:
+            wanted = read_stored_dek(fact.key, fact.document)
+            held = await self._find_dek(wanted.id)
+        if held is None:
             return ABSENT
-        if _content(held) != _content(fact.document):
+        if held.content != wanted.content:
             return clash(f"{fact} is another key")
-        if (document.get("deleted") is True) == fact.document["deleted"]:
-            return SAME
-        return UNFINISHED if fact.document["deleted"] else clash(f"{fact} is soft-deleted")
+        return deletion_standing(fact, wanted=wanted.deleted, deleted=held.deleted)
 
     async def put(self, fact: RecordFact) -> None:
         """Create a key that is absent, and soft-delete it if required; a KEK at the end, after those that it wraps."""
@@ -113,25 +110,17 @@ class PeerKeys:
             self._to_delete.add(kek.name)
         if await self._find_kek(kek.name) is not None:
             return
-        document = stored_kek(kek)
-        body = {name: document[name] for name in ("kmsType", "kmsKeyId", "kmsProps", "doc", "shared")}
-        operation = operations.create_kek({"name": kek.name, **body})
+        operation = operations.create_kek(replace(kek, deleted=False))
         await self._peer.carry_out(operation, f"key encryption key {kek.name!r} was refused")
 
     async def _put_dek(self, dek: Dek) -> None:
         kek_name, subject = dek.id.kek_name, str(dek.id.subject)
         held = await self._find_kek(kek_name)
-        if held is not None and held.get("deleted") is True:
+        if held is not None and held.deleted:
             self._to_delete.add(kek_name)
             await self._peer.outcome(operations.undelete_kek(kek_name))
         if await self._find_dek(dek.id) is None:
-            body = {
-                "subject": subject,
-                "version": dek.id.version,
-                "algorithm": dek.id.algorithm.value,
-                "encryptedKeyMaterial": dek.wrapped,
-            }
-            operation = operations.create_dek(kek_name, subject, body)
+            operation = operations.create_dek(dek)
             await self._peer.carry_out(operation, f"{_named(dek.id)} was refused")
         if dek.deleted:
             deletion = operations.delete_dek(kek_name, subject, dek.id.version, algorithm=dek.id.algorithm)
@@ -148,21 +137,3 @@ def _named(dek_id: DekId) -> str:
     return (
         f"version {dek_id.version} of the {dek_id.algorithm} key of {str(dek_id.subject)!r} under {dek_id.kek_name!r}"
     )
-
-
-def _kek(document: Document, *, dek_count: int) -> Kek:
-    return Kek(
-        name=document["name"],
-        kms_type=document["kmsType"],
-        kms_key_id=document["kmsKeyId"],
-        kms_props=document.get("kmsProps") or {},
-        doc=document.get("doc"),
-        shared=document.get("shared") is True,
-        deleted=document.get("deleted") is True,
-        ts=document.get("ts", 0),
-        dek_count=dek_count,
-    )
-
-
-def _content(document: Document) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name not in _OWN_TO_A_REGISTRY}

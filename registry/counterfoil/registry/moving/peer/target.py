@@ -23,13 +23,13 @@ from counterfoil.registry.moving.facts import (
     read_content,
     schema_of,
 )
-from counterfoil.registry.moving.peer.associations import KINDS as ASSOCIATION_KINDS
 from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
-from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
+from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
+from counterfoil.registry.service.associations.index import RECORD_KINDS
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.model import Schema
@@ -87,9 +87,9 @@ class PeerTarget:
     # --- versions
 
     async def _version_standing(self, fact: VersionFact) -> Standing:
-        problem = await self._id_problem(fact)
-        if problem:
-            return clash(problem)
+        clashing = await self._clash_of_id(fact)
+        if clashing is not None:
+            return clashing
         if self._subjects is None:
             self._subjects = set(await self._reading.subjects())
         if fact.subject not in self._subjects:
@@ -102,30 +102,21 @@ class PeerTarget:
         if named != fact.subject:
             is_fallback = named.name == fact.subject.name and fact.subject.is_default
             return ABSENT if is_fallback else clash(f"{fact}: the subject is an alias of {str(named)!r} there")
-        guid = _guid_of(held)
-        if guid != fact.content.guid:
-            return clash(f"{fact} holds another schema ({guid}, not {fact.content.guid})")
-        if held.get("id") != fact.schema_id:
-            return clash(f"{fact} holds the schema under id {held.get('id')}, not {fact.schema_id}")
         deleted = held["deleted"] if "deleted" in held else not await self._is_active(fact)
-        if deleted == fact.deleted:
-            return SAME
-        return UNFINISHED if fact.deleted else clash(f"{fact} is soft-deleted")
+        return version_standing(fact, guid=_guid_of(held), schema_id=held.get("id"), deleted=deleted)
 
     async def _is_active(self, fact: VersionFact) -> bool:
         listed = await self._peer.listed(operations.versions(str(fact.subject), visibility=Visibility.ACTIVE))
         return fact.version in (listed or ())
 
-    async def _id_problem(self, fact: VersionFact) -> str:
-        """Return a sentence if the registry has another schema under the id, otherwise an empty text."""
+    async def _clash_of_id(self, fact: VersionFact) -> Standing | None:
+        """Return a clash if the registry has another schema under the id, otherwise None."""
         context = fact.subject.context
         held = await self._peer.document(operations.schema_by_id(fact.schema_id, subject=context_scope(context)))
         if held is None or ("subject" in held and parse_subject(str(held["subject"])).context != context):
-            return ""
+            return None
         guid = _guid_of(held)
-        if guid == fact.content.guid:
-            return ""
-        return f"{fact}: id {fact.schema_id} of context {context!r} stands for another schema ({guid})"
+        return None if guid == fact.content.guid else id_clash(fact, guid)
 
     async def _put_version(self, fact: VersionFact) -> None:
         await self._open(fact.subject)
@@ -263,12 +254,12 @@ class PeerTarget:
     async def _record_standing(self, fact: RecordFact) -> Standing:
         if fact.kind in {KEK_KIND, DEK_KIND}:
             return await self._keys.standing(fact)
-        if fact.kind in ASSOCIATION_KINDS:
+        if fact.kind in RECORD_KINDS:
             return await self._associations.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
-        if fact.kind in ASSOCIATION_KINDS:
+        if fact.kind in RECORD_KINDS:
             await self._open(QualifiedSubject(*fact.document["subject"]))
             await self._associations.put(fact)
             return

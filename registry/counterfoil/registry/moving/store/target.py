@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.content import make_content
+from counterfoil.registry.domain.writes.guards import SameTerms, Target
+from counterfoil.registry.domain.writes.plan import Plan, record_write, together
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, VersionFact
 from counterfoil.registry.moving.source import targets_of
-from counterfoil.registry.moving.target import ABSENT, SAME, UNFINISHED, Standing, clash
-from counterfoil.registry.service.retrying import until_current
-from counterfoil.registry.service.storage import (
-    Append,
-    DropContext,
-    HardDelete,
-    PutRecords,
-    PutSettings,
-    RecordWrite,
-    SoftDelete,
-    Target,
+from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
+from counterfoil.registry.service.planning import (
+    plan_context_removal,
+    plan_hard_deletion,
+    plan_settings,
+    plan_soft_deletion,
+    plan_version,
 )
+from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.config import Config
@@ -78,28 +77,23 @@ class StoreTarget:
         context, guid = fact.subject.context, fact.content.guid
         bound = await self._storage.guid_of_id(context, fact.schema_id)
         if bound is not None and bound != guid:
-            return clash(f"{fact}: id {fact.schema_id} of context {context!r} stands for another schema ({bound})")
+            return id_clash(fact, bound)
         entry = (await self._storage.history(fact.subject)).find(fact.version, deleted=True)
         if entry is None:
             return ABSENT
-        if entry.guid != guid:
-            return clash(f"{fact} holds another schema ({entry.guid}, not {guid})")
-        if entry.schema_id != fact.schema_id:
-            return clash(f"{fact} holds the schema under id {entry.schema_id}, not {fact.schema_id}")
-        if entry.deleted == fact.deleted:
-            return SAME
-        return UNFINISHED if fact.deleted else clash(f"{fact} is soft-deleted")
+        return version_standing(fact, guid=entry.guid, schema_id=entry.schema_id, deleted=entry.deleted)
 
     async def _put_version(self, fact: VersionFact) -> None:
         settings_revision = await self._storage.settings_revision()
         history = await self._storage.history(fact.subject)
         if history.find(fact.version, deleted=True) is None:
-            plan = Append(
+            plan = await plan_version(
+                self._storage,
                 fact.subject,
                 fact.content,
-                tuple(Target(subject, version, must_be_active=False) for subject, version in targets_of(fact)),
-                revision=history.revision,
+                history=history,
                 settings_revision=settings_revision,
+                targets=tuple(Target(subject, version, must_be_active=False) for subject, version in targets_of(fact)),
                 schema_id=fact.schema_id,
                 version=fact.version,
                 ts=fact.ts,
@@ -107,11 +101,15 @@ class StoreTarget:
             await self._storage.commit(plan)
             history = await self._storage.history(fact.subject) if fact.deleted else history
         if fact.deleted:
-            await self._storage.commit(
-                SoftDelete(
-                    fact.subject, (fact.version,), history.revision, settings_revision, ignore_own_references=True
-                )
+            deletion = await plan_soft_deletion(
+                self._storage,
+                fact.subject,
+                (fact.version,),
+                history=history,
+                settings_revision=settings_revision,
+                own_references_count=False,
             )
+            await self._storage.commit(deletion)
 
     # --- contexts
 
@@ -139,13 +137,17 @@ class StoreTarget:
             if await self._storage.guid_of_id(fact.name, schema_id) is not None:
                 schema_id += 1
             content = make_content(text, SchemaType.AVRO)
-            await self._storage.commit(Append(subject, content, (), history.revision, revision, schema_id=schema_id))
+            plan = await plan_version(
+                self._storage, subject, content, history=history, settings_revision=revision, schema_id=schema_id
+            )
+            await self._storage.commit(plan)
             history = await self._storage.history(subject)
         numbers = tuple(entry.version for entry in history.entries)
-        await self._storage.commit(HardDelete(subject, numbers, history.revision, revision))
+        removal = await plan_hard_deletion(self._storage, subject, numbers, history=history, settings_revision=revision)
+        await self._storage.commit(removal)
         is_empty = not await self._storage.subjects(SubjectPrefix(fact.name, ""), Visibility.WITH_DELETED)
         if not fact.listed and not was_listed and is_empty:
-            await self._storage.commit(DropContext(fact.name))
+            await self._storage.commit(await plan_context_removal(self._storage, fact.name))
 
     # --- records
 
@@ -162,8 +164,8 @@ class StoreTarget:
     async def _put_record(self, fact: RecordFact) -> None:
         revision = await self._storage.settings_revision()
         if await self._record(fact) is None:
-            write = RecordWrite(fact.kind, fact.key, fact.document, 0)
-            await self._storage.commit(PutRecords((write,), settings_revision=revision))
+            write = record_write(fact.kind, fact.key, fact.document, revision=0, is_term=True)
+            await self._storage.commit(together((Plan((SameTerms(revision),)), write)))
 
     # --- settings
 
@@ -175,7 +177,7 @@ class StoreTarget:
         revision = await self._storage.settings_revision()
         stored = await self._storage.settings(fact.scope)
         wanted = replace(stored, config=fact.config or stored.config, mode=fact.mode or stored.mode)
-        await self._storage.commit(PutSettings(((fact.scope, wanted),), revision))
+        await self._storage.commit(plan_settings({fact.scope: wanted}, revision))
 
 
 def settings_standing(fact: SettingsFact, stored: SettingsFact) -> Standing:

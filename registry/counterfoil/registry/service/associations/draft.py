@@ -10,9 +10,12 @@ from uuid import uuid4
 from counterfoil.registry.domain.associations import property_fault
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.subjects import check_subject
-from counterfoil.registry.service.associations.index import check_unreferenced
+from counterfoil.registry.domain.writes.effects import PutVersion
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import AtRevision, SameTerms, Unreferenced
+from counterfoil.registry.domain.writes.plan import Plan, together
 from counterfoil.registry.service.associations.requests import Effect, Operation
-from counterfoil.registry.service.storage import Append, HardDelete, PutRecords, Together
+from counterfoil.registry.service.planning import check_unreferenced, plan_hard_deletion
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
     AssociatedSubjectEmpty,
@@ -30,6 +33,7 @@ from counterfoil.schema.rest.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.associations.index import AssociationIndex
     from counterfoil.registry.service.associations.requests import AssociationRequest
     from counterfoil.registry.service.registration import Registered, Registration
@@ -66,10 +70,10 @@ class Draft:
         self._scopes = scopes
         self._index = index
         self._registration = registration
-        self._appends: list[Append] = []
-        self._removals: list[HardDelete] = []
-        self._relied: dict[QualifiedSubject, int] = {}
-        self._claimed: list[QualifiedSubject] = []
+        self._new_versions: list[Plan] = []
+        self._removed: dict[QualifiedSubject, History] = {}
+        self._relied: list[AtRevision] = []
+        self._claims: list[Unreferenced] = []
 
     async def take(self, requests: Iterable[AssociationRequest]) -> list[Effect]:
         """Apply ``requests`` and return their effects in order; consecutive ones with one operation are one unit."""
@@ -80,19 +84,31 @@ class Draft:
         self._check_claims()
         return effects
 
-    async def plan(self, settings_revision: int) -> PutRecords | Together | None:
-        """Return the write plan, which is stale if an association was written since ``settings_revision``."""
-        writes = []
+    async def plan(self, settings_revision: int) -> Plan | None:
+        """Return the write plan, which is stale if an association was written since ``settings_revision``.
+
+        Raise ``ReferenceExists`` if another subject refers to one that would be deleted.
+        """
+        writes: list[Plan] = []
         for each in {**self._before, **self._after}:
             before, after = self._before.get(each), self._after.get(each)
             if before != after:
                 writes += await self._index.writes(before, after)
-        records = PutRecords(
-            tuple(writes), tuple(self._relied.items()), settings_revision, unreferenced=tuple(self._claimed)
-        )
-        if self._appends or self._removals:
-            return Together(records, (*self._appends, *self._removals))
-        return records if writes else None
+        removals = [
+            await plan_hard_deletion(
+                self._storage,
+                subject,
+                [entry.version for entry in history.entries],
+                history=history,
+                settings_revision=settings_revision,
+                own_references_count=False,
+            )
+            for subject, history in self._removed.items()
+        ]
+        parts = [*writes, *self._new_versions, *removals]
+        if not parts:
+            return None
+        return together((Plan((SameTerms(settings_revision), *self._relied, *self._claims)), *parts))
 
     async def _take(self, request: AssociationRequest) -> Effect | None:
         before = self._after.get(request.type)
@@ -117,16 +133,16 @@ class Draft:
         await self._check_free(subject, lifecycle)
         history = await self._storage.history(subject)
         schema = await self._register(subject, request)
-        if not isinstance(schema, Append):
-            removed = any(each.subject == subject for each in self._removals)
-            if history.latest is None or removed:
+        if not isinstance(schema, PutVersion):
+            if history.latest is None or subject in self._removed:
                 raise AssociatedSubjectEmpty(
                     f"Subject {str(subject)!r} has no active version; register a schema first, or send one along"
                 )
-            self._relied[subject] = history.revision
+            self._relied.append(AtRevision(subject, history.revision))
         if lifecycle is Lifecycle.STRONG:
-            await check_unreferenced(self._storage, subject, history)
-            self._claimed.append(subject)
+            claim = Unreferenced(subject, tuple(entry.version for entry in history.entries), Extent.of(subject))
+            await check_unreferenced(self._storage, claim)
+            self._claims.append(claim)
         association = Association(
             subject,
             uuid4(),
@@ -175,13 +191,15 @@ class Draft:
         if owner is not None:
             raise SubjectOwned(f"Subject {str(subject)!r} belongs to {owner.resource} alone: its association is STRONG")
 
-    async def _register(self, subject: QualifiedSubject, request: AssociationRequest) -> Registered | Append | None:
+    async def _register(self, subject: QualifiedSubject, request: AssociationRequest) -> Registered | PutVersion | None:
         if request.schema is None:
             return None
         planned = await self._registration.plan(subject, request.schema, normalize=request.normalize)
-        if isinstance(planned, Append):
-            self._appends.append(planned)
-        return planned
+        if not isinstance(planned, Plan):
+            return planned
+        self._new_versions.append(planned)
+        [put] = planned.new_versions
+        return put
 
     # --- existing ones
 
@@ -193,7 +211,7 @@ class Draft:
                 planned = await self._registration.plan(before.subject, request.schema, normalize=request.normalize)
             except IncompatibleSchema:
                 planned = None
-            if planned is None or isinstance(planned, Append):
+            if planned is None or isinstance(planned, Plan):
                 differing = ["schema"]
         if differing:
             raise AssociationExists(
@@ -222,7 +240,7 @@ class Draft:
             return None
         await self._check_mode(before.subject, brings_schema=request.schema is not None)
         schema = await self._register(before.subject, request)
-        if not differing and not isinstance(schema, Append):
+        if not differing and not isinstance(schema, PutVersion):
             return None
         lifecycle = request.lifecycle or before.lifecycle
         changed = replace(before, lifecycle=lifecycle, update_ts=max(self._now_ms, before.update_ts))
@@ -243,13 +261,9 @@ class Draft:
             await self._remove(before.subject)
 
     async def _remove(self, subject: QualifiedSubject) -> None:
-        terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
-        versions = tuple(entry.version for entry in history.entries)
-        if versions:
-            self._removals.append(
-                HardDelete(subject, versions, history.revision, terms.settings_revision, ignore_own_references=True)
-            )
+        if history.entries:
+            self._removed[subject] = history
 
     # --- all of them
 
@@ -259,12 +273,13 @@ class Draft:
 
     def _check_claims(self) -> None:
         """Check that no schema of the request refers to a subject that another association owns."""
-        for append in self._appends:
-            for target in append.targets:
-                if target.subject in self._claimed and target.subject != append.subject:
+        claimed = {claim.subject for claim in self._claims}
+        for put in (put for plan in self._new_versions for put in plan.new_versions):
+            for target in put.targets:
+                if target.subject in claimed and target.subject != put.subject:
                     raise OperationNotPermitted(
                         f"Subject {str(target.subject)!r} is to belong to {self._resource} alone; "
-                        f"subject {str(append.subject)!r} cannot refer to it"
+                        f"subject {str(put.subject)!r} cannot refer to it"
                     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.associations import stored_association, stored_document
-from counterfoil.registry.domain.versions import reference_exists
-from counterfoil.registry.service.storage import RecordWrite
+from counterfoil.registry.domain.writes.plan import Plan, record_write
 from counterfoil.schema.errors import AssociatedSubjectEmpty, OperationNotPermitted, SubjectAssociated
 from counterfoil.schema.rest.associations import WILDCARD, Association, Lifecycle, Resource
 
@@ -14,31 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Storage, Target
+    from counterfoil.registry.domain.writes.guards import Target
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
-_BY_ID: Final = "association"
+BY_ID: Final = "association"
 _BY_NAME: Final = "association-by-name"
 _BY_SUBJECT: Final = "association-by-subject"
+RECORD_KINDS: Final = frozenset({BY_ID, _BY_NAME, _BY_SUBJECT})
+"""The kinds of the records."""
 
 
-def _keys(association: Association) -> dict[str, tuple[str, ...]]:
+def record_keys(association: Association) -> dict[str, tuple[str, ...]]:
     """Return the key of each of an association's records, by their kind."""
     resource, subject = association.resource, association.subject
     own = (resource.type, resource.id, association.type.value)
     return {
-        _BY_ID: own,
+        BY_ID: own,
         _BY_NAME: (resource.name, resource.namespace, *own),
         _BY_SUBJECT: (subject.context, subject.name, *own),
     }
 
 
 class AssociationIndex:
-    """Reads associations, and returns the writes of their records.
-
-    Every write of associations compares and changes the settings' revision, so that it is refused when they have
-    changed.
-    """
+    """Reads associations, and plans the writes of their records, on which registrations and deletions depend."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -53,7 +51,7 @@ class AssociationIndex:
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
         """Return the associations of the resource with this id, sorted."""
-        return await self._read(_BY_ID, resource_type, resource_id)
+        return await self._read(BY_ID, resource_type, resource_id)
 
     async def named(self, namespace: str, name: str) -> list[Association]:
         """Return the associations of all resources of this name, sorted; ``-`` is any name or any namespace."""
@@ -68,15 +66,15 @@ class AssociationIndex:
         records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
         return {stored_association(each.document).resource.id for each in records}
 
-    async def writes(self, before: Association | None, after: Association | None) -> list[RecordWrite]:
-        """Return the writes that replace ``before`` by ``after``; resource, type and subject are the same."""
+    async def writes(self, before: Association | None, after: Association | None) -> list[Plan]:
+        """Return the plans that replace ``before`` by ``after``; resource, type and subject are the same."""
         association = after or before
         if association is None:
             return []
         document = None if after is None else stored_document(after)
         return [
-            RecordWrite(kind, key, document, await self._revision(kind, key))
-            for kind, key in _keys(association).items()
+            record_write(kind, key, document, revision=await self._revision(kind, key), is_term=True)
+            for kind, key in record_keys(association).items()
         ]
 
     async def _revision(self, kind: str, key: tuple[str, ...]) -> int:
@@ -127,11 +125,3 @@ class SubjectGuard:
                 f"Version {version} is the last active one of subject {str(subject)!r}, which is associated with "
                 f"{found[0].resource}; delete that association first"
             )
-
-
-async def check_unreferenced(storage: Storage, subject: QualifiedSubject, history: History) -> None:
-    """Raise ``ReferenceExists`` if another subject refers to a version of ``subject``."""
-    for entry in history.entries:
-        for use in await storage.referrers(subject, entry.version):
-            if use.subject != subject:
-                raise reference_exists(subject, entry.version, by=use.subject, by_version=use.version)

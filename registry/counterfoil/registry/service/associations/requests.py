@@ -11,9 +11,9 @@ from counterfoil.schema.contexts import DEFAULT_CONTEXT
 from counterfoil.schema.rest.associations import TOPIC, Association, AssociationType, Lifecycle, Resource
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.writes.effects import PutVersion
     from counterfoil.registry.service.registration import Registered
     from counterfoil.registry.service.requests import SchemaRequest
-    from counterfoil.registry.service.storage import Append
 
 
 class Operation(Enum):
@@ -95,11 +95,11 @@ def _check_schema(request: AssociationRequest) -> None:
 class Effect:
     """An association as it was created or changed, and the schema of the request.
 
-    The schema is a write plan if it is not stored yet.
+    The schema is a version to store if it is not stored yet.
     """
 
     association: Association
-    schema: Registered | Append | None = None
+    schema: Registered | PutVersion | None = None
 
 
 @dataclass(frozen=True, slots=True)

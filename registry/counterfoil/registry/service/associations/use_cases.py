@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.associations import check_resource_type
 from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.domain.writes.effects import PutVersion
 from counterfoil.registry.service.associations.draft import Draft, no_association
 from counterfoil.registry.service.associations.requests import (
     AssociationRequest,
@@ -19,11 +20,10 @@ from counterfoil.registry.service.associations.requests import (
 )
 from counterfoil.registry.service.registration import Registered
 from counterfoil.registry.service.retrying import until_current
-from counterfoil.registry.service.storage import Append
 from counterfoil.schema.errors import AssociationExists, RegistryError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from counterfoil.registry.service.associations.index import AssociationIndex
     from counterfoil.registry.service.reading import SchemaReader
@@ -139,11 +139,11 @@ class Associations:
             registration=self._registration,
         )
         effects = await draft.take(request.associations)
-        plan = await draft.plan(revision)
-        if dry_run or plan is None:
+        plan = None if dry_run else await draft.plan(revision)
+        if plan is None:
             return Outcome(resource, tuple(effects))
-        await self._storage.commit(plan)
-        return Outcome(resource, tuple([await self._stored(effect) for effect in effects]))
+        registered = iter((await self._storage.commit(plan)).registered)
+        return Outcome(resource, tuple(_stored(effect, registered) for effect in effects))
 
     async def _resource(self, request: ResourceRequest) -> tuple[Resource, list[Association]]:
         """Return the resource of the request and its associations.
@@ -167,15 +167,13 @@ class Associations:
         found = [each for each in found if (each.resource.namespace, each.resource.name) == _name(described)]
         return (found[0].resource if found else described), found
 
-    async def _stored(self, effect: Effect) -> Effect:
-        """Return the effect with the id of its stored schema."""
-        if not isinstance(effect.schema, Append):
-            return effect
-        subject, content, version = effect.schema.subject, effect.schema.content, effect.schema.version
-        schema_id = await self._storage.id_of_guid(subject.context, content.guid)
-        if schema_id is None or version is None:  # permanently deleted in the meantime
-            return replace(effect, schema=None)
-        return replace(effect, schema=Registered(schema_id, version, content))
+
+def _stored(effect: Effect, registered: Iterator[tuple[int, int]]) -> Effect:
+    """Return the effect with the id and number of its stored schema, which are the next of ``registered``."""
+    if not isinstance(effect.schema, PutVersion):
+        return effect
+    schema_id, version = next(registered)
+    return replace(effect, schema=Registered(schema_id, version, effect.schema.content))
 
 
 def _makes(request: ResourceRequest) -> bool:

@@ -35,12 +35,12 @@ class KeyLimit:
     def __init__(self, records: KeyRecords, *, max_keys: int) -> None:
         self._records = records
         self._max_keys = max_keys
-        self._unasked = 0
+        self._room = 0
 
     async def check(self) -> None:
         """Raise ``TooManyKeys`` if there is no room for one more."""
-        if self._unasked > 0:
-            self._unasked -= 1
+        if self._room > 0:
+            self._room -= 1
             return
         keks = await self._records.keks()
         room = self._max_keys - len(keks) - sum(kek.dek_count for kek in keks)
@@ -49,7 +49,7 @@ class KeyLimit:
                 f"The registry holds {self._max_keys} keys, which is the largest permitted number; "
                 "delete some permanently, or start it with a higher --max-keys"
             )
-        self._unasked = room // _SERVERS_IN_MIND
+        self._room = room // _SERVERS_IN_MIND
 
 
 class Keks:

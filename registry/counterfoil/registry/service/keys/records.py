@@ -20,7 +20,7 @@ from counterfoil.registry.domain.keys.stored import (
     stored_dek,
     stored_kek,
 )
-from counterfoil.registry.service.storage import PutRecords, RecordWrite
+from counterfoil.registry.domain.writes.plan import Plan, record_write, together
 from counterfoil.schema.errors import KeyNotFound
 
 if TYPE_CHECKING:
@@ -91,21 +91,24 @@ class KeyRecords:
 
     async def put_kek(self, held: HeldKek, kek: Kek | None) -> None:
         """Replace the held key by ``kek``; None deletes it permanently. Raises ``StaleWrite``."""
-        await self._storage.commit(PutRecords((_kek_write(held, kek),)))
+        await self._storage.commit(_kek_write(held, kek))
 
     async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]]) -> None:
         """Replace held keys of one KEK by others; None deletes one permanently. Raises ``StaleWrite``."""
         added = sum(held.revision == 0 for held, _ in changed) - sum(dek is None for _, dek in changed)
         counted = replace(of.kek, dek_count=of.kek.dek_count + added)
         writes = [
-            RecordWrite(DEK_KIND, dek_key(held.dek.id), None if dek is None else stored_dek(dek), held.revision)
+            record_write(
+                DEK_KIND, dek_key(held.dek.id), None if dek is None else stored_dek(dek), revision=held.revision
+            )
             for held, dek in changed
         ]
-        await self._storage.commit(PutRecords((_kek_write(of, counted), *writes)))
+        await self._storage.commit(together((_kek_write(of, counted), *writes)))
 
 
-def _kek_write(held: HeldKek, kek: Kek | None) -> RecordWrite:
-    return RecordWrite(KEK_KIND, kek_key(held.kek.name), None if kek is None else stored_kek(kek), held.revision)
+def _kek_write(held: HeldKek, kek: Kek | None) -> Plan:
+    document = None if kek is None else stored_kek(kek)
+    return record_write(KEK_KIND, kek_key(held.kek.name), document, revision=held.revision)
 
 
 def _held_kek(record: Record) -> HeldKek:

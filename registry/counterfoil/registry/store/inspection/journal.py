@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.service.storage import SCOPE_SETTINGS
+from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
 from counterfoil.registry.store.inspection.breach import Breach
 from counterfoil.registry.store.inspection.rows import uuid_of
 from counterfoil.schema.contexts import QualifiedSubject

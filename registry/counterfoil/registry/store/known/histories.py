@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import Append, Elsewhere, HardDelete, PutSettings, SoftDelete, Together
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from counterfoil.registry.service.storage import Appended, Plan
+    from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.schema.contexts import QualifiedSubject
 
 _MAX_VERSIONS: Final = 50_000
@@ -50,32 +50,29 @@ class KnownHistories:
     def _put(self, subject: QualifiedSubject, history: History) -> None:
         self._known.put(subject, history, weight=1 + len(history.entries))
 
-    def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
-        """Remove what a write may have changed."""
-        match written:
-            case Append() if outcome is not None:
-                self._note_append(written, outcome)
-            case SoftDelete() | HardDelete():
-                self._drop(written.subject)
-            case Elsewhere():
-                for change in written.changes:
-                    self._drop(change.subject)
-            case Together():
-                for plan in written.plans:
-                    self._drop(plan.subject)
-            case PutSettings() if written.purge is None:
-                return
-            case None | PutSettings():
-                self._known = RecentValues(_MAX_VERSIONS)
-                self._being_read.clear()
-
-    def _note_append(self, plan: Append, outcome: Appended) -> None:
-        known = self._known.get(plan.subject)
-        self._drop(plan.subject)
-        if known is None or known.revision != plan.revision or len(known.active) != len(known.entries):
+    def __call__(self, written: Written | None, /) -> None:
+        """Remove what a write may have changed, or add its version to what is cached."""
+        if written is None:
+            self._known = RecentValues(_MAX_VERSIONS)
+            self._being_read.clear()
             return
-        entry = VersionEntry(outcome.version, outcome.schema_id, plan.content.guid, deleted=False, ts=outcome.ts)
-        self._put(plan.subject, History(outcome.revision, known.put(entry).entries))
+        for change in written.changes:
+            longer = self._with(change, written.decided_on.get(change.subject))
+            self._drop(change.subject)
+            if longer is not None:
+                self._put(change.subject, longer)
+
+    def _with(self, change: Change, decided_on: int | None) -> History | None:
+        """Return the cached history with a new version that was registered on it, if that is all that has changed."""
+        known = self._known.get(change.subject)
+        if known is None or known.revision != decided_on or change.kind is not ChangeKind.REGISTERED:
+            return None
+        if change.version is None or change.schema_id is None or change.guid is None:
+            return None
+        if len(known.active) != len(known.entries):
+            return None  # it may have superseded a deleted one
+        entry = VersionEntry(change.version, change.schema_id, change.guid, deleted=False, ts=change.ts)
+        return History(change.seq, known.put(entry).entries)
 
     def _drop(self, subject: QualifiedSubject) -> None:
         self._known.drop(subject)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import Append, Elsewhere, PutRecords, PutSettings
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from uuid import UUID
 
-    from counterfoil.registry.service.storage import Appended, Plan
+    from counterfoil.registry.domain.changes import Written
 
 Key = (
     tuple[Literal["guid", "uses"], str, int]
@@ -46,23 +45,16 @@ class KnownIds:
         """Return the value that was read last; None when it is not cached."""
         return self._known.get(key)
 
-    def __call__(self, written: Plan | Elsewhere | None, outcome: Appended | None, /) -> None:
+    def __call__(self, written: Written | None, /) -> None:
         """Remove what a write may have changed."""
-        match written:
-            case PutRecords():
-                return
-            case PutSettings() if written.purge is None:
-                return
-            case Append() if outcome is not None and written.version is None:
-                self._drop(written.subject.context, outcome.schema_id, written.content.guid)
-            case Elsewhere():
-                for change in written.changes:
-                    if change.schema_id is not None:
-                        self._drop(change.subject.context, change.schema_id, change.guid)
-                    elif change.subject.is_context:
-                        self._known.drop(("contexts",))
-            case _:
-                self._known = RecentValues(_MAX_READ)
+        if written is None:
+            self._known = RecentValues(_MAX_READ)
+        else:
+            for change in written.changes:
+                if change.schema_id is not None:
+                    self._drop(change.subject.context, change.schema_id, change.guid)
+                elif change.subject.is_context:
+                    self._known.drop(("contexts",))
         self._changes += 1
 
     def _drop(self, context: str, schema_id: int, guid: UUID | None) -> None:

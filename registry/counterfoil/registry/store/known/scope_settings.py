@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import (
-    Append,
-    DropContext,
-    Elsewhere,
-    PutRecords,
-    ScopeSettings,
-    SoftDelete,
-)
 from counterfoil.registry.store.gathered_reads import GatheredReads
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from counterfoil.registry.service.storage import Appended, Plan
+    from counterfoil.registry.domain.changes import Written
     from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_SCOPES: Final = 1000
@@ -75,13 +68,10 @@ class KnownSettings:
         known = dict(await self._read_all())
         return [known for _ in callers]
 
-    def __call__(self, written: Plan | Elsewhere | None, _: Appended | None, /) -> None:
+    def __call__(self, written: Written | None, /) -> None:
         """Remove what a write may have changed."""
-        match written:
-            case Append() | SoftDelete() | DropContext() | PutRecords():
-                return
-            case Elsewhere() if not written.has_new_terms:
-                return
+        if written is not None and not written.has_new_terms:
+            return
         self._known = None
         self._ones = RecentValues(_MAX_ONES)
         self.changes += 1

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Observer, Plan, ScopeSettings, Use
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.service.storage import Observer
     from counterfoil.registry.store.known.histories import KnownHistories
     from counterfoil.registry.store.known.ids import KnownIds
     from counterfoil.registry.store.known.scope_settings import KnownSettings
@@ -106,7 +109,7 @@ class LastKnown(PostgresReads):
         """A load of zero: nothing waits here."""
         return Load()
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Raise ``NotInMemory``."""
         del plan
         raise NotInMemory("The store cannot be reached, and accepts no writes")

@@ -26,7 +26,7 @@ def migrations(dialect: str) -> dict[int, str]:
 
 
 def upgrade_script(dialect: str, found: int, *, until: int = FORMAT) -> str:
-    """The statements that make a store of the format ``until`` out of one of the format ``found``, 0 being none.
+    """Return the statements that upgrade a store from the format ``found`` (0: an empty store) to the format ``until``.
 
     They are meant for one transaction, which is the caller's. In PostgreSQL they also make this version's functions
     where they are not there, and remove those of all others.

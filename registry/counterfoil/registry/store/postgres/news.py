@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.changes import Written
 from counterfoil.registry.service.contact import StoreContact, StoreSlow
-from counterfoil.registry.service.storage import Elsewhere
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
@@ -61,7 +61,7 @@ class NewsFromElsewhere:
         self,
         read: Callable[[int | None], Awaitable[Journal]],
         *,
-        announce: Callable[[Elsewhere | None], None],
+        announce: Callable[[Written | None], None],
         contact: StoreContact | None = None,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -161,7 +161,7 @@ class NewsFromElsewhere:
         if seen is not None and now.change > seen.change:
             new = tuple(change for change in journal.changes if change.seq > seen.change)
             is_whole = len(new) == now.change - seen.change
-            self._announce(Elsewhere(new, now.settings != seen.settings) if is_whole else None)
+            self._announce(Written(new, now.settings != seen.settings) if is_whole else None)
         if seen is None or now.change > seen.change:
             self._seen = now
 

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
-from counterfoil.registry.domain.versions import reference_exists
-from counterfoil.registry.service.storage import (
-    SCOPE_SETTINGS,
-    Append,
-    Appended,
+from counterfoil.registry.domain.changes import ChangeKind, Written
+from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
+from counterfoil.registry.domain.writes.effects import (
     DropContext,
-    HardDelete,
-    PutRecords,
+    MarkDeleted,
+    PutRecord,
     PutSettings,
-    SoftDelete,
-    Together,
+    PutVersion,
+    RemoveVersions,
+)
+from counterfoil.registry.domain.writes.guards import (
+    AtRevision,
+    IdFree,
+    IdOf,
+    RecordAt,
+    SameTerms,
+    SubjectCount,
+    Target,
+    Unreferenced,
 )
 from counterfoil.registry.store.record_keys import key_text
-from counterfoil.registry.store.refusals import (
-    context_not_empty,
-    id_taken,
-    record_changed,
-    settings_changed,
-    still_active,
-    subject_changed,
-    target_gone,
-)
-from counterfoil.registry.store.stored_rows import document_text
-from counterfoil.registry.store.terms import scopes_behind
-from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.errors import StoreUnavailable
+from counterfoil.registry.store.stored_rows import change_of, document_text
 from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from uuid import UUID
 
+    from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.service.storage import Plan, RecordWrite, ScopeSettings
-    from counterfoil.schema.errors import CounterfoilError
+    from counterfoil.registry.domain.writes.effects import Effect
+    from counterfoil.registry.domain.writes.guards import Guard
+    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
+
+_GUID: Final = 7
+_DELETIONS: Final = frozenset({ChangeKind.DELETED, ChangeKind.REMOVED})
 
 
 def name_of(text: str) -> str:
@@ -65,44 +67,78 @@ class Batch:
 def batch_of(plans: Sequence[Plan]) -> Batch:
     """Return the arguments of ``commit`` that carry out ``plans``."""
     contents: list[Content] = []
-    documents = [_document(plan, contents) for plan in plans]
+    documents = [
+        {
+            "guards": [_guard_document(guard) for guard in plan.guards],
+            "effects": [_effect_document(effect, contents) for effect in plan.effects],
+        }
+        for plan in plans
+    ]
     return Batch(
         json.dumps(documents), [content.guid for content in contents], [content.text.encode() for content in contents]
     )
 
 
-def _document(plan: Plan, contents: list[Content]) -> Document:
-    match plan:
-        case Append():
-            contents.append(plan.content)
-            return _append(plan, content=len(contents))
-        case SoftDelete():
-            return _delete(plan, "soft")
-        case HardDelete():
-            return _delete(plan, "hard")
+def _guard_document(guard: Guard) -> Document:
+    match guard:
+        case AtRevision():
+            return {"is": "revision", **_place(guard.subject), "revision": guard.revision}
+        case SameTerms():
+            scopes = None if guard.scopes is None else [list(_place(scope).values()) for scope in guard.scopes]
+            return {"is": "terms", "revision": guard.revision, "scopes": scopes}
+        case Target():
+            place = _place(guard.subject)
+            return {"is": "target", **place, "version": guard.version, "active": guard.must_be_active}
+        case IdFree():
+            return {"is": "free", "context": name_of(guard.context), "id": guard.schema_id, "guid": str(guard.guid)}
+        case IdOf():
+            return {"is": "id", "context": name_of(guard.context), "id": guard.schema_id, "guid": str(guard.guid)}
+        case Unreferenced():
+            return {"is": "unreferenced", **_place(guard.subject), **_references(guard)}
+        case RecordAt():
+            key = name_of(key_text(guard.key))
+            return {"is": "record", "kind": guard.kind, "key": key, "revision": guard.revision}
+        case SubjectCount():
+            return {"is": "subjects", "context": _context(guard.context), "count": guard.count}
+
+
+def _references(guard: Unreferenced) -> Document:
+    inside = guard.inside
+    return {
+        "versions": guard.versions,
+        "deleted_count": guard.deleted_count,
+        "inside": None if inside is None else [_context(inside.context), _context(inside.name)],
+    }
+
+
+def _effect_document(effect: Effect, contents: list[Content]) -> Document:
+    match effect:
+        case PutVersion():
+            contents.append(effect.content)
+            return _put_version(effect, content=len(contents))
+        case MarkDeleted():
+            return {"do": "mark", **_place(effect.subject), "versions": effect.versions}
+        case RemoveVersions():
+            return {"do": "remove", **_place(effect.subject), "versions": effect.versions}
         case PutSettings():
-            return _put_settings(plan)
+            return _put_settings(effect)
+        case PutRecord():
+            return _put_record(effect)
         case DropContext():
-            return {"kind": "drop", "context": name_of(plan.context)}
-        case PutRecords():
-            return _put_records(plan)
-        case Together():
-            parts = (plan.records, *plan.plans)
-            return {"kind": "together", "plans": [_document(part, contents) for part in parts]}
+            return {"do": "drop", "context": name_of(effect.context)}
 
 
-def _append(plan: Append, *, content: int) -> Document:
-    held = plan.content
+def _put_version(put: PutVersion, *, content: int) -> Document:
+    held = put.content
     references = reference_documents(held.references)
     return {
-        "kind": "append",
-        **_decided_on(plan),
-        "targets": [
-            [*_place(target.subject).values(), target.version, target.must_be_active] for target in plan.targets
-        ],
-        "schema_id": plan.schema_id,
-        "version": plan.version,
-        "ts": plan.ts,
+        "do": "version",
+        **_place(put.subject),
+        "version": put.version,
+        "targets": [[*_place(target.subject).values(), target.version] for target in put.targets],
+        "schema_id": put.schema_id,
+        "ts": put.ts,
+        "replaced": None if put.replaced is None else put.replaced.schema_id,
         "content": content,
         "schema_type": held.schema_type.value,
         "refs": json.dumps(references) if references else None,
@@ -111,69 +147,20 @@ def _append(plan: Append, *, content: int) -> Document:
     }
 
 
-def _delete(plan: SoftDelete | HardDelete, kind: str) -> Document:
+def _put_settings(put: PutSettings) -> Document:
+    config = None if put.settings.config is None else json.dumps(config_document(put.settings.config))
+    document = json.dumps(SCOPE_SETTINGS.write(put.settings))
+    return {"do": "settings", **_place(put.scope), "config": config, "mode": put.settings.mode, "document": document}
+
+
+def _put_record(put: PutRecord) -> Document:
     return {
-        "kind": kind,
-        **_decided_on(plan),
-        "versions": plan.versions,
-        "ignore_own": plan.ignore_own_references,
-    }
-
-
-def _decided_on(plan: Append | SoftDelete | HardDelete) -> Document:
-    """Return the subject of a plan, and the revisions on which it was decided."""
-    return {
-        **_place(plan.subject),
-        "revision": plan.revision,
-        **_terms(plan),
-    }
-
-
-def _terms(plan: Append | SoftDelete | HardDelete | PutSettings) -> Document:
-    """Return the scopes of config and modes on which a plan was decided; without ``terms`` all."""
-    document: Document = {"settings_revision": plan.settings_revision}
-    scopes = scopes_behind(plan)
-    if scopes is not None:
-        document["terms"] = [list(_place(scope).values()) for scope in scopes]
-    return document
-
-
-def _put_settings(plan: PutSettings) -> Document:
-    document: Document = {
-        "kind": "settings",
-        **_terms(plan),
-        "scopes": [{**_place(scope), **_stored(settings)} for scope, settings in plan.scopes],
-    }
-    if plan.purge is not None:
-        context = None if plan.purge.context is None else name_of(plan.purge.context)
-        whole = isinstance(plan.purge, QualifiedSubject)
-        document["purge"] = {"context": context, "name": name_of(plan.purge.name), "whole": whole}
-    return document
-
-
-def _stored(settings: ScopeSettings) -> Document:
-    config = None if settings.config is None else json.dumps(config_document(settings.config))
-    document = json.dumps(SCOPE_SETTINGS.write(settings))
-    return {"config": config, "mode": settings.mode, "document": document}
-
-
-def _put_records(plan: PutRecords) -> Document:
-    return {
-        "kind": "records",
-        "settings_revision": plan.settings_revision,
-        "subjects": [{**_place(subject), "revision": revision} for subject, revision in plan.subjects],
-        "unreferenced": [_place(subject) for subject in plan.unreferenced],
-        "writes": [_write(write) for write in plan.writes],
-    }
-
-
-def _write(write: RecordWrite) -> Document:
-    return {
-        "kind": write.kind,
-        "key": name_of(key_text(write.key)),
-        "revision": write.revision,
-        "document": None if write.document is None else json.dumps(write.document, sort_keys=True),
-        "noted": json.dumps({"kind": write.kind, "key": list(write.key)}),
+        "do": "record",
+        "kind": put.kind,
+        "key": name_of(key_text(put.key)),
+        "document": None if put.document is None else json.dumps(put.document, sort_keys=True),
+        "is_term": put.is_term,
+        "noted": json.dumps({"kind": put.kind, "key": list(put.key)}),
     }
 
 
@@ -181,54 +168,38 @@ def _place(subject: QualifiedSubject) -> dict[str, str]:
     return {"context": name_of(subject.context), "name": name_of(subject.name)}
 
 
+def _context(name: str | None) -> str | None:
+    return None if name is None else name_of(name)
+
+
 # --- outcomes ---------------------------------------------------------------------------------------------------------
 
 
-def outcome_of(plan: Plan, said: dict[str, Any] | None) -> Appended | CounterfoilError | None:
-    """Return the outcome of ``plan`` from the database's result."""
-    if said is None:
-        return None
-    if "refused" in said:
-        return _refusal(
-            (plan.records, *plan.plans)[said.get("part", 1) - 1] if isinstance(plan, Together) else plan, said
-        )
-    return Appended(said["id"], said["version"], ts=said["ts"], revision=said["revision"], shares_id=said["shares_id"])
+def outcomes_of(plans: Sequence[Plan], answer: Document) -> list[Written | Exception]:
+    """Return the outcomes of ``plans`` from the database's result."""
+    changes = [change_of(row, None if row[_GUID] is None else UUID(row[_GUID])) for row in answer["changes"]]
+    begun: int = answer["begun"]
+    outcomes: list[Written | Exception] = []
+    for plan, said in zip(plans, answer["outcomes"], strict=True):
+        if "refused" in said:
+            outcomes.append(plan.guards[said["refused"]].refusal())
+        else:
+            own = changes[begun - answer["begun"] : said["ended"] - answer["begun"]]
+            outcomes.append(_written(plan, tuple(own), shares_id=said["shares_id"]))
+            begun = said["ended"]
+    return outcomes
 
 
-def changes_known_ids(plan: Plan, outcome: Appended | None) -> bool:
-    """Return whether a plan that was carried out concerns an existing id."""
-    match plan:
-        case Append():
-            return outcome is None or outcome.shares_id
-        case PutSettings():
-            return plan.purge is not None
-        case DropContext() | PutRecords():
-            return False
-        case SoftDelete() | HardDelete() | Together():
-            return True
+def _written(plan: Plan, changes: tuple[Change, ...], *, shares_id: bool) -> Written:
+    """Return the outcome of a plan; ``shares_id``: a new version has an id that existed, or replaces another one."""
+    has_own_times = any(put.ts is not None for put in plan.new_versions)
+    return Written(
+        changes,
+        plan.changes_terms,
+        decided_on={} if has_own_times else _revisions(plan),
+        has_known_ids=shares_id or any(change.kind in _DELETIONS for change in changes),
+    )
 
 
-def _refusal(plan: Plan, said: dict[str, Any]) -> CounterfoilError:
-    match said["refused"], plan:
-        case "settings", _:
-            return settings_changed()
-        case "subject", Append() | SoftDelete() | HardDelete():
-            return subject_changed(plan.subject)
-        case "subject", PutRecords():
-            return subject_changed(plan.subjects[said["position"] - 1][0])
-        case "record", PutRecords():
-            return record_changed(plan.writes[said["position"] - 1])
-        case "target", _:
-            context, name, version, _ = said["target"]
-            return target_gone(QualifiedSubject(context, name), version)
-        case "id", Append():
-            return id_taken(plan)
-        case "active", _:
-            return still_active(QualifiedSubject(said["context"], said["name"]))
-        case "context", DropContext():
-            return context_not_empty(plan.context)
-        case "reference", _:
-            by = QualifiedSubject(said["by_context"], said["by_name"])
-            held = QualifiedSubject(said["context"], said["name"])
-            return reference_exists(held, said["version"], by=by, by_version=said["by_version"])
-    return StoreUnavailable(f"The database refused a write for a reason that is not known here: {said['refused']!r}")
+def _revisions(plan: Plan) -> dict[QualifiedSubject, int]:
+    return {guard.subject: guard.revision for guard in plan.guards if isinstance(guard, AtRevision)}

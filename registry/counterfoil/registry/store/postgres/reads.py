@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
+from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.gathered_reads import GatheredReads
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres.news import MAX_TOLD, Journal, Stamps
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import Use
     from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
@@ -55,13 +57,14 @@ JOIN counterfoil.versions v ON v.context_id = c.id AND v.schema_id = w.id
 JOIN counterfoil.subjects s ON s.id = v.subject_id
 ORDER BY w.position, s.name, v.version"""
 _REFERRERS = """
-SELECT c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
-FROM (SELECT DISTINCT context_id, schema_id FROM counterfoil.schema_refs
-      WHERE target_context_id = (SELECT id FROM counterfoil.contexts WHERE name = $1)
-      AND target_subject = $2 AND target_version = $3) r
+SELECT DISTINCT w.position, c.name, s.name, v.version, v.schema_id, v.deleted, v.ts
+FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY w (context, name, version, position)
+JOIN counterfoil.contexts t ON t.name = w.context
+JOIN counterfoil.schema_refs r
+  ON r.target_context_id = t.id AND r.target_subject = w.name AND r.target_version = w.version
 JOIN counterfoil.versions v ON v.context_id = r.context_id AND v.schema_id = r.schema_id
 JOIN counterfoil.subjects s ON s.id = v.subject_id JOIN counterfoil.contexts c ON c.id = s.context_id
-ORDER BY c.name, s.name, v.version"""
+ORDER BY w.position, c.name, s.name, v.version"""
 _SUBJECTS = """
 SELECT c.name, s.name FROM counterfoil.subjects s JOIN counterfoil.contexts c ON c.id = s.context_id
 WHERE ($1::text IS NULL OR c.name = $1) AND s.name >= $2 AND starts_with(s.name, $2)
@@ -116,6 +119,7 @@ class PostgresReads:
         self._settings_reads = GatheredReads(self._settings_of)
         self._guid_reads = GatheredReads(self._guids_of_ids)
         self._use_reads = GatheredReads(self._uses_of)
+        self._referrer_reads = GatheredReads(self._referrers_of)
         self._has_news = False
 
     async def _one(self, statement: str, *arguments: object) -> Any:
@@ -171,15 +175,16 @@ class PostgresReads:
         return await self._use_reads.read((context, schema_id))
 
     async def _uses_of(self, ids: Sequence[tuple[str, int]]) -> Sequence[Sequence[Use]]:
-        found: list[list[Use]] = [[] for _ in ids]
-        for row in await self._connections.rows(_USES, *_id_columns(ids)):
-            found[row[0] - 1].append(use_of(tuple(row)[1:]))
-        return found
+        return _uses_by_position(await self._connections.rows(_USES, *_id_columns(ids)), len(ids))
 
     async def referrers(self, subject: QualifiedSubject, version: int) -> Sequence[Use]:
         """Return the versions that refer to a version."""
-        place = name_of(subject.context), name_of(subject.name)
-        return [use_of(row) for row in await self._connections.rows(_REFERRERS, *place, version)]
+        return await self._referrer_reads.read((subject, version))
+
+    async def _referrers_of(self, versions: Sequence[tuple[QualifiedSubject, int]]) -> Sequence[Sequence[Use]]:
+        columns = _columns([subject for subject, _ in versions])
+        numbers = [version for _, version in versions]
+        return _uses_by_position(await self._connections.rows(_REFERRERS, *columns, numbers), len(versions))
 
     async def subjects(self, prefix: SubjectPrefix, visibility: Visibility) -> Sequence[QualifiedSubject]:
         """Return the subjects with a prefix."""
@@ -258,6 +263,14 @@ class PostgresReads:
         if until_ts is None:
             return int(await self._one("SELECT change FROM counterfoil.stamps"))
         return int(await self._one(_LAST_UNTIL, until_ts) or 0)
+
+
+def _uses_by_position(rows: Sequence[Any], count: int) -> list[list[Use]]:
+    """Return the versions in ``rows`` by the position, from 1, of the read that they answer."""
+    found: list[list[Use]] = [[] for _ in range(count)]
+    for row in rows:
+        found[row[0] - 1].append(use_of(tuple(row)[1:]))
+    return found
 
 
 def _id_columns(ids: Sequence[tuple[str, int]]) -> tuple[list[str], list[int]]:

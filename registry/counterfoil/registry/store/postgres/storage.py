@@ -24,7 +24,7 @@ from counterfoil.registry.store.postgres.connections import Connections
 from counterfoil.registry.store.postgres.errors import FunctionsGone
 from counterfoil.registry.store.postgres.functions import own_functions
 from counterfoil.registry.store.postgres.news import LEASE_S, NewsFromElsewhere, Stamps
-from counterfoil.registry.store.postgres.plans import batch_of, changes_known_ids, outcome_of
+from counterfoil.registry.store.postgres.plans import batch_of, outcomes_of
 from counterfoil.registry.store.postgres.preparing import restore_functions
 from counterfoil.registry.store.postgres.reads import PostgresReads
 from counterfoil.schema.errors import SchemaTooLarge, StoreTimeout, StoreUnavailable
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Elsewhere, Observer, Plan, ScopeSettings, Use
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
+    from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.service.storage import Observer
     from counterfoil.registry.store.postgres.address import PostgresAddress
     from counterfoil.registry.store.postgres.functions import Functions
     from counterfoil.registry.store.postgres.plans import Batch
@@ -71,9 +74,7 @@ class PostgresStorage(PostgresReads):
         self._observers: list[Observer] = []
         self._recovery: asyncio.Task[None] | None = None
         self.contact = StoreContact(self._begin_recovery)
-        self._news = NewsFromElsewhere(
-            self.journal, announce=lambda news: self._announce(news, None), contact=self.contact
-        )
+        self._news = NewsFromElsewhere(self.journal, announce=self._announce, contact=self.contact)
         self._histories = KnownHistories(super().history)
         self.observe(self._histories)
         self._settings = KnownSettings(lambda: self.scopes(MAX_SCOPES + 1), read_one=super().settings)
@@ -88,9 +89,9 @@ class PostgresStorage(PostgresReads):
         """Call ``observer`` for every write of this server, and for the writes of others."""
         self._observers.append(observer)
 
-    def _announce(self, written: Plan | Elsewhere | None, outcome: Appended | None) -> None:
+    def _announce(self, written: Written | None) -> None:
         for observer in self._observers:
-            observer(written, outcome)
+            observer(written)
 
     async def catch_up(self) -> None:
         """Wait until the observers were called for every write, on any server, that was answered before."""
@@ -160,14 +161,14 @@ class PostgresStorage(PostgresReads):
         """Return the revision of the settings."""
         return (await self._news.seen()).settings
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``; when this returns it is durable, and no server returns the old state of ids."""
-        outcome = await self._committer.commit(plan)
-        if changes_known_ids(plan, outcome):
+        written = await self._committer.commit(plan)
+        if written.has_known_ids:
             await asyncio.sleep(LEASE_S)
-        return outcome
+        return written
 
-    async def _transact(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+    async def _transact(self, plans: list[Plan]) -> list[Written | Exception]:
         try:
             return await self._transact_together(plans)
         except SchemaTooLarge as error:
@@ -175,13 +176,13 @@ class PostgresStorage(PostgresReads):
                 return [error]
             return [outcome for plan in plans for outcome in await self._transact([plan])]
 
-    async def _transact_together(self, plans: list[Plan]) -> list[Appended | Exception | None]:
+    async def _transact_together(self, plans: list[Plan]) -> list[Written | Exception]:
         batch = batch_of(plans)
         answer = json.loads(await self._call_commit(batch))
         self._news.note_own(begun=answer["begun"], ended=Stamps(answer["ended"], answer["settings"]))
         if len(str(answer["ended"])) > max(len(str(answer["begun"])), _FEW_DIGITS):
             self._analysis = asyncio.create_task(self._analyze())
-        return [outcome_of(plan, said) for plan, said in zip(plans, answer["outcomes"], strict=True)]
+        return outcomes_of(plans, answer)
 
     async def _call_commit(self, batch: Batch) -> str:
         """Call the function in the database and return its result; create it again if an upgrade has removed it."""

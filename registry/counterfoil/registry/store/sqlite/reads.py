@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from counterfoil.registry.domain.changes import Change, ChangeKind
-from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.storage import Record, ScopeSettings, Totals, Use
+from counterfoil.registry.domain.changes import TERM_KINDS, Change, ChangeKind
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.versions import History, Use, VersionEntry
+from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite.errors import at_run_time, intact
 from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
-from counterfoil.registry.store.terms import KINDS
 from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ class SqliteReads:
         rows = self._all(
             "SELECT kind FROM changes WHERE context = ? AND name = ? AND seq > ?", (scope.context, scope.name, since)
         )
-        return any(ChangeKind(kind) in KINDS for (kind,) in rows)
+        return any(ChangeKind(kind) in TERM_KINDS for (kind,) in rows)
 
     def last_change(self, until_ts: int | None) -> int:
         """Return the number of the last change up to a time."""

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.service.storage import Append, Load, SoftDelete
+from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.sqlite.errors import at_run_time, is_busy
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import History
-    from counterfoil.registry.service.storage import Appended, Plan, ScopeSettings, Totals
+    from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.service.storage import Totals
     from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
@@ -63,7 +66,7 @@ class _Transactions:
         finally:
             self._connection.execute("PRAGMA busy_timeout = 0")
 
-    def carry_out(self, plan: Plan) -> Appended | Exception | None:
+    def carry_out(self, plan: Plan) -> Written | Exception:
         """Carry out one plan and return its outcome.
 
         A plan is refused before its first write. If the store fails during a plan, the error undoes the transaction.
@@ -119,7 +122,7 @@ class SqliteStorage(LocalStorage):
         transactions = _Transactions(self._writer, self._identity, self._known)
         self._committer = Committer(transactions, announce=self._announce, limits=limits, contact=self.contact)
 
-    async def commit(self, plan: Plan) -> Appended | None:
+    async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``; it is durable when this returns."""
         return await self._committer.commit(plan)
 
@@ -158,10 +161,10 @@ class SqliteStorage(LocalStorage):
             self._settings_revision = await super().settings_revision()
         return self._settings_revision
 
-    def _announce(self, plan: Plan, outcome: Appended | None) -> None:
-        if not isinstance(plan, (Append, SoftDelete)):  # the others may change settings
+    def _announce(self, written: Written) -> None:
+        if written.has_new_terms:
             self._settings_revision = None
-        super()._announce(plan, outcome)
+        super()._announce(written)
 
     async def check(self) -> None:
         """Check that the file can be read and was not replaced."""

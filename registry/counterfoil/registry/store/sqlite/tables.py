@@ -11,9 +11,10 @@ import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.changes import Change
+from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History
 from counterfoil.registry.service.recent_values import RecentValues
-from counterfoil.registry.service.storage import ScopeSettings
 from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.sqlite.errors import at_run_time
 from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.storage import RecordWrite, Target
+    from counterfoil.registry.domain.writes.effects import PutRecord
+    from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
 
@@ -284,24 +286,24 @@ class SqliteTables(SqliteReads):
         self._listed.discard(context)
         self._run("UPDATE contexts SET listed = 0 WHERE name = ?", (context,))
 
-    def revision_of_record(self, write: RecordWrite) -> int:
-        """Return the revision of a write's record."""
-        found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+    def revision_of_record(self, kind: str, key: tuple[str, ...]) -> int:
+        """Return the revision of a record."""
+        found = self._one("SELECT revision FROM records WHERE kind = ? AND key = ?", (kind, key_text(key)))
         return int(found or 0)
 
-    def put_record(self, write: RecordWrite) -> None:
+    def put_record(self, record: PutRecord) -> None:
         """Store or remove a record."""
-        if write.document is None:
-            self._run("DELETE FROM records WHERE kind = ? AND key = ?", (write.kind, key_text(write.key)))
+        if record.document is None:
+            self._run("DELETE FROM records WHERE kind = ? AND key = ?", (record.kind, key_text(record.key)))
             return
         self._run(
             "INSERT INTO records VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (kind, key) DO UPDATE SET revision = excluded.revision, document = excluded.document,"
             " ts = CASE WHEN document = excluded.document THEN ts ELSE excluded.ts END",
             (
-                write.kind,
-                key_text(write.key),
-                json.dumps(write.document, sort_keys=True),
+                record.kind,
+                key_text(record.key),
+                json.dumps(record.document, sort_keys=True),
                 now_ms(),
                 self._numbers.change,
             ),
@@ -316,8 +318,8 @@ class SqliteTables(SqliteReads):
         schema_id: int | None = None,
         guid: UUID | None = None,
         document: Document | None = None,
-    ) -> None:
-        """Add a change with the next number."""
+    ) -> Change:
+        """Add a change with the next number, and return it."""
         numbers = self._numbers
         numbers.change += 1
         numbers.ts = max(numbers.ts, now_ms())
@@ -334,6 +336,7 @@ class SqliteTables(SqliteReads):
         )
         self._rows.changes.append(row)
         self._stamp()
+        return Change(numbers.change, numbers.ts, kind, subject, version, schema_id, guid, document)
 
     def _write_many(self, statement: str, rows: object) -> None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from counterfoil.schema.change import Change, ChangeKind, kind_of_default
+from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.diff.wording import branch_name, json_words, type_words
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
@@ -163,7 +163,10 @@ class _Walk:
         self.types(earlier.type, later.type, place)
 
     def _defaults(self, was: str | None, now: str | None, at: _At) -> None:
-        self._values(kind_of_default(was, now), at, was, now)
+        if was == now:
+            return
+        gone = ChangeKind.DEFAULT_REMOVED if now is None else ChangeKind.DEFAULT_CHANGED
+        self._add(ChangeKind.DEFAULT_ADDED if was is None else gone, at, was, now)
 
     def _logical_types(self, earlier: AvroType, later: AvroType, place: FieldPath) -> None:
         if earlier.logical_type != later.logical_type:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.schema.change import Change, ChangeKind, kind_of_default
+from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.paths import NAMED_STEPS, definition_step
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
@@ -163,7 +163,9 @@ class _Walk:
                 self._add(kind, at, _words(was), _words(now), keyword)
         was, now = at.earlier.keywords.get("default", _ABSENT), at.later.keywords.get("default", _ABSENT)
         if alike(was) != alike(now):
-            self._add(kind_of_default(_words(was), _words(now)), at, _words(was), _words(now), "default")
+            gone = ChangeKind.DEFAULT_REMOVED if now is _ABSENT else ChangeKind.DEFAULT_CHANGED
+            kind = ChangeKind.DEFAULT_ADDED if was is _ABSENT else gone
+            self._add(kind, at, _words(was), _words(now), "default")
 
     def _limits(self, at: _At) -> None:
         for keyword in _ordered(at, _LIMITS):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from counterfoil.schema.change import Change, ChangeKind, kind_of_default
+from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.formats.protobuf.diff.matching import (
     match_enums,
     match_fields,
@@ -153,7 +153,9 @@ class _Diff:
             self._add(ChangeKind.TYPE_CHANGED, at, type_words(earlier), type_words(later), pointers)
         self._values(ChangeKind.LABEL_CHANGED, at, label_words(earlier), label_words(later), pointers)
         was, now = earlier.option("default"), later.option("default")
-        self._values(kind_of_default(was, now), at, was, now, pointers)
+        if was != now:
+            gone = ChangeKind.DEFAULT_REMOVED if now is None else ChangeKind.DEFAULT_CHANGED
+            self._add(ChangeKind.DEFAULT_ADDED if was is None else gone, at, was, now, pointers)
         self._options(earlier.node.options, later.node.options, at, pointers)
         self._values(ChangeKind.DOC_CHANGED, at, doc_words(earlier.node), doc_words(later.node), pointers)
 

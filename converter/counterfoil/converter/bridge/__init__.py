@@ -1,0 +1,1 @@
+"""What a bridge file declares, with the schemas from the registry."""

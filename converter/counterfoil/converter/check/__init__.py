@@ -1,0 +1,1 @@
+"""What is checked before a run: topics, and a trial with sampled records."""

@@ -1,0 +1,237 @@
+"""The checks before a run: whether the topics and their settings permit a correct run.
+
+Findings are reported before anything is written. An error stops the run; a warning is about a setting that may cause a
+problem later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.bridge.file import Partitioning
+from counterfoil.converter.errors import PreflightFailed
+from counterfoil.schema.counting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from counterfoil.converter.bridge.file import BridgeFile
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.run.checkpoint import Checkpoint
+
+_MAX_BYTES: Final = "max.message.bytes"
+_HEADER_ROOM_BYTES: Final = 1 << 16
+_FOREVER: Final = -1
+
+
+class Severity(StrEnum):
+    """Whether a finding stops the run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem, or possible problem, with the topics; ``text`` names it and what would be right."""
+
+    severity: Severity
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """The facts of a topic from the broker. ``settings`` are Kafka's, as text."""
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str]
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether the broker keeps only the newest record of a key."""
+        return "compact" in self.settings.get("cleanup.policy", "")
+
+    @property
+    def max_message_bytes(self) -> int:
+        """The largest record, as a batch of its own, that the topic accepts."""
+        return int(self.settings.get(_MAX_BYTES, 1048588))
+
+    @property
+    def retention_ms(self) -> int:
+        """How long records are kept; -1 is without a limit, also when neither size nor time delete records."""
+        deletes = "delete" in self.settings.get("cleanup.policy", "delete")
+        return int(self.settings.get("retention.ms", _FOREVER)) if deletes else _FOREVER
+
+
+def ready_topics(
+    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
+) -> list[str]:
+    """Create missing topics, check all topics, and return sentences about both.
+
+    Raises ``PreflightFailed``, before anything is created, when a correct run is not possible.
+    """
+    findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
+    errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise PreflightFailed(errors)
+    created = prepare_topics(file, cluster, create_target=create_target)
+    return [*created, *(str(finding) for finding in findings)]
+
+
+def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
+    """Create the dead-letter topic, and with ``create_target`` the target, if missing; return sentences about them.
+
+    Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters are kept
+    without a limit (``retention.ms=-1``), and may be as large as the original with the headers about the reason.
+    """
+    source = facts_of(file.source_topic, cluster)
+    if source is None:
+        return []
+    created = []
+    if create_target and cluster.partition_count(file.target_topic) is None:
+        made = _as_created(file.target_topic, source)
+        cluster.create_topic(made.name, partitions=made.partitions, settings=made.settings)
+        created.append(f"created topic {file.target_topic} with {_partitions(source)}, set up as the source")
+    if cluster.partition_count(file.dead_letter_topic) is None:
+        room = str(source.max_message_bytes + _HEADER_ROOM_BYTES)
+        settings = {"cleanup.policy": "delete", "retention.ms": str(_FOREVER), _MAX_BYTES: room}
+        cluster.create_topic(file.dead_letter_topic, partitions=source.partitions, settings=settings)
+        created.append(f"created topic {file.dead_letter_topic} with {_partitions(source)}, kept for ever")
+    return created
+
+
+def _as_created(target: str, source: TopicFacts) -> TopicFacts:
+    """Return the target topic as ``prepare_topics`` creates it."""
+    kept = ("cleanup.policy", "retention.ms", "retention.bytes", _MAX_BYTES)
+    return TopicFacts(
+        target, source.partitions, {name: source.settings[name] for name in kept if name in source.settings}
+    )
+
+
+def facts_of(topic: str, cluster: Cluster) -> TopicFacts | None:
+    """Return the facts of ``topic`` from the broker; None when there is no such topic."""
+    partitions = cluster.partition_count(topic)
+    return None if partitions is None else TopicFacts(topic, partitions, cluster.settings(topic))
+
+
+def inspect(
+    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, will_create_target: bool = False
+) -> list[Finding]:
+    """Return all findings about a bridge's topics and, where there is one, its checkpoint; errors first.
+
+    With ``will_create_target`` a missing target is checked as ``prepare_topics`` would create it.
+    """
+    source, target, dead = (
+        facts_of(topic, cluster) for topic in (file.source_topic, file.target_topic, file.dead_letter_topic)
+    )
+    if target is None and source is not None and will_create_target:
+        target = _as_created(file.target_topic, source)
+    findings = list(_missing(file, source, target, will_create_target=will_create_target))
+    if source is not None:
+        if target is not None:
+            findings += [*_partition_counts(file, source, target), *_sizes(source, target), *_cleaning(source, target)]
+        if dead is not None:
+            findings += _dead_letters(file, source, dead)
+        position = checkpoint.position(file.source_topic) if checkpoint else None
+        if position is not None:
+            findings += overtaken(file.source_topic, position, cluster.watermarks(file.source_topic))
+    return sorted(findings, key=lambda finding: finding.severity)
+
+
+def _partitions(topic: TopicFacts) -> str:
+    return counted(topic.partitions, "partition")
+
+
+def _error(text: str) -> Finding:
+    return Finding(Severity.ERROR, text)
+
+
+def _warning(text: str) -> Finding:
+    return Finding(Severity.WARNING, text)
+
+
+def _missing(
+    file: BridgeFile, source: TopicFacts | None, target: TopicFacts | None, *, will_create_target: bool
+) -> Iterator[Finding]:
+    if source is None:
+        yield _error(f"there is no topic {file.source_topic} to read")
+    if target is None and not will_create_target:
+        count = source.partitions if source else "N"
+        yield _error(
+            f"there is no topic {file.target_topic} to write; create it with kafka-topics.sh --create --topic "
+            f"{file.target_topic} --partitions {count}, or let --create-topics do it"
+        )
+
+
+def _partition_counts(file: BridgeFile, source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
+    if file.partitioning is Partitioning.SAME and source.partitions != target.partitions:
+        yield _error(
+            f"partition: same needs equally many partitions, and {source.name} has {source.partitions} while "
+            f"{target.name} has {target.partitions}; give the target as many, or use partition: by-key"
+        )
+
+
+def _sizes(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
+    if target.max_message_bytes < source.max_message_bytes:
+        yield _warning(
+            f"{target.name} accepts records of {target.max_message_bytes:,} bytes and {source.name} of "
+            f"{source.max_message_bytes:,}; what does not fit becomes a dead letter (too-large)"
+        )
+
+
+def _cleaning(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
+    if target.is_compacted:
+        yield _warning(
+            f"{target.name} is compacted: a record without a key ends the run there, and a dead letter leaves the "
+            "earlier value of its key as the latest"
+        )
+    elif source.is_compacted:
+        yield _warning(f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing")
+    if target.retention_ms != _FOREVER and not 0 <= source.retention_ms <= target.retention_ms:
+        days = counted(target.retention_ms / 86_400_000, "day", spec="g")
+        yield _warning(
+            f"{target.name} deletes records {days} after the bridge wrote them, and {source.name} keeps them longer"
+        )
+
+
+def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Iterator[Finding]:
+    if dead.partitions < source.partitions:
+        yield _error(
+            f"{dead.name} has {_partitions(dead)} and {source.name} {source.partitions}; a dead letter goes "
+            "to the partition with the number it came from"
+        )
+    if dead.is_compacted:
+        yield _error(f"{dead.name} is compacted, which would delete dead letters; set cleanup.policy=delete")
+    if dead.max_message_bytes < source.max_message_bytes:
+        yield _error(
+            f"{dead.name} accepts records of {dead.max_message_bytes:,} bytes and {file.source_topic} of "
+            f"{source.max_message_bytes:,}; a dead letter holds the whole original, so raise {_MAX_BYTES}"
+        )
+
+
+def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple[int, int]]) -> list[Finding]:
+    """Return offsets that were deleted before the bridge read them, and positions beyond the end, by partition."""
+    findings = []
+    for partition, offset in sorted(position.items()):
+        first, end = marks.get(partition, (0, 0))
+        if offset < first:
+            findings.append(
+                _error(
+                    f"offsets {offset} to {first - 1} of {topic} partition {partition} were deleted before the bridge "
+                    f"read them ({first - offset:,} offsets); a new checkpoint starts after them"
+                )
+            )
+        elif offset > end:
+            findings.append(
+                _error(
+                    f"the checkpoint is at offset {offset} of {topic} partition {partition}, which ends at {end}: "
+                    "the topic was created again; use a new checkpoint"
+                )
+            )
+    return findings

@@ -1,0 +1,1 @@
+"""The engine ``sql``: conversion plans as Spark's own expressions."""

@@ -1,0 +1,1 @@
+"""Topics and records of a Kafka cluster, outside Spark."""

@@ -1,0 +1,87 @@
+"""The headers that a bridge adds to a record, and how they are read back.
+
+A bridge keeps the headers of a record unchanged, with order, repeats and nulls, and adds its own after them. A record
+that several bridges copied has several of each; the last one is the last bridge's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SOURCE: Final = "bridge.src"
+"""The position of the original: ``topic/partition/offset/timestamp``, the timestamp in milliseconds."""
+PLAN: Final = "bridge.plan"
+"""The first ``PLAN_DIGITS`` hexadecimal digits of the plan's hash."""
+WRITER_ID: Final = "bridge.id"
+"""The schema id in the frame of the original value, in decimal; absent where there is no frame."""
+VIA: Final = "bridge.via"
+"""The name of the bridge that wrote the record."""
+TIMESTAMP: Final = "bridge.ts"
+"""The timestamp of the original, in milliseconds, with ``timestamp: keep``."""
+ERROR: Final = "bridge.error"
+"""The code of the reason why a record is a dead letter."""
+ERROR_FIELD: Final = "bridge.error.field"
+"""The field of the reason; empty when it concerns the whole value."""
+ERROR_TEXT: Final = "bridge.error.text"
+"""The reason as a sentence."""
+
+TOO_LARGE: Final = "too-large"
+"""The code of a record whose converted form is too large for the target topic; all other codes come from the engine."""
+
+PLAN_DIGITS: Final = 16
+
+Headers: TypeAlias = "Sequence[tuple[str, bytes | None]] | None"
+"""Headers in the form of confluent-kafka."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The position of a record's original. ``timestamp_ms`` is the original's timestamp."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp_ms}"
+
+
+def parse_origin(text: bytes | str | None) -> Origin | None:
+    """Return the origin in a ``bridge.src`` header; None when it cannot be parsed.
+
+    >>> parse_origin(b"rides/3/42/1700000000000")
+    Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000)
+    >>> parse_origin(b"elsewhere") is None
+    True
+    """
+    spelt = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
+    parts = (spelt or "").split("/")
+    try:
+        topic, partition, offset, timestamp_ms = parts
+        return Origin(topic, int(partition), int(offset), int(timestamp_ms))
+    except ValueError:
+        return None
+
+
+def last_value(headers: Headers, name: str) -> bytes | None:
+    """Return the value of the last header called ``name``; None when there is none."""
+    return next((value for key, value in reversed(headers or ()) if key == name), None)
+
+
+def written_by(headers: Headers, *, bridge: str, topic: str) -> Origin | None:
+    """Return the origin in ``topic`` of a record that ``bridge`` wrote; None for every other record."""
+    if last_value(headers, VIA) != bridge.encode():
+        return None
+    origin = parse_origin(last_value(headers, SOURCE))
+    return origin if origin is not None and origin.topic == topic else None
+
+
+def is_echo(headers: Headers, *, target: str) -> bool:
+    """Return whether a record was on the topic ``target`` before, so that a bridge to it must not copy it back."""
+    prefix = f"{target}/".encode()
+    return any(key == SOURCE and (value or b"").startswith(prefix) for key, value in headers or ())

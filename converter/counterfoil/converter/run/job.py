@@ -1,0 +1,269 @@
+"""The run of a bridge: one query on one checkpoint, from start or restart to its end.
+
+After any end of a run - a signal, a kill, too many dead letters, the loss of a broker - the next start on the same
+checkpoint continues where it stopped: finished batches are committed, and of an unfinished one the restart filter
+leaves out the records that are already on the output topics.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+from counterfoil.converter.errors import RunFailed
+from counterfoil.converter.kafka.headers import TOO_LARGE
+from counterfoil.converter.run import progress, sink, source
+from counterfoil.converter.run.checkpoint import Checkpoint, Identity
+from counterfoil.converter.run.restart import repeat_condition, written_of
+from counterfoil.schema.evolution import FailureCode
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from threading import Event
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.engines.protocol import Engine
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.offsets import OffsetSet
+
+_POLL_S: Final = 0.2
+_FEWEST_FOR_A_RATE: Final = 100
+_REQUEST_ROOM_BYTES: Final = 1 << 16
+_REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
+"""SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; a second start continues."""
+
+
+_CODES: Final = sorted([*FailureCode, TOO_LARGE])
+"""Every reason for a dead letter."""
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How a bridge runs. ``interval_s`` is the trigger's interval; None: convert the existing records, then end."""
+
+    checkpoint: Checkpoint
+    max_offsets_per_trigger: int = 500_000
+    interval_s: float | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a run: the exit code, and a sentence."""
+
+    exit_code: ExitCode
+    text: str
+    totals: progress.Totals
+
+
+@dataclass
+class BridgeRun:
+    """One run of ``bridge`` through ``engine``.
+
+    ``say`` is called with each line of output;
+    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch.
+    """
+
+    bridge: ResolvedBridge
+    engine: Engine
+    cluster: Cluster
+    settings: RunSettings
+    say: Callable[[str], None]
+    stop: Event
+    on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    _totals: progress.Totals = field(default_factory=progress.Totals)
+
+    def run(self, spark: SparkSession) -> Outcome:
+        """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
+        checkpoint = self.settings.checkpoint
+        started = time.monotonic()
+        with checkpoint.locked():
+            checkpoint.claim(self._identity(), force=self.settings.force)
+            code, ending = self._until_done(spark)
+        took_s = time.monotonic() - started
+        return Outcome(code, progress.summary_line(self._totals, took_s=took_s, ending=ending), self._totals)
+
+    def _identity(self) -> Identity:
+        file = self.bridge.file
+        return Identity(
+            bridge=file.name,
+            plan=self.bridge.hash,
+            source_topic=file.source_topic,
+            target_topic=file.target_topic,
+            dead_letter_topic=file.dead_letter_topic,
+        )
+
+    def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
+        """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
+        was_unfinished = self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic) is not None
+        try:
+            return self._watch(self._start(spark))
+        except StreamingQueryException as failure:
+            if not (was_unfinished and _REPLAY_FAULT in str(failure)):
+                raise RunFailed(self._why(failure)) from None
+        self.say("Spark stopped after the replayed batch, as version 4.1 does (SPARK-55271); starting it once more")
+        try:
+            return self._watch(self._start(spark))
+        except StreamingQueryException as failure:
+            raise RunFailed(self._why(failure)) from None
+
+    def _start(self, spark: SparkSession) -> StreamingQuery:
+        written = self._written_before()
+        writer = sink.write_stream(
+            self._pipeline(spark, written),
+            bootstrap_servers=self.cluster.bootstrap_servers,
+            checkpoint=self.settings.checkpoint.folder.as_uri(),
+            largest_request_bytes=self._largest_message_bytes() + _REQUEST_ROOM_BYTES,
+        ).queryName(f"bridge {self.bridge.file.name}")
+        if self.settings.interval_s is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{round(self.settings.interval_s * 1000)} milliseconds").start()
+
+    def _written_before(self) -> Mapping[int, OffsetSet]:
+        """Return the offsets of an unfinished batch of an earlier run whose records are on the outputs."""
+        file = self.bridge.file
+        batch = self.settings.checkpoint.unfinished_batch(file.source_topic)
+        if batch is None:
+            return {}
+        outputs = (file.target_topic, file.dead_letter_topic)
+        written = written_of(batch, self.cluster, bridge=file.name, source_topic=file.source_topic, outputs=outputs)
+        already = sum(len(offsets) for offsets in written.values())
+        planned = sum(end - first for first, end in batch.range_by_partition.values())
+        self.say(
+            f"batch {batch.batch_id} was left unfinished: {already:,} of its {planned:,} offsets are written already "
+            "and are left out"
+        )
+        return written
+
+    def _pipeline(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
+        """Return the query: source, echo and restart filter, engine, verdict, sink columns."""
+        file = self.bridge.file
+        records = source.read_stream(
+            spark,
+            bootstrap_servers=self.cluster.bootstrap_servers,
+            topic=file.source_topic,
+            max_offsets_per_trigger=self.settings.max_offsets_per_trigger,
+        )
+        is_echo, is_repeat = source.echoes(file.target_topic), F.expr(repeat_condition(written))
+        if written:
+            records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
+        converted = self.engine.convert(records.where(~is_echo))
+        destination = self._destination()
+        judged = progress.observe_written(sink.judge(converted, destination), codes=_CODES)
+        return sink.outgoing(judged, destination)
+
+    def _destination(self) -> sink.Destination:
+        file = self.bridge.file
+        return sink.Destination(
+            bridge=file.name,
+            plan_hash=self.bridge.plan.hash,
+            target_topic=file.target_topic,
+            dead_letter_topic=file.dead_letter_topic,
+            partitioning=file.partitioning,
+            timestamps=file.timestamps,
+            max_message_bytes=int(self.cluster.settings(file.target_topic)["max.message.bytes"]),
+            writer_ids=tuple(self.bridge.writer_by_id),
+        )
+
+    def _largest_message_bytes(self) -> int:
+        topics = (self.bridge.file.target_topic, self.bridge.file.dead_letter_topic)
+        return max(int(self.cluster.settings(topic)["max.message.bytes"]) for topic in topics)
+
+    def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
+        """Wait for the end of the query, and return the reason of the end."""
+        watch = _Watch(self._ends(), self._beginning(), self._count, self.say)
+        try:
+            while True:
+                is_over = query.awaitTermination(_POLL_S)
+                news = watch.take(query.recentProgress)
+                if self._too_many():
+                    query.stop()
+                    return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
+                if is_over:
+                    return ExitCode.OK, "finished"
+                if self.stop.is_set() and (news or not query.status["isTriggerActive"]):
+                    query.stop()
+                    return ExitCode.OK, "stopped on request"
+        finally:
+            if query.isActive:
+                query.stop()
+
+    def _count(self, report: Mapping[str, Any]) -> progress.Totals:
+        """Add one batch and return the totals."""
+        self._totals.add(report, codes=_CODES)
+        self.on_batch(report)
+        return self._totals
+
+    def _too_many(self) -> bool:
+        """Return whether dead letters are above the limit.
+
+        A rate is compared after a minimum of records, or at the end.
+        """
+        limit, totals = self.bridge.file.stop_above, self._totals
+        if limit.count is None and totals.written < _FEWEST_FOR_A_RATE and self.settings.interval_s is not None:
+            return False
+        return limit.is_exceeded(dead_letters=totals.dead_letters, records=totals.written)
+
+    def _ends(self) -> dict[int, int]:
+        marks = self.cluster.watermarks(self.bridge.file.source_topic)
+        return {partition: end for partition, (_, end) in marks.items()}
+
+    def _beginning(self) -> dict[int, int]:
+        topic = self.bridge.file.source_topic
+        known = self.settings.checkpoint.beginning(topic)
+        return known or {partition: first for partition, (first, _) in self.cluster.watermarks(topic).items()}
+
+    def _why(self, failure: Exception) -> str:
+        """Return the innermost cause of a failed query, in one line."""
+        lines = [line.strip() for line in str(failure).splitlines()]
+        causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+        first = next((line for line in lines if line), type(failure).__name__)
+        cause = (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
+        return (
+            f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
+            f"from the last finished batch (details: {self.settings.checkpoint.log_file})"
+        )
+
+
+class _Watch:
+    """Turns Spark's progress reports into counts and lines, each report once.
+
+    ``count`` adds a report and returns the totals.
+    """
+
+    def __init__(
+        self,
+        ends: Mapping[int, int],
+        beginning: Mapping[int, int],
+        count: Callable[[Mapping[str, Any]], progress.Totals],
+        say: Callable[[str], None],
+    ) -> None:
+        self._ends = ends
+        self._beginning = beginning
+        self._count = count
+        self._say = say
+        self._seen = -1
+        self._started = time.monotonic()
+        self._read = 0
+
+    def take(self, reports: Iterable[Any]) -> bool:
+        """Count and print the reports of new batches, and return whether there were any."""
+        unseen = [json.loads(report.json) for report in reports if report["batchId"] > self._seen]
+        new = [report for report in unseen if report["numInputRows"] > 0]
+        for report in new:
+            self._seen = report["batchId"]
+            totals = self._count(report)
+            self._read += report["numInputRows"]
+            position = progress.position_of(report, beginning=self._beginning, ends=self._ends)
+            rate = self._read / max(time.monotonic() - self._started, 1e-3)
+            self._say(progress.progress_line(totals, position, rate_per_s=rate))
+        return bool(new)

@@ -1,0 +1,128 @@
+"""The end of the query: one Kafka write of converted records and dead letters, each to its topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
+from counterfoil.converter.bridge.file import Partitioning, Timestamps
+from counterfoil.converter.kafka import headers
+from counterfoil.converter.run import dead_letter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming import DataStreamWriter
+
+_NO_HEADERS = "CAST(array() AS array<struct<key: string, value: binary>>)"
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """The topics that are written, and the headers to add. ``max_message_bytes`` is the target topic's."""
+
+    bridge: str
+    plan_hash: str
+    target_topic: str
+    dead_letter_topic: str
+    partitioning: Partitioning
+    timestamps: Timestamps
+    max_message_bytes: int
+    writer_ids: tuple[int, ...] = ()
+
+
+def judge(converted: DataFrame, destination: Destination) -> DataFrame:
+    """Return the engine's result with the column ``problem``: null for records that are written to the target."""
+    return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
+
+
+def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
+    """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers.
+
+    A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
+    value nor a failure ends the query instead of becoming a tombstone.
+    """
+    is_dead = F.col("problem").isNotNull()
+    number = F.col("partition").cast("int")
+    partition = number if destination.partitioning is Partitioning.SAME else F.when(is_dead, number)
+    return judged.select(
+        F.when(is_dead, F.lit(destination.dead_letter_topic)).otherwise(F.lit(destination.target_topic)).alias("topic"),
+        partition.alias("partition"),
+        F.col("key"),
+        F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
+        _headers(destination, is_dead).alias("headers"),
+    )
+
+
+def _converted() -> Column:
+    unexplained = F.raise_error(
+        F.concat(
+            F.lit("no value and no reason for the record at partition "),
+            F.col("partition").cast("string"),
+            F.lit(" offset "),
+            F.col("offset").cast("string"),
+        )
+    ).cast("binary")
+    return F.when(F.col("value").isNull() | F.col("converted").isNotNull(), F.col("converted")).otherwise(unexplained)
+
+
+def _headers(destination: Destination, is_dead: Column) -> Column:
+    """Return the original's headers and the bridge's own.
+
+    A converted record without headers has a faster expression.
+    """
+    about = [
+        dead_letter.header(headers.SOURCE, _origin()),
+        dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
+        dead_letter.header(headers.VIA, F.lit(destination.bridge)),
+    ]
+    if destination.timestamps is Timestamps.KEEP:
+        about.append(dead_letter.header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
+    writer = dead_letter.header(headers.WRITER_ID, _writer_id(destination.writer_ids))
+    is_framed = F.substring("value", 1, 1) == F.lit(b"\x00")
+    reason = F.when(is_dead, F.array(*dead_letter.explanation())).otherwise(F.expr(_NO_HEADERS))
+    kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
+    identified = F.when(is_framed, F.array(writer)).otherwise(F.expr(_NO_HEADERS))
+    is_usual = F.col("headers").isNull() & is_framed & ~is_dead
+    return F.when(is_usual, F.array(*about, writer)).otherwise(F.concat(kept, F.array(*about), identified, reason))
+
+
+def _writer_id(known: Iterable[int]) -> Column:
+    """Return the id in the frame, in decimal; the texts of known ids are made in advance."""
+    framed = F.substring("value", 2, 4)
+    spelt = F.conv(F.hex(framed), 16, 10)
+    for each in known:
+        spelt = F.when(framed == F.lit(each.to_bytes(4, "big")), F.lit(str(each))).otherwise(spelt)
+    return spelt
+
+
+def _origin() -> Column:
+    return F.concat_ws(
+        "/",
+        F.col("topic"),
+        F.col("partition").cast("string"),
+        F.col("offset").cast("string"),
+        F.unix_millis("timestamp").cast("string"),
+    )
+
+
+def write_stream(
+    records: DataFrame, *, bootstrap_servers: str, checkpoint: str, largest_request_bytes: int
+) -> DataStreamWriter:
+    """Return a writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
+    return records.writeStream.format("kafka").options(
+        **{
+            "kafka.bootstrap.servers": bootstrap_servers,
+            "kafka.acks": "all",
+            "kafka.enable.idempotence": "true",
+            "kafka.max.request.size": str(largest_request_bytes),
+            "kafka.compression.type": "lz4",  # headers repeat in every record
+            "kafka.linger.ms": "20",
+            "kafka.batch.size": "131072",
+            "includeHeaders": "true",
+            "checkpointLocation": checkpoint,
+        }
+    )

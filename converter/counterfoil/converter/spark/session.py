@@ -1,0 +1,167 @@
+"""A Spark session for a bridge: with the connectors, without retries of tasks, and with its output in a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.spark.java import check_java
+from counterfoil.schema.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+_SCALA: Final = "2.13"
+_CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
+_BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
+
+REQUIRED: Final = {
+    "spark.task.maxFailures": "1",  # a repeated task writes its records again
+    "spark.speculation": "false",  # so does a task that runs twice at the same time
+}
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.filePattern = {log}.%i
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
+appender.file.policies.type = SizeBasedTriggeringPolicy
+appender.file.policies.size = 20MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 3
+"""
+
+
+def pyspark_version() -> str:
+    """Return the version of the PySpark that would run; ``MissingExtra`` when there is none."""
+    if find_spec("pyspark") is None:
+        raise MissingExtra("A bridge", module="PySpark", extra="converter")
+    from pyspark.version import __version__
+
+    return str(__version__)
+
+
+def connector_settings(jars: Path | None) -> dict[str, str]:
+    """Return the setting that loads the Kafka and Avro connectors of the running PySpark's version.
+
+    They come from the folder ``jars`` if it is given, else from Maven Central. Raises ``MissingPart`` if the folder
+    lacks one.
+    """
+    version = pyspark_version()
+    if jars is None:
+        coordinates = [f"org.apache.spark:{name}:{version}" for name in _CONNECTORS]
+        return {"spark.jars.packages": ",".join(coordinates)}
+    found = sorted(jars.glob("*.jar"))
+    names = [jar.name for jar in found]
+    lacking = [f"{name}-{version}.jar" for name in _CONNECTORS if f"{name}-{version}.jar" not in names]
+    lacking += [f"{name}-*.jar" for name in _BESIDE if not any(jar.startswith(f"{name}-") for jar in names)]
+    if lacking:
+        raise MissingPart(f"The folder {jars} lacks {', '.join(lacking)}, which PySpark {version} needs for a bridge")
+    return {"spark.jars": ",".join(str(jar) for jar in found)}
+
+
+def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
+    """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
+
+    Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
+    None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
+    are not.
+    """
+    settings = {**REQUIRED, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    settings |= {"spark.sql.session.timeZone": "UTC"}
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not is_submitted:
+        settings |= _launch_settings(master or "local[*]", jars, log_file)
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("counterfoil bridge")
+    if not is_submitted:
+        builder = builder.master(master or "local[*]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _output_to(log_file):
+        try:
+            session = builder.getOrCreate()
+        except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
+            raise MissingPart(_why_not_started(failure, log_file)) from None
+    check_session(session)
+    return session
+
+
+def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
+    from counterfoil.converter.engines.sql.engine import JAVA_OPTIONS
+
+    check_java()
+    settings = connector_settings(jars)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="counterfoil-log4j-", suffix=".properties", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(_LOG4J.format(log=log_file))
+    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{file.name} {JAVA_OPTIONS}"
+    settings["spark.executor.extraJavaOptions"] = JAVA_OPTIONS
+    return settings
+
+
+def check_session(session: SparkSession) -> None:
+    """Check that ``session`` does not repeat tasks.
+
+    Raise ``MissingPart``, which names the setting to change, if it does. In local mode a task is run once whatever the
+    setting is, unless the master is ``local[N,F]``.
+    """
+    configuration = session.sparkContext.getConf()
+    master = str(session.sparkContext.master)
+    retries_in_local = master.startswith("local[") and "," in master and not master.endswith(",1]")
+    is_local = master == "local" or (master.startswith("local[") and not retries_in_local)
+    for name, wanted in REQUIRED.items():
+        found = configuration.get(name, "false" if name == "spark.speculation" else "4")
+        if found != wanted and not (is_local and name == "spark.task.maxFailures"):
+            raise MissingPart(
+                f"{name} is {found} in this Spark session and must be {wanted}: a repeated task writes records twice"
+            )
+
+
+@contextmanager
+def _output_to(log_file: Path) -> Iterator[None]:
+    """Redirect stdout and stderr, which the JVM inherits, to ``log_file`` during the block."""
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = os.dup(1), os.dup(2)
+    with log_file.open("ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for saved, number in zip(kept, (1, 2), strict=True):
+                os.dup2(saved, number)
+                os.close(saved)
+
+
+def _why_not_started(failure: Exception, log_file: Path) -> str:
+    text = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
+    if "unresolved dependency" in text or "UNRESOLVED DEPENDENCIES" in text:
+        return (
+            f"The Kafka and Avro connectors of Spark {pyspark_version()} could not be fetched from Maven Central; "
+            f"give a folder that has them with --jars or COUNTERFOIL_JARS (details: {log_file})"
+        )
+    return f"Spark did not start: {' '.join(str(failure).split())[:300]} (details: {log_file})"

@@ -1,0 +1,219 @@
+"""Deciding what a write consists of: reading what it depends on, refusing it, or returning its plan.
+
+Every plan has guards for what was read here, so that it is refused as stale if that has changed before it is carried
+out. Mode, compatibility and associations are checked by the use cases before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.domain.writes.effects import DropContext, MarkDeleted, PutSettings, PutVersion, RemoveVersions
+from counterfoil.registry.domain.writes.extents import Extent
+from counterfoil.registry.domain.writes.guards import (
+    AtRevision,
+    IdFree,
+    IdOf,
+    SameTerms,
+    SubjectCount,
+    Unreferenced,
+    same_terms,
+)
+from counterfoil.registry.domain.writes.plan import Plan, together
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+from counterfoil.schema.errors import ContextNotEmpty, OperationNotPermitted
+from counterfoil.schema.rest.versions import Visibility
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.versions import History
+    from counterfoil.registry.domain.writes.guards import Guard, Target
+    from counterfoil.registry.service.storage import Storage
+
+_NOTHING = ScopeSettings()
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+async def plan_version(
+    storage: Storage,
+    subject: QualifiedSubject,
+    content: Content,
+    *,
+    history: History,
+    settings_revision: int,
+    targets: tuple[Target, ...] = (),
+    schema_id: int | None = None,
+    version: int | None = None,
+    ts: int | None = None,
+) -> Plan:
+    """Return the plan that stores a version of ``subject``, whose ``history`` was read.
+
+    ``schema_id``, ``version`` and ``ts`` are those of an import; ``version`` None is one above the highest. Earlier
+    versions with the same id that are soft-deleted are superseded, that is removed, unless a schema refers to them.
+    """
+    number = history.next_version if version is None else version
+    guards: list[Guard] = [same_terms(subject, settings_revision), AtRevision(subject, history.revision), *targets]
+    if schema_id is not None:
+        guards.append(IdFree(subject.context, schema_id, content.guid))
+    replaced = history.find(number, deleted=True)
+    put = PutVersion(subject, number, content, targets, schema_id=schema_id, ts=ts, replaced=replaced)
+    plan = Plan(tuple(guards), (put,))
+    if any(entry.deleted and entry.guid == content.guid and entry.version < number for entry in history.entries):
+        return together((plan, await _superseding(storage, put, history)))
+    return plan
+
+
+async def _superseding(storage: Storage, put: PutVersion, history: History) -> Plan:
+    """Return the plan that removes what ``put`` supersedes."""
+    subject, guid = put.subject, put.content.guid
+    schema_id = await storage.id_of_guid(subject.context, guid) if put.schema_id is None else put.schema_id
+    if schema_id is None:
+        return Plan()
+    same_id = [
+        entry.version
+        for entry in history.entries
+        if entry.deleted and entry.schema_id == schema_id and entry.version < put.version
+    ]
+    uses = await asyncio.gather(*(storage.referrers(subject, version) for version in same_id))
+    superseded = tuple(version for version, found in zip(same_id, uses, strict=True) if not found)
+    if not superseded:
+        return Plan()
+    guards: tuple[Guard, ...] = (Unreferenced(subject, superseded),)
+    if put.schema_id is None:
+        guards = (IdOf(subject.context, guid, schema_id), *guards)
+    return Plan(guards, (RemoveVersions(subject, superseded),))
+
+
+async def plan_soft_deletion(
+    storage: Storage,
+    subject: QualifiedSubject,
+    versions: Sequence[int],
+    *,
+    history: History,
+    settings_revision: int,
+    own_references_count: bool = True,
+) -> Plan:
+    """Return the plan that soft-deletes versions of ``subject``; raise ``ReferenceExists`` if one is referred to.
+
+    Soft-deleted referring versions do not count, and those of the subject itself only if ``own_references_count``.
+    """
+    inside = None if own_references_count else Extent.of(subject)
+    unreferenced = Unreferenced(subject, tuple(versions), inside, deleted_count=False)
+    await check_unreferenced(storage, unreferenced)
+    marked = tuple(entry.version for entry in history.entries_of(versions) if not entry.deleted)
+    return Plan(
+        (same_terms(subject, settings_revision), AtRevision(subject, history.revision), unreferenced),
+        (MarkDeleted(subject, marked),) if marked else (),
+    )
+
+
+async def plan_hard_deletion(
+    storage: Storage,
+    subject: QualifiedSubject,
+    versions: Sequence[int],
+    *,
+    history: History,
+    settings_revision: int,
+    own_references_count: bool = True,
+) -> Plan:
+    """Return the plan that removes versions of ``subject``; raise ``ReferenceExists`` if one is referred to."""
+    inside = None if own_references_count else Extent.of(subject)
+    await check_unreferenced(storage, Unreferenced(subject, tuple(versions), inside))
+    terms = Plan((same_terms(subject, settings_revision),))
+    return together((terms, await _plan_removal(storage, subject, history, versions, inside)))
+
+
+async def _plan_removal(
+    storage: Storage,
+    subject: QualifiedSubject,
+    history: History,
+    versions: Sequence[int],
+    inside: Extent | None,
+) -> Plan:
+    """Return the plan that removes versions to which nothing outside of ``inside`` refers.
+
+    With the last version of a subject, its config and mode are removed.
+    """
+    removed = tuple(entry.version for entry in history.entries_of(versions))
+    guards = (AtRevision(subject, history.revision), Unreferenced(subject, removed, inside))
+    if not removed:
+        return Plan(guards)
+    is_last = len(removed) == len(history.entries) and not subject.is_context
+    if is_last and await storage.settings(subject) != _NOTHING:
+        return Plan(guards, (RemoveVersions(subject, removed), PutSettings(subject, _NOTHING)))
+    return Plan(guards, (RemoveVersions(subject, removed),))
+
+
+async def check_unreferenced(storage: Storage, *guards: Unreferenced) -> None:
+    """Raise ``ReferenceExists`` for the first reference that breaks one of ``guards``."""
+    places = [(guard, version) for guard in guards for version in guard.versions]
+    found = await asyncio.gather(*(storage.referrers(guard.subject, version) for guard, version in places))
+    for (guard, version), uses in zip(places, found, strict=True):
+        for use in uses:
+            if guard.is_broken_by(use):
+                raise reference_exists(guard.subject, version, by=use.subject, by_version=use.version)
+
+
+# --- settings and contexts --------------------------------------------------------------------------------------------
+
+
+def plan_settings(scopes: Mapping[QualifiedSubject, ScopeSettings], settings_revision: int) -> Plan:
+    """Return the plan that replaces what is stored for ``scopes``, decided at a revision of the settings."""
+    terms = SameTerms(settings_revision)
+    if len(scopes) == 1:
+        [scope] = scopes
+        terms = same_terms(scope, settings_revision)
+    return Plan((terms,), tuple(PutSettings(scope, settings) for scope, settings in scopes.items()))
+
+
+async def plan_purge(storage: Storage, extent: Extent, settings_revision: int) -> Plan:
+    """Return the plan that removes the subjects in ``extent``, all of whose versions must be soft-deleted.
+
+    Raises ``OperationNotPermitted`` if a version is active, and ``ReferenceExists`` if another subject refers to one.
+    """
+    subjects = await _subjects_in(storage, extent)
+    histories = await asyncio.gather(*map(storage.history, subjects))
+    idle = list(takewhile(lambda each: not each[1].active, zip(subjects, histories, strict=True)))
+    if extent.context is not None:  # otherwise there is nothing outside
+        await check_unreferenced(
+            storage,
+            *(Unreferenced(subject, _numbers(history), extent) for subject, history in idle),
+        )
+    if len(idle) < len(subjects):
+        raise OperationNotPermitted(
+            f"Mode IMPORT needs a scope without schemas; subject {str(subjects[len(idle)])!r} has active versions"
+        )
+    removals = await asyncio.gather(
+        *(_plan_removal(storage, subject, history, _numbers(history), extent) for subject, history in idle)
+    )
+    guards: list[Guard] = [SameTerms(settings_revision, tuple(subjects))]
+    if extent.name is None:
+        guards.append(SubjectCount(extent.context, len(subjects)))
+    return together((Plan(tuple(guards)), *removals))
+
+
+def _numbers(history: History) -> tuple[int, ...]:
+    return tuple(entry.version for entry in history.entries)
+
+
+async def _subjects_in(storage: Storage, extent: Extent) -> Sequence[QualifiedSubject]:
+    if extent.context is not None and extent.name is not None:
+        return [QualifiedSubject(extent.context, extent.name)]
+    return await storage.subjects(SubjectPrefix(extent.context, ""), Visibility.WITH_DELETED)
+
+
+async def plan_context_removal(storage: Storage, context: str) -> Plan:
+    """Return the plan that removes a context from the listing; raise ``ContextNotEmpty`` if it has a subject."""
+    if await storage.subjects(SubjectPrefix(context, ""), Visibility.WITH_DELETED):
+        raise ContextNotEmpty(
+            f"Context {context!r} still holds schemas, soft-deleted ones count; delete them permanently first"
+        )
+    return Plan((SubjectCount(context, 0),), (DropContext(context),))
