@@ -149,7 +149,7 @@ def _parsed(schema_type: SchemaType, text: str, validation: Validation) -> Parse
 
 
 def _use(schema: ParsedSchema) -> None:
-    for ask in (schema.canonical, schema.normalized, lambda: schema.name, lambda: schema.locate("/fields/0/type")):
+    for ask in (schema.canonical, schema.normalized, lambda: schema.name, lambda: schema.locate(("fields", 0, "type"))):
         _unless_ours(ask)
     _unless_ours(lambda: schema.is_equivalent(schema))
 

@@ -11,8 +11,8 @@ from counterfoil.contracts.check import check_files
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,5 +90,5 @@ def _write(out: LaidOut, value: Any, pointer: str, indent: str, *, inlines: bool
         separator = ", " if is_flat and number else "," if number else ""
         out.add(separator + ("" if is_flat else f"\n{inner_indent}"))
         out.add(f"{json.dumps(key, ensure_ascii=False)}: " if is_object else "")
-        _write(out, inner, f"{pointer}/{escape_pointer(str(key))}", inner_indent, inlines=inlines)
+        _write(out, inner, f"{pointer}{print_pointer((key,))}", inner_indent, inlines=inlines)
     out.add(("" if is_flat else f"\n{indent}") + ("}" if is_object else "]"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.pointer import print_pointer
 from place_cases import BACKWARD, FORWARD, PlaceCase, lay_out
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ AROUND: Final[dict[str, Around]] = {
         lambda schema: _in("a", _in("b", _in("c", schema))), "/properties/a/properties/b/properties/c", "a.b.c"
     ),
     "a property with a strange name": Around(
-        lambda schema: _in(_STRANGE, schema), f"/properties/{escape_pointer(_STRANGE)}", f'"{_STRANGE}"'
+        lambda schema: _in(_STRANGE, schema), print_pointer(("properties", _STRANGE)), f'"{_STRANGE}"'
     ),
     "items": Around(lambda schema: _in("list", {"type": "array", "items": schema}), "/properties/list/items", "list[]"),
     "values": Around(

@@ -1,7 +1,7 @@
 """The rules about schema files, and the advice about a finding of any rule.
 
-``counterfoil.schema.formats.rules`` has the compatibility rules; this module has the rules about files, and the advice
-for the direction in which the reader is already deployed and cannot be changed.
+``counterfoil.schema.formats.rules`` has the compatibility rules with their advice; this module has the rules about
+files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from counterfoil.contracts.sides import ADVICE_NAMES
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.rules import RULE_BY_ID
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.formats.table import format_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,33 +81,6 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
     )
 }
 
-_FORWARD_FIX: Final[Mapping[str, str]] = {
-    "reader-field-missing-default": "Keep writing the field: deployed readers have no default for it. "
-    "Give it a default in one release and remove it in a later one.",
-    "type-mismatch": "Keep the type that deployed readers expect, and add a field of the new type.",
-    "missing-union-branch": "Do not write the new branch before the readers know it; add a field for it instead.",
-    "missing-enum-symbols": "Do not write the new symbols before the readers know them, or give the enum a default "
-    "in one release and add the symbols in a later one.",
-    "fixed-size-mismatch": "Keep the size that deployed readers expect, and add a field of a new fixed type beside it.",
-    "name-mismatch": "Keep the name: deployed readers have no alias for the new one.",
-    "ambiguous-alias": "Do not write both names: deployed readers read both as the same field.",
-    "required-attribute-added": "Keep the property required: deployed readers refuse records without it. Make it "
-    "optional in one release and leave it out in a later one.",
-    "required-field-added": "Keep writing the field: deployed readers require it.",
-    "field-made-required": "Keep the field required: deployed readers refuse records without it.",
-    "oneof-field-removed": "Do not set the new field of the oneof before the readers know it; add a field outside of "
-    "it instead.",
-    "message-removed": "Do not write the new message under this subject before the readers know it.",
-}
-_FORWARD_FIX_BY_TYPE: Final[Mapping[SchemaType, str]] = {
-    SchemaType.AVRO: "Keep what deployed readers expect: they read with the earlier schema. Add a field beside it for "
-    "what is new.",
-    SchemaType.PROTOBUF: "Keep what deployed readers expect: they read with the earlier schema. Add a field with a "
-    "number of its own for what is new.",
-    SchemaType.JSON: "Do not write what deployed readers refuse: they read with the earlier schema. Widen it in one "
-    "release, and make use of that in a later one.",
-}
-
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:
     """Return how to fix a finding of ``rule``: one or two sentences, or an empty text if nothing needs to be fixed.
@@ -121,5 +94,5 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
     if known is None:
         return ""
     if direction is Direction.FORWARD and known.breaks and known.schema_type is not None:
-        return _FORWARD_FIX.get(rule, _FORWARD_FIX_BY_TYPE[known.schema_type])
+        return known.forward_fix or format_for(known.schema_type).forward_fix
     return Sentence(known.fix).render(ADVICE_NAMES) if direction is Direction.BACKWARD else known.fix

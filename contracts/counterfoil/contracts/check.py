@@ -25,9 +25,10 @@ from counterfoil.schema.compatibility.report import Earlier, Failure
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import print_path
+from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
@@ -137,9 +138,9 @@ def _position(failure: Failure, difference: Difference) -> Position | None:
     candidate, is_reader = failure.reader, failure.direction is Direction.BACKWARD
     if not is_reader:
         candidate, pointers = failure.writer, pointers[::-1]
-    if candidate.schema_type is not SchemaType.PROTOBUF:  # for Protobuf an empty pointer is the root
-        return candidate.locate(pointers[0])
-    return candidate.locate(pointers[0] or pointers[1])
+    if format_for(candidate.schema_type).pointers_are_names:
+        return candidate.locate(pointers[0] or pointers[1])
+    return candidate.locate(pointers[0])
 
 
 def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
@@ -161,7 +162,7 @@ def _identity(difference: Difference) -> Identity:
     causes this one is a part of it.
     """
     origin = difference.reader_origin
-    inside = (origin.holder, *origin.steps) if origin is not None and not origin.is_own else ()
+    inside = origin.names if origin is not None and not origin.is_own else ()
     inner = difference.because
     because = (inner.rule, _identity(inner)) if inner is not None else ()
     return _names(difference.element), difference.steps or (), inside, difference.own_facts, because
@@ -214,7 +215,7 @@ class _FileCheck:
 
     def run(self) -> FileOutcome:
         """Check the file and return its outcome."""
-        if self._candidate.has_byte_order_mark and self._language is not SchemaType.PROTOBUF:
+        if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self._add("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
@@ -251,16 +252,17 @@ class _FileCheck:
         is_alike = self._request.policy is dependant._request.policy and self._compared
         if not is_alike or schema is None or cause is None or cause.direction not in self._request.level.directions:
             return None
-        pointer = cause.steps[0]
-        element = schema.path_at(pointer)
+        element = schema.path_at(cause.steps)
         facts = [(name, show(fact)) for name, fact in cause.facts]
         found = draft.finding
         finding = replace(
             found,
             subject=self._subject,
             path=self._path,
-            fingerprint=fingerprint(found.rule, self._subject, found.direction, _names(element), cause.steps, facts),
-            position=schema.locate(pointer),
+            fingerprint=fingerprint(
+                found.rule, self._subject, found.direction, _names(element), [print_pointer(cause.steps)], facts
+            ),
+            position=schema.locate(cause.steps),
             element=print_path(element),
             against=self._compared,
         )
@@ -454,10 +456,11 @@ class _FileCheck:
         if origin is None:
             return None, True
         holder = origin.holder
-        if self._language is SchemaType.JSON:
+        if origin.is_document:
             holder = self._path if origin.is_own else self._referred.get(holder, holder)
         facts = tuple(fact for fact in inner.sentence.facts if fact[0] != _SEEN_FROM_THE_ROOT)
-        return Cause(self._language, direction, holder, origin.steps, inner.rule, facts), origin.is_own
+        cause = Cause(direction, holder, origin.steps, inner.rule, facts, is_in_document=origin.is_document)
+        return cause, origin.is_own
 
     @cached_property
     def _referred(self) -> Mapping[str, str]:

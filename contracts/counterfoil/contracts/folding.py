@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import Dependant, Severity
-from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.model import Evidence, Finding
     from counterfoil.schema.compatibility.levels import Direction
     from counterfoil.schema.compatibility.sentences import Fact
+    from counterfoil.schema.pointer import Pointer
 
 _WEIGHT: Final = {Severity.NOTICE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
@@ -27,15 +27,16 @@ class Cause:
     """The cause of a finding, which is equal in each file that is affected.
 
     ``holder`` is the declaration with the cause: an Avro type or a Protobuf message by its full name, a JSON schema by
-    the path of its file. ``steps`` is the path from there; ``rule`` and ``facts`` describe the difference.
+    the path of its file; in the last case ``is_in_document`` is set. ``steps`` is the path from there; ``rule`` and
+    ``facts`` describe the difference.
     """
 
-    language: SchemaType
     direction: Direction
     holder: str
-    steps: tuple[str, ...]
+    steps: Pointer
     rule: str
     facts: tuple[tuple[str, Fact], ...]
+    is_in_document: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ def _moved(
     move: Callable[[str, Draft], Draft | None],
 ) -> list[tuple[str, Draft]]:
     """Return the finding in the JSON file that declares what several others refer to and does not use it itself."""
-    if cause.language is not SchemaType.JSON or len(found) == 1 or cause.holder not in drafts_by_path:
+    if not cause.is_in_document or len(found) == 1 or cause.holder not in drafts_by_path:
         return []
     draft = move(cause.holder, found[0][1])
     if draft is None:

@@ -6,18 +6,22 @@ import posixpath
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.table import FORMATS
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from counterfoil.schema.model import SchemaType
 
 TYPE_BY_SUFFIX: Final[Mapping[str, SchemaType]] = {
     suffix: language.schema_type for language in FORMATS for suffix in language.file_suffixes
 }
 """The suffixes of schema files, and the language of each."""
 
-PLAIN_JSON: Final = ".json"
-"""The suffix of files with any content, which are schemas only if they are named explicitly."""
+_TYPE_BY_PLAIN_SUFFIX: Final[Mapping[str, SchemaType]] = {
+    suffix: language.schema_type for language in FORMATS for suffix in language.plain_suffixes
+}
+"""The suffixes of files with any content, which are schemas only if they are named explicitly."""
 
 
 def has_schema_suffix(path: str) -> bool:
@@ -29,9 +33,16 @@ def has_schema_suffix(path: str) -> bool:
     return path.endswith(tuple(TYPE_BY_SUFFIX))
 
 
-def is_plain_json(path: str) -> bool:
-    """Return whether the file is JSON without the suffix of a schema."""
-    return path.endswith(PLAIN_JSON) and not has_schema_suffix(path)
+def is_plain(path: str) -> bool:
+    """Return whether the file is one with any content: JSON without the suffix of a schema."""
+    return path.endswith(tuple(_TYPE_BY_PLAIN_SUFFIX)) and not has_schema_suffix(path)
+
+
+def claiming_languages(path: str) -> list[SchemaType]:
+    """Return the languages of which a plain file is if it declares a name in them."""
+    if not is_plain(path):
+        return []
+    return [each.schema_type for each in FORMATS if path.endswith(tuple(each.claimed_suffixes))]
 
 
 def language_of(path: str) -> SchemaType:
@@ -39,10 +50,8 @@ def language_of(path: str) -> SchemaType:
 
     Plain JSON is JSON Schema, and a file without a known suffix is Avro.
     """
-    for suffix, schema_type in TYPE_BY_SUFFIX.items():
-        if path.endswith(suffix):
-            return schema_type
-    return SchemaType.JSON if is_plain_json(path) else SchemaType.AVRO
+    known = {**TYPE_BY_SUFFIX, **_TYPE_BY_PLAIN_SUFFIX}
+    return next((schema_type for suffix, schema_type in known.items() if path.endswith(suffix)), DEFAULT_TYPE)
 
 
 def stem_of(path: str) -> str:
@@ -52,7 +61,7 @@ def stem_of(path: str) -> str:
     'orders-value'
     """
     name = posixpath.basename(path)
-    for suffix in (*TYPE_BY_SUFFIX, PLAIN_JSON):
+    for suffix in (*TYPE_BY_SUFFIX, *_TYPE_BY_PLAIN_SUFFIX):
         if name.endswith(suffix):
             return name.removesuffix(suffix)
     return name

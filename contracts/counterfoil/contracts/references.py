@@ -1,30 +1,30 @@
 """The files of the same side that a schema file refers to, found by the names that it uses.
 
-Avro types are found by their full names, Protobuf files by their import paths, JSON schemas by ``$id`` or relative
-path. If several files match, the nearest one is used.
+Each language defines how (:mod:`counterfoil.schema.formats.files`): Avro types are found by their full names, Protobuf
+files by their import paths, JSON schemas by ``$id`` or relative path. If several files match, the nearest one is used.
 """
 
 from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urljoin
 
-from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.model import Reference, ResolvedReference
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from counterfoil.schema.formats.files import FileReferences, Files, Target
+    from counterfoil.schema.model import SchemaType
     from counterfoil.schema.outline import Outline, Use
     from counterfoil.schema.position import Position
 
 _DEEPEST: Final = 100
 """The longest permitted chain of files that refer to each other."""
-_LONGEST_NAME: Final = 255
-"""The longest file name in bytes, as in file systems."""
-_DRAFTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
-"""The addresses of the drafts' own schemas, which the kernel has."""
 
 
 class Side(Protocol):
@@ -46,8 +46,8 @@ class Side(Protocol):
     def text(self, path: str) -> str:
         """Return the text of the file at ``path``; raises ``UnicodeDecodeError``."""
 
-    def has(self, path: str) -> bool:
-        """Return whether there is a file at ``path``, with any suffix."""
+    def has(self, path: str, schema_type: SchemaType) -> bool:
+        """Return whether there is a schema file at ``path``, or any file with a name of the language."""
 
 
 class ReferenceFault(Exception):
@@ -79,108 +79,35 @@ class References:
     entries: Mapping[str, Use] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """The files that match a use equally well, and the name of the use."""
-
-    name: str
-    paths: tuple[str, ...] = ()
-
-
 class ReferenceFinder:
     """Finds the references of the files of ``side``. What it reads of the side is cached."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
         self._paths_by_name: dict[SchemaType, dict[str, list[str]]] = {}
-        self._paths_by_end: dict[str, list[str]] | None = None
 
     def find(self, path: str) -> References:
         """Return what the file at ``path`` refers to, directly or not.
 
         Raises ``ReferenceFault``.
         """
-        collection = _Collection(self, path)
+        collection = _Collection(self, path, self.side.language(path))
         collection.visit(path, (path,))
         return References(tuple(collection.found.values()), tuple(collection.missing), collection.entries)
 
     def direct(self, path: str) -> set[str]:
         """Return the paths of the files that the one at ``path`` itself names."""
-        names = self.side.outline(path)
-        targets = [self.target(use, asker=path, root=path) for use in (names.used if names else ())]
+        names, language = self.side.outline(path), self.side.language(path)
+        rules, files = format_for(language).references, self.seen_by(language)
+        targets = [rules.target(use, files, asker=path, root=path) for use in (names.used if names else ())]
         return {target.paths[0] for target in targets if target and len(target.paths) == 1} - {path}
 
-    def target(self, use: Use, *, asker: str, root: str) -> _Target | None:
-        """Return the files that ``use`` in the file at ``asker`` refers to; None if the kernel resolves it.
+    def seen_by(self, schema_type: SchemaType) -> Files:
+        """Return the files as those of one language see them."""
+        return _FilesOf(self, schema_type)
 
-        ``root`` is the file whose references are searched.
-        """
-        match self.side.language(root):
-            case SchemaType.AVRO:
-                return self._declaring(use, asker)
-            case SchemaType.PROTOBUF:
-                return self._imported(use, root)
-            case SchemaType.JSON:
-                return self._document(use, asker)
-
-    def _declaring(self, use: Use, asker: str) -> _Target | None:
-        """Return the file that declares an Avro name: first in the same folder, first as the file's top-level type."""
-        for name in use.names:
-            paths = self._declared(SchemaType.AVRO).get(name, ())
-            if paths:
-                return _Target(name, (min(paths, key=self._avro_distance(name, asker)),))
-        return None  # the kernel reports the position of the unknown name
-
-    def _avro_distance(self, name: str, asker: str) -> Callable[[str], tuple[bool, bool, str]]:
-        folder = posixpath.dirname(asker)
-
-        def distance(path: str) -> tuple[bool, bool, str]:
-            names = self.side.outline(path)
-            return (posixpath.dirname(path) != folder, names is None or names.name != name, path)
-
-        return distance
-
-    def _imported(self, use: Use, root: str) -> _Target | None:
-        """Return the file whose path ends with an import path: below the nearest folder around the importing file."""
-        (name,) = use.names
-        if _is_known_to_the_kernel(name):
-            return None
-        wanted = posixpath.normpath(name)
-        named = self._ending().get(posixpath.basename(wanted), ())
-        ends = (path for path in named if path == wanted or path.endswith(f"/{wanted}"))
-        folder = posixpath.dirname(root)
-        return self._nearest(name, {path: _distance(folder, path.removesuffix(wanted).rstrip("/")) for path in ends})
-
-    def _document(self, use: Use, asker: str) -> _Target | None:
-        """Return the file with the ``$id`` of the reference, otherwise the one at the relative path."""
-        uri, text = use.names
-        declared = self._declared(SchemaType.JSON)
-        folder = posixpath.dirname(asker)
-        for identity in (uri, text):
-            paths = declared.get(identity)
-            if paths:
-                return self._nearest(text, {path: _distance(folder, posixpath.dirname(path)) for path in paths})
-        place = _relative_place(text, folder)
-        if place is not None and self.side.has(place):
-            return _Target(text, (place,))
-        return None if uri.startswith(_DRAFTS) else _Target(text)
-
-    def _nearest(self, name: str, distance_by_path: Mapping[str, tuple[bool, int]]) -> _Target:
-        """Return the files at the least distance; of those with the same content the first."""
-        least = min(distance_by_path.values(), default=(False, 0))
-        nearest = sorted(path for path, distance in distance_by_path.items() if distance == least)
-        path_by_content = {self.side.data(path): path for path in reversed(nearest)}
-        return _Target(name, tuple(sorted(path_by_content.values())))
-
-    def _ending(self) -> Mapping[str, list[str]]:
-        """Return the paths of all files by their last name."""
-        if self._paths_by_end is None:
-            self._paths_by_end = {}
-            for path in self.side.paths:
-                self._paths_by_end.setdefault(posixpath.basename(path), []).append(path)
-        return self._paths_by_end
-
-    def _declared(self, schema_type: SchemaType) -> Mapping[str, list[str]]:
+    def declared(self, schema_type: SchemaType) -> Mapping[str, list[str]]:
+        """Return the paths of the files of a language by the names that they declare."""
         if schema_type not in self._paths_by_name:
             found = self._paths_by_name[schema_type] = {}
             for path in self.side.paths:
@@ -189,23 +116,64 @@ class ReferenceFinder:
                     found.setdefault(name, []).append(path)
         return self._paths_by_name[schema_type]
 
+    @cached_property
+    def paths_by_last_step(self) -> Mapping[str, list[str]]:
+        """The paths of all files by their last step."""
+        found: dict[str, list[str]] = {}
+        for path in self.side.paths:
+            found.setdefault(posixpath.basename(path), []).append(path)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _FilesOf:
+    """The :class:`~counterfoil.schema.formats.files.Files` of a finder for one language."""
+
+    finder: ReferenceFinder
+    schema_type: SchemaType
+
+    def declaring(self, name: str) -> Sequence[str]:
+        return self.finder.declared(self.schema_type).get(name, ())
+
+    def called(self, name: str) -> Sequence[str]:
+        return self.finder.paths_by_last_step.get(name, ())
+
+    def has(self, path: str) -> bool:
+        return self.finder.side.has(path, self.schema_type)
+
+    def outline(self, path: str) -> Outline | None:
+        return self.finder.side.outline(path)
+
+    def data(self, path: str) -> bytes:
+        return self.finder.side.data(path)
+
 
 @dataclass(slots=True)
 class _Collection:
-    """What the file at ``root`` needs, as far as it was found. The key of ``found`` is the name; for Avro the file."""
+    """What the file at ``root`` needs, as far as it was found.
+
+    The key of ``found`` is the reference's name if it identifies the file, else the file's path.
+    """
 
     finder: ReferenceFinder
     root: str
+    schema_type: SchemaType
     found: dict[str, ResolvedReference] = field(default_factory=dict)
     missing: list[MissingReference] = field(default_factory=list)
     entries: dict[str, Use] = field(default_factory=dict)
 
+    @property
+    def rules(self) -> FileReferences:
+        """How the files of the root's language refer to one another."""
+        return format_for(self.schema_type).references
+
     def visit(self, path: str, way: tuple[str, ...], entry: Use | None = None) -> None:
         """Collect what the file at ``path`` needs; ``way`` is the path to it, which begins at ``entry`` in the root."""
         names = self.finder.side.outline(path)
+        files = self.finder.seen_by(self.schema_type)
         for use in names.used if names else ():
             first = entry or use
-            target = self.finder.target(use, asker=path, root=self.root)
+            target = self.rules.target(use, files, asker=path, root=self.root)
             if target is None:
                 continue
             if not target.paths:
@@ -221,11 +189,10 @@ class _Collection:
 
     def _add(self, target: str, name: str, way: tuple[str, ...], entry: Use) -> None:
         side = self.finder.side
-        schema_type = side.language(self.root)
-        key = target if schema_type is SchemaType.AVRO else name
+        key = name if self.rules.names_identify_files else target
         if key in self.found:
             return
-        is_itself = target == way[-1] and schema_type is SchemaType.JSON
+        is_itself = target == way[-1] and self.rules.may_refer_to_itself
         if not is_itself:
             self._refuse_circles(target, way, entry)
             self.visit(target, (*way, target), entry)
@@ -236,7 +203,7 @@ class _Collection:
         self.found[key] = ResolvedReference(Reference(name=name, subject=target, version=1), text)
         self.entries.setdefault(target, entry)
 
-    def _free_name(self, target: _Target, use: Use, asker: str) -> str:
+    def _free_name(self, target: Target, use: Use, asker: str) -> str:
         """Return the name of a reference: the text that is used, or the whole URI if that text means two files."""
         known = self.found.get(target.name)
         if known is None or known.reference.subject == target.paths[0] or len(use.names) == 1:
@@ -246,9 +213,7 @@ class _Collection:
 
     def _lacks(self, name: str, asker: str) -> str:
         by = "" if asker == self.root else f", which {asker} refers to"
-        if self.finder.side.language(self.root) is SchemaType.PROTOBUF:
-            return f"no file here has a path that ends with {name!r}{by}"
-        return f"no file here has the $id or the relative path {name!r}{by}"
+        return f"{self.rules.missing(name)}{by}"
 
     def _refuse_circles(self, target: str, way: tuple[str, ...], entry: Use) -> None:
         if target in way:
@@ -257,37 +222,3 @@ class _Collection:
             raise ReferenceFault(fault, self._position(entry))
         if len(way) > _DEEPEST:
             raise ReferenceFault(f"more than {_DEEPEST} files refer to one another in a row", self._position(entry))
-
-
-def _is_known_to_the_kernel(import_path: str) -> bool:
-    from counterfoil.schema.formats.protobuf.describe.known_files import KNOWN_PATHS
-
-    return import_path in KNOWN_PATHS
-
-
-def _distance(folder: str, other: str) -> tuple[bool, int]:
-    """Return the distance from ``folder`` to ``other``.
-
-    The folders around it come first, by the number of steps; then all others.
-    """
-    here, there = (one.split("/") if one else [] for one in (folder, other))
-    shared = 0
-    while shared < min(len(here), len(there)) and here[shared] == there[shared]:
-        shared += 1
-    return shared < len(there), len(here) + len(there) - 2 * shared
-
-
-def _relative_place(reference: str, folder: str) -> str | None:
-    """Return the path of a relative reference in a file of ``folder``; None for other URIs, and outside of the side."""
-    try:
-        parts = urlsplit(reference)
-    except ValueError:
-        return None
-    path = unquote(parts.path)
-    if parts.scheme or parts.netloc or parts.query or not path or "\0" in path:
-        return None
-    if any(len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for name in path.split("/")):
-        return None
-    start = "" if path.startswith("/") else folder
-    place = posixpath.normpath(posixpath.join(start, path.lstrip("/")))
-    return None if place.split("/")[0] == ".." else place

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.languages import is_plain_json, language_of
+from counterfoil.contracts.languages import claiming_languages, language_of
 from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import outline, parse_schema
 from counterfoil.schema.position import Position
@@ -20,6 +20,7 @@ from counterfoil.schema.position import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from counterfoil.schema.model import SchemaType
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -90,9 +91,9 @@ class SchemaTree:
         """The paths of all schema files, sorted."""
         return self._paths
 
-    def has(self, path: str) -> bool:
-        """Return whether there is a schema file at ``path``, or other JSON that a schema may refer to."""
-        if path not in self._file_by_path and self._other is not None and language_of(path) is SchemaType.JSON:
+    def has(self, path: str, schema_type: SchemaType) -> bool:
+        """Return whether there is a schema file at ``path``, or any file with a name of the language."""
+        if path not in self._file_by_path and self._other is not None and language_of(path) is schema_type:
             data = self._other(path)
             if data is not None:
                 self._file_by_path[path] = SchemaFile(path, data)
@@ -110,9 +111,8 @@ class SchemaTree:
 
     def language(self, path: str) -> SchemaType:
         """Return the language of the file at ``path`` by its name; plain JSON that declares an Avro type is Avro."""
-        if is_plain_json(path) and self._declares_avro(path):
-            return SchemaType.AVRO
-        return language_of(path)
+        claims = (each for each in claiming_languages(path) if self._declares(path, each))
+        return next(claims, language_of(path))
 
     def outline(self, path: str) -> Outline | None:
         """Return the names in the file at ``path``; None if it is unreadable."""
@@ -185,10 +185,8 @@ class SchemaTree:
     def _broken_reference(self, path: str, references: References) -> Problem | None:
         """Return the first invalid file that the one at ``path`` refers to, if nothing else is wrong with it."""
         language = self.language(path)
-        if (
-            language is SchemaType.AVRO or not references.found
-        ):  # for Avro the kernel itself finds the position, by names
-            return None
+        if not references.found or not format_for(language).references.names_identify_files:
+            return None  # without names of files, the parser itself reports the position
         try:
             parse_schema(self.text(path), language, validation=Validation.LENIENT)
         except InvalidSchema:
@@ -205,9 +203,9 @@ class SchemaTree:
             self._references_by_path[path] = self._finder.find(path)
         return self._references_by_path[path]
 
-    def _declares_avro(self, path: str) -> bool:
+    def _declares(self, path: str, schema_type: SchemaType) -> bool:
         try:
-            names = outline(self.text(path), SchemaType.AVRO)
+            names = outline(self.text(path), schema_type)
         except UnicodeDecodeError:
             return False
         return names is not None and names.name is not None

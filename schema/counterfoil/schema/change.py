@@ -10,6 +10,7 @@ from counterfoil.schema.paths.text import print_path
 
 if TYPE_CHECKING:
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 class ChangeKind(StrEnum):
@@ -93,8 +94,8 @@ class Change:
     place: FieldPath
     earlier: str | None
     later: str | None
-    earlier_pointer: str = ""
-    later_pointer: str = ""
+    earlier_pointer: Pointer = ()
+    later_pointer: Pointer = ()
 
     @property
     def element(self) -> str:
@@ -105,9 +106,9 @@ class Change:
     def text(self) -> str:
         """The change in words, such as ``type changed: long → int`` or ``symbol added: PAID``."""
         if self.kind.endswith("-added"):
-            told = self.later
+            what = self.later
         elif self.kind.endswith("-removed"):
-            told = self.earlier
+            what = self.earlier
         else:
-            told = f"{self.earlier or 'none'} → {self.later or 'none'}"
-        return f"{self.kind.replace('-', ' ')}: {told}"
+            what = f"{self.earlier or 'none'} → {self.later or 'none'}"
+        return f"{self.kind.replace('-', ' ')}: {what}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,10 @@ class SchemaType(StrEnum):
     JSON = "JSON"
 
     __hash__ = str.__hash__  # equality is that of texts, too; the hash of enums is slower
+
+
+DEFAULT_TYPE: Final = SchemaType.AVRO
+"""The language of a schema if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class Schema:
     """A schema as a client sends it: text, type, and the other parts of its identity."""
 
     text: str
-    schema_type: SchemaType = SchemaType.AVRO
+    schema_type: SchemaType = DEFAULT_TYPE
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
     rule_set: RuleSet | None = None

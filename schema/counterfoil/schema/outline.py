@@ -6,9 +6,13 @@ They are used to find the files that a schema refers to, in folders in which mos
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.jsontext.document import locate
 from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from counterfoil.schema.pointer import Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +20,11 @@ class Use:
     """A name that a text uses and does not declare.
 
     ``names`` are the full names that it may resolve to, best first; for JSON Schema the resolved URI, then the text of
-    the reference. ``place`` is the place of its use: a position, or a JSON pointer into the text.
+    the reference. ``place`` is the place of its use: a position, or a pointer into the text.
     """
 
     names: tuple[str, ...]
-    place: Position | str
+    place: Position | Pointer
 
     def position(self, text: str) -> Position | None:
         """Return the position of the use in ``text``, the text of the outline."""

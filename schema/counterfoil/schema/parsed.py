@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from counterfoil.schema.errors import SchemaParseError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
@@ -40,19 +43,27 @@ class SchemaWarning:
 
     rule: str
     text: str
-    pointer: str
+    pointer: Pointer
+
+
+def invalid_reference(reference: ResolvedReference, error: SchemaParseError) -> SchemaParseError:
+    """Return the error of a schema with an invalid reference: the reference, and what is wrong with its text."""
+    name, subject, version = reference.reference.name, reference.reference.subject, reference.reference.version
+    problem = f"the reference {name!r} ({subject} version {version}) is not valid: {error.problem}"
+    return SchemaParseError(problem, expected=error.expected)
 
 
 class ParsedSchema(Protocol):
-    """A parsed schema: immutable, safe to share between threads, comparable by its texts."""
+    """A parsed schema: immutable, safe to share between threads, comparable by its texts.
 
-    @property
-    def schema_type(self) -> SchemaType:
-        """The schema's language."""
+    ``schema_type`` is its language, ``text`` the text as it was given.
+    """
 
-    @property
-    def text(self) -> str:
-        """The text as it was given."""
+    schema_type: SchemaType
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.canonical()!r})"
 
     @property
     def name(self) -> str | None:
@@ -70,6 +81,8 @@ class ParsedSchema(Protocol):
         ``resolved`` (Avro) includes the declarations of references, ``serialized`` (Protobuf) is a descriptor in
         base64.
         """
+        del form
+        return None
 
     def field_names(self) -> Sequence[str]:
         """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
@@ -83,10 +96,10 @@ class ParsedSchema(Protocol):
     def warnings(self) -> Sequence[SchemaWarning]:
         """Return the violations of the language's specification that the reference registry accepts; mostly empty."""
 
-    def locate(self, pointer: str) -> Position | None:
+    def locate(self, pointer: Pointer) -> Position | None:
         """Return the position in ``text`` of a JSON pointer, or of its nearest ancestor in the text."""
 
-    def path_at(self, pointer: str) -> FieldPath:
+    def path_at(self, pointer: Pointer) -> FieldPath:
         """Return the field path of the element at a JSON pointer, or of its nearest ancestor with one."""
 
     def target_of(self, path: FieldPath) -> Target:

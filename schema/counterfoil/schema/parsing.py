@@ -6,20 +6,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import ResolvedReference
+    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
 
 
 def parse_schema(
     text: str,
-    schema_type: SchemaType = SchemaType.AVRO,
+    schema_type: SchemaType = DEFAULT_TYPE,
     *,
     references: Sequence[ResolvedReference] = (),
     validation: Validation = Validation.STRICT,
@@ -36,6 +36,6 @@ def parse_schema(
 
 
 @lru_cache(maxsize=8192)
-def outline(text: str, schema_type: SchemaType = SchemaType.AVRO) -> Outline | None:
+def outline(text: str, schema_type: SchemaType = DEFAULT_TYPE) -> Outline | None:
     """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable or too deep."""
     return format_for(schema_type).outline(text)

@@ -92,7 +92,7 @@ def test_identifiers_and_references():
         ("https://x.example/a/b.json", "b.json"),
         ("https://x.example/c/d", "d"),
     ]
-    assert found.used[0].place == "/properties/default/$ref"
+    assert found.used[0].place == ("properties", "default", "$ref")
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def test_both_uses_are_one_type_which_stands_where_it_is_declared():
     root = schema.root
     assert isinstance(root, Record)
     assert root.fields[0].type is root.fields[1].type
-    assert root.fields[0].type.pointer == "/fields/1/type"
+    assert root.fields[0].type.pointer == ("fields", 1, "type")
 
 
 REFUSED = {

@@ -60,12 +60,12 @@ def test_a_record_becomes_a_tree_with_shared_named_types() -> None:
 def test_nodes_know_their_place_in_the_text() -> None:
     schema = parse_avro(ORDER)
     root = _root(schema)
-    assert root.fields[1].pointer == "/fields/1"
-    assert root.fields[1].type.pointer == "/fields/1/type"
-    assert schema.locate("/fields/1") == Position(5, 5)
-    assert schema.locate("/fields/1/type/symbols/1") == Position(5, 85)
-    assert schema.locate("/fields/1/type/no/such") == schema.locate("/fields/1/type")
-    assert schema.locate("") == Position(1, 1)
+    assert root.fields[1].pointer == ("fields", 1)
+    assert root.fields[1].type.pointer == ("fields", 1, "type")
+    assert schema.locate(("fields", 1)) == Position(5, 5)
+    assert schema.locate(("fields", 1, "type", "symbols", 1)) == Position(5, 85)
+    assert schema.locate(("fields", 1, "type", "no", "such")) == schema.locate(("fields", 1, "type"))
+    assert schema.locate(()) == Position(1, 1)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_references_supply_types_that_stay_names() -> None:
     assert schema.normalized() == schema.canonical()
     assert schema.supplied == {"ns.Money", "ns.Currency", "ns.Price"}
     assert isinstance(schema.named["ns.Currency"], Enum)
-    assert schema.named["ns.Price"].pointer == ""
+    assert schema.named["ns.Price"].pointer == ()
     inlined = parse_avro(schema.resolved())
     assert schema.resolved().count("symbols") == 1
     assert inlined.is_equivalent(schema)

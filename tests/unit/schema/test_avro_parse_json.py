@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,11 @@ from hypothesis import strategies as st
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext.document import locate, read_json
-from counterfoil.schema.jsontext.scanner import JsonScanner, escape_pointer
+from counterfoil.schema.jsontext.scanner import JsonScanner
 from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from counterfoil.schema.pointer import Pointer
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 JSON = st.recursive(
@@ -32,18 +36,18 @@ def test_the_scanner_reads_what_the_standard_library_reads(value: object, ascii_
 def test_every_value_is_found_by_its_pointer(value: object, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
     lines = text.split("\n")
-    for pointer, inner in _pointers(value, ""):
+    for pointer, inner in _pointers(value, ()):
         place = locate(text, pointer)
         assert place is not None
         rest = "\n".join([lines[place.line - 1][place.column - 1 :], *lines[place.line :]])
         assert json.JSONDecoder().raw_decode(rest)[0] == inner
 
 
-def _pointers(value: object, pointer: str) -> list[tuple[str, object]]:
+def _pointers(value: object, pointer: Pointer) -> list[tuple[Pointer, object]]:
     if isinstance(value, dict):
-        inner = [(f"{pointer}/{escape_pointer(key)}", item) for key, item in value.items()]
+        inner = [((*pointer, key), item) for key, item in value.items()]
     elif isinstance(value, list):
-        inner = [(f"{pointer}/{index}", item) for index, item in enumerate(value)]
+        inner = [((*pointer, index), item) for index, item in enumerate(value)]
     else:
         inner = []
     return [(pointer, value), *(found for place, item in inner for found in _pointers(item, place))]
@@ -92,4 +96,4 @@ def test_what_is_refused_and_where(text: str, place: Position, expected: str) ->
 
 
 def test_a_text_that_cannot_be_read_has_no_places() -> None:
-    assert locate("{", "/a") is None
+    assert locate("{", ("a",)) is None

@@ -16,7 +16,7 @@ from counterfoil.schema.parsing import parse_schema
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.formats.protocol import Format
+    from counterfoil.schema.formats.format import Format
     from counterfoil.schema.parsed import ParsedSchema
 
 TEXTS = {
@@ -53,7 +53,7 @@ def test_a_file_suffix_stands_for_one_language() -> None:
 def test_every_method_takes_schemas_of_its_own_language_only(call: str, schema_type: SchemaType) -> None:
     CALLS[call](format_for(schema_type), schema_in(schema_type))
     for other in set(SchemaType) - {schema_type}:
-        with pytest.raises(TypeError, match=f"must be of the class .*, not {type(schema_in(other)).__name__}"):
+        with pytest.raises(TypeError, match=f"must be of the language {schema_type}, not {other}"):
             CALLS[call](format_for(schema_type), schema_in(other))
 
 
@@ -68,4 +68,4 @@ def test_the_table_loads_no_language() -> None:
     program = "import sys, counterfoil.schema.formats.table; print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = [name for name in done.stdout.split() if name.startswith("counterfoil.schema.formats.")]
-    assert {name.rpartition(".")[2] for name in loaded if name.count(".") > 3} == {"format"}
+    assert [name for name in loaded if name.count(".") > 3] == []

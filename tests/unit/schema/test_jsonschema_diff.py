@@ -13,6 +13,7 @@ from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.diff import find_changes
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.paths import parse_path, resolve_path
 from json_schemas import json_schemas
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
@@ -74,7 +75,7 @@ def obj(**properties: Any) -> dict[str, Any]:
         (
             {"patternProperties": {"^x-": {"type": "string"}}},
             {"patternProperties": {"^x-": {"type": "integer"}}},
-            ["{/^x-/}: type changed: string → integer"],
+            ["{^x-}: type changed: string → integer"],
         ),
         (
             obj(a={"type": "array", "items": obj(b={"maxLength": 3})}),
@@ -126,7 +127,7 @@ def test_references_are_followed_and_their_target_is_compared_once():
 
     (change,) = changes(schema(3), schema(5))
     assert (change.element, change.kind) == ("a", ChangeKind.CONSTRAINT_RELAXED)
-    assert change.earlier_pointer == change.later_pointer == "/definitions/n/maxLength"
+    assert change.earlier_pointer == change.later_pointer == ("definitions", "n", "maxLength")
 
 
 def test_writing_out_a_reference_changes_nothing():
@@ -162,9 +163,9 @@ def test_mutually_recursive_schemas_are_compared():
 def test_pointers_lead_into_both_texts():
     earlier, later = obj(a=obj(b={"type": "string"})), {"title": "x", **obj(a=obj(b={"type": "integer"}))}
     change = changes(earlier, later)[-1]
-    assert change.earlier_pointer == change.later_pointer == "/properties/a/properties/b/type"
+    assert change.earlier_pointer == change.later_pointer == ("properties", "a", "properties", "b", "type")
     added = changes(obj(), obj(a={"type": "string"}))[0]
-    assert (added.earlier_pointer, added.later_pointer) == ("", "/properties/a")
+    assert (added.earlier_pointer, added.later_pointer) == ((), ("properties", "a"))
 
 
 def test_what_comes_in_by_a_reference_is_reported_at_the_place_that_asks_for_it():
@@ -174,7 +175,7 @@ def test_what_comes_in_by_a_reference_is_reported_at_the_place_that_asks_for_it(
 
     (change,) = find_changes(schema(3), schema(2))
     assert change.text == "constraint tightened: maxLength 3 → maxLength 2"
-    assert change.later_pointer == "/properties/a"
+    assert change.later_pointer == ("properties", "a")
 
 
 def test_the_order_of_changes_is_that_of_the_later_schema():
@@ -194,6 +195,16 @@ def test_every_change_has_its_place_in_both_texts(earlier: dict[str, Any], later
         assert sides[0].locate(change.earlier_pointer)
         assert sides[1].locate(change.later_pointer)
         assert change.earlier is not None or change.later is not None
+
+
+@given(json_schemas(), json_schemas())
+def test_the_element_of_every_change_leads_to_its_place(earlier: dict[str, Any], later: dict[str, Any]):
+    sides = parse_json_schema(json.dumps(earlier)), parse_json_schema(json.dumps(later))
+    for change in find_changes(*sides):
+        path = parse_path(change.element)
+        around = path[:-1] if change.kind is ChangeKind.PROPERTY_REMOVED else path
+        assert path == change.place
+        assert resolve_path(sides[1], around)
 
 
 @given(json_schemas(), json_schemas())

@@ -206,4 +206,4 @@ def test_one_of_several_formats_of_the_reader_suffices():
 def test_the_finding_points_at_both_schemas():
     (difference,) = find_differences(parsed(holding(format="date")), parsed(holding(format="date-time")), policy=SOUND)
     assert (difference.rule, difference.path) == ("format-misread", "#/properties/a/format")
-    assert (difference.reader_pointer, difference.writer_pointer) == ("/properties/a/format",) * 2
+    assert (difference.reader_pointer, difference.writer_pointer) == (("properties", "a", "format"),) * 2

@@ -169,8 +169,11 @@ def test_notes_are_kept_and_an_id_only_in_earlier_drafts():
 def test_each_node_knows_where_it_stands():
     value = {"properties": {"a/b": {"items": [{}, {"$ref": "#/definitions/x"}]}}, "definitions": {"x": {"not": {}}}}
     item = node(value).properties["a/b"].tuple_items[1]
-    assert item.site.pointer == "/properties/a~1b/items/1"
-    assert (item.target().site.pointer, item.target().refused.site.pointer) == ("/definitions/x", "/definitions/x/not")
+    assert item.site.pointer == ("properties", "a/b", "items", 1)
+    assert (item.target().site.pointer, item.target().refused.site.pointer) == (
+        ("definitions", "x"),
+        ("definitions", "x", "not"),
+    )
 
 
 def test_a_schema_is_translated_once_and_a_reference_followed_once():

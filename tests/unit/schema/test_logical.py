@@ -180,7 +180,7 @@ def test_a_finding_says_what_and_where():
     )
     (difference,) = report.failures[0].differences
     assert difference.text == "The reader's column #/a is of type double, the writer's of type int"
-    assert (difference.reader_pointer, difference.writer_pointer) == ("/fields/0/type", "/fields/0/type")
+    assert (difference.reader_pointer, difference.writer_pointer) == (("fields", 0, "type"), ("fields", 0, "type"))
 
 
 @pytest.mark.parametrize("rule", [rule.id for rule in rules.RULES])

@@ -25,6 +25,7 @@ from counterfoil.schema.paths import (
     print_path,
     resolve_path,
 )
+from pointers import pointer as pointer_of
 
 SIGNS = st.text(st.sampled_from('ab.[]{}<>()"\\$~/ \n'), max_size=6)
 NAMES = st.one_of(
@@ -126,6 +127,9 @@ message Order {
   message Card { string last4 = 1; }
 }
 message Item { string sku = 1; State state = 2; }
+message Open { extensions 10 to 20; }
+extend Open { string note = 10; }
+service Orders { rpc Find(Item) returns (Order); }
 enum State { NEW = 0; }"""
 JSON = """{"type": "object", "properties": {
   "items": {"type": "array", "items": {"$ref": "#/definitions/Item"}},
@@ -160,6 +164,8 @@ SCHEMAS = {
         ("PROTOBUF", "payment<card>.last4", "/Order/Card/last4"),
         ("PROTOBUF", "Order.Card.last4", "/Order/Card/last4"),
         ("PROTOBUF", "State.NEW", "/State/NEW"),
+        ("PROTOBUF", "Orders.Find", "/Orders/Find"),
+        ("PROTOBUF", "[shop.Open].note", "/note"),
         ("JSON", "", ""),
         ("JSON", "items[].sku", "/definitions/Item/properties/sku"),
         ("JSON", "pair[1]", "/properties/pair/items/1"),
@@ -173,7 +179,7 @@ SCHEMAS = {
 )
 def test_what_a_path_leads_to(language: SchemaType, text: str, pointer: str):
     schema = SCHEMAS[SchemaType(language)]
-    assert resolve_path(schema, parse_path(text)).pointer == pointer
+    assert resolve_path(schema, parse_path(text)).pointer == pointer_of(pointer)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +223,7 @@ def test_a_path_that_leads_nowhere_says_how_far_it_leads(language: str, text: st
     ],
 )
 def test_the_path_of_a_place_in_an_avro_text(pointer: str, element: str):
-    assert print_path(SCHEMAS[SchemaType.AVRO].path_at(pointer)) == element
+    assert print_path(SCHEMAS[SchemaType.AVRO].path_at(pointer_of(pointer))) == element
 
 
 @pytest.mark.parametrize(
@@ -240,10 +246,10 @@ def test_the_path_of_a_place_in_an_avro_text(pointer: str, element: str):
     ],
 )
 def test_the_path_of_a_place_in_a_json_schema(pointer: str, element: str):
-    assert print_path(SCHEMAS[SchemaType.JSON].path_at(pointer)) == element
+    assert print_path(SCHEMAS[SchemaType.JSON].path_at(pointer_of(pointer))) == element
 
 
 def test_the_path_of_a_place_in_a_protobuf_file():
     places = ("/Order/Card/last4", "/Order/Card/last4/#default", "/#package", "")
-    paths = [print_path(SCHEMAS[SchemaType.PROTOBUF].path_at(place)) for place in places]
+    paths = [print_path(SCHEMAS[SchemaType.PROTOBUF].path_at(pointer_of(place))) for place in places]
     assert paths == ["Order.Card.last4", "Order.Card.last4", "", ""]

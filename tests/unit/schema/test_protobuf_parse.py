@@ -11,6 +11,7 @@ from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, MapType, Range
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
+from pointers import pointer as pointer_of
 
 PROTO3 = 'syntax = "proto3";\n'
 
@@ -63,14 +64,14 @@ def test_a_message_holds_everything_that_stands_in_it() -> None:
     assert message.fields[1].number == 4
     group = message.fields[2].group
     assert group is not None
-    assert [field.pointer for field in group.fields] == ["/Outer/Grp/g"]
-    assert [field.pointer for field in message.oneofs[0].fields] == ["/Outer/s", "/Outer/i"]
+    assert [field.pointer for field in group.fields] == [("Outer", "Grp", "g")]
+    assert [field.pointer for field in message.oneofs[0].fields] == [("Outer", "s"), ("Outer", "i")]
     assert message.extensions[0].values == (Range(100, 199), Range(500, 536_870_911, is_max=True))
     assert [statement.values for statement in message.reserved] == [(90, Range(62, 64)), ("old",)]
     kind = message.enums[0]
     assert [(each.name, each.number) for each in kind.constants] == [("ZERO", 0), ("MINUS", -1)]
     assert kind.reserved[0].values[0] == Range(5, 2**31 - 1, is_max=True)
-    assert message.extends[0].fields[0].pointer == "/Outer/ext"
+    assert message.extends[0].fields[0].pointer == ("Outer", "ext")
     first, second = file.services[0].rpcs
     assert (first.request_streaming, first.response_streaming, first.options[0].name) == (True, True, "deprecated")
     assert (second.request, second.response, second.request_streaming) == ("Outer", "Outer", False)
@@ -208,7 +209,8 @@ def test_tags_of_confluents_options_are_kept() -> None:
 def test_pointers_have_places() -> None:
     schema = parse_protobuf(PROTO3 + "message A {\n  message B {\n    int32 c = 1;\n  }\n  oneof d { B e = 2; }\n}\n")
     places = {
-        pointer: str(schema.locate(pointer)) for pointer in ("/A", "/A/B/c", "/A/d", "/A/e", "/A/B/nope", "/Z", "")
+        pointer: str(schema.locate(pointer_of(pointer)))
+        for pointer in ("/A", "/A/B/c", "/A/d", "/A/e", "/A/B/nope", "/Z", "")
     }
     assert places == {
         "/A": "2:1",

@@ -21,6 +21,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.witness import NoWitness, Witness
 
 P2, P3 = 'syntax = "proto2";', 'syntax = "proto3";'
+OF_THE_FIRST = "records are of the first message; the types of fields are matched by number, not by name"
 
 
 def parsed(text: str, item: str | None = None, item_version: int = 1) -> Any:
@@ -143,7 +144,7 @@ NOT_FOUND = {
     "a message that no record is": (
         m("int32 a = 1;") + "message N { }",
         m("int32 a = 1;"),
-        "no witness found (0 tried): records are of the first message; what fields hold is told by number, not by name",
+        f"no witness found (0 tried): {OF_THE_FIRST}",
     ),
     "a first message of another name": (
         f"{P3} message A {{ int32 a = 1; }}",

@@ -117,14 +117,14 @@ def test_what_a_reference_supplies_has_no_place_and_is_never_called_harmless():
 
 def test_too_many_different_texts_are_not_counted():
     schema = parse_avro('"string"')
-    place = sketch_avro(schema, [str(number) for number in range(MAX_SYMBOLS + 1)]).places[""]
+    place = sketch_avro(schema, [str(number) for number in range(MAX_SYMBOLS + 1)]).places[()]
     assert (place.symbols, place.values, place.shortest, place.longest) == (None, MAX_SYMBOLS + 1, 1, 3)
 
 
 def test_numbers_and_lengths_have_their_range():
     schema = parse_avro(json.dumps(record(("n", "double"), ("b", "bytes"))))
     sketch = sketch_avro(schema, [{"n": 2.5, "b": b"x"}, {"n": -1.0, "b": b""}, {"n": float("nan"), "b": b"xy"}])
-    number, blob = sketch.places["/fields/0/type"], sketch.places["/fields/1/type"]
+    number, blob = sketch.places["fields", 0, "type"], sketch.places["fields", 1, "type"]
     assert (number.least, number.most, number.values) == (-1.0, 2.5, 3)
     assert (blob.shortest, blob.longest) == (0, 2)
 

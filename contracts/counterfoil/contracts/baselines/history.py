@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.git import short
 from counterfoil.contracts.errors import BaselineNotFound
-from counterfoil.contracts.languages import TYPE_BY_SUFFIX, is_plain_json
+from counterfoil.contracts.languages import TYPE_BY_SUFFIX, is_plain
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
@@ -81,7 +81,7 @@ def _read_states(
 
     Plain JSON files are read only when a schema refers to them.
     """
-    listed = [repository.blobs(commit, lambda path: is_schema(path) or is_plain_json(path)) for commit in commits]
+    listed = [repository.blobs(commit, lambda path: is_schema(path) or is_plain(path)) for commit in commits]
     blobs = [[blob for blob in at_commit if is_schema(blob.path)] for at_commit in listed]
     contents = repository.contents(blob.object_id for at_commit in blobs for blob in at_commit)
     newest = short(commits[0]) if commits[0].startswith(ref) else f"{ref}@{short(commits[0])}"

@@ -8,7 +8,8 @@ from counterfoil.contracts.languages import stem_of
 from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
-from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 
@@ -134,12 +135,13 @@ def read_version(registry: RegistryReader, subject: str, version: VersionNumber)
 
 def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:
     """Return the schemas that ``schema`` refers to, each after its own references."""
+    names_identify = format_for(schema.schema_type).references.names_identify_files
     found: list[ResolvedReference] = []
     seen: set[tuple[str, str, int]] = set()
 
     def collect(references: Iterable[Reference]) -> None:
         for reference in references:
-            name = "" if schema.schema_type is SchemaType.AVRO else reference.name
+            name = reference.name if names_identify else ""
             key = (name, reference.subject, reference.version)
             if key not in seen:
                 seen.add(key)

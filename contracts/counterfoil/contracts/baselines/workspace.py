@@ -13,7 +13,7 @@ from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import has_schema_suffix, language_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ def schema_paths_below(root: str) -> list[str]:
 def neighbours(place: Path) -> list[str]:
     """Return the schema files that the one at ``place`` may refer to, and itself, relative to its folder.
 
-    They are those beside it; for Protobuf, which imports by path, also those below.
+    They are those beside it; if the language refers by path, also those below.
     """
-    if language_of(place.name) is SchemaType.PROTOBUF:
+    if format_for(language_of(place.name)).references.reach_below:
         return sorted({place.name, *schema_paths_below(str(place.parent))})
     return sorted({place.name, *(one.name for one in place.parent.iterdir() if has_schema_suffix(one.name))})
 

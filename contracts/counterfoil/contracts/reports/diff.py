@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.change import Change
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 SCHEMA_VERSION = 1
@@ -101,6 +102,6 @@ def _change(report: DiffReport, change: Change) -> dict[str, Any]:
     }
 
 
-def _position(side: ReadSchema, pointer: str) -> dict[str, int] | None:
+def _position(side: ReadSchema, pointer: Pointer) -> dict[str, int] | None:
     found = side.schema.locate(pointer) if side.schema else None
     return {"line": found.line, "column": found.column} if found else None

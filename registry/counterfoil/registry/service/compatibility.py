@@ -13,9 +13,9 @@ from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, VersionNotFound
+from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.judgement.messages import confluent_messages
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Compatibility
 
@@ -112,8 +112,7 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            # A JSON schema that was imported with a broken reference is stored, and cannot be compared.
-            validation = Validation.LOOKUP if content.schema_type is SchemaType.JSON else Validation.LENIENT
+            validation = format_for(content.schema_type).validation_to_compare
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE, SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.schema.entity import TagEdit
@@ -30,7 +30,7 @@ class SchemaRequest:
     """
 
     text: str | None = None
-    schema_type: str = SchemaType.AVRO.value
+    schema_type: str = DEFAULT_TYPE.value
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
     rule_set: RuleSet | None = None

@@ -7,6 +7,7 @@ from string import Formatter
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.sentences import show
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.sentences import Sentence
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +26,19 @@ class Origin:
 
     ``holder`` is its name: the full name of an Avro type, or of a Protobuf message or enum; for a JSON document the
     name of its reference (empty for the schema's own). ``steps`` lead from there to the place; in a JSON document they
-    are one JSON pointer. ``is_own`` is whether it is in the schema's own text, and not in a referenced one.
+    are its pointer, and ``is_document`` is set. ``is_own`` is whether it is in the schema's own text, and not in a
+    referenced one.
     """
 
     holder: str
-    steps: tuple[str, ...]
+    steps: Pointer
     is_own: bool
+    is_document: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The holder and the steps as texts; in a document, its pointer is one text."""
+        return (self.holder, *([print_pointer(self.steps)] if self.is_document else map(str, self.steps)))
 
     def below(self, *steps: str) -> Origin:
         """Return the place ``steps`` below this one, inside the same declaration."""
@@ -97,14 +106,14 @@ class Difference:
         return None
 
     @property
-    def reader_pointer(self) -> str:
-        """The JSON pointer of the place in the reader's own text, or of its nearest ancestor there."""
-        return ""
+    def reader_pointer(self) -> Pointer:
+        """The pointer of the place in the reader's own text, or of its nearest ancestor there."""
+        return ()
 
     @property
-    def writer_pointer(self) -> str:
-        """The JSON pointer of the place in the writer's own text, or of its nearest ancestor there."""
-        return ""
+    def writer_pointer(self) -> Pointer:
+        """The pointer of the place in the writer's own text, or of its nearest ancestor there."""
+        return ()
 
     @property
     def reader_path(self) -> FieldPath:

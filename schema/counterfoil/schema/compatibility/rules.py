@@ -30,9 +30,10 @@ class CompatibilityRule:
     all of them). ``error_type`` is Confluent's name (empty if the reference has none). ``breaks`` are the policies
     under which the reader cannot read everything. ``sentence`` is the template of a
     :class:`~counterfoil.schema.compatibility.sentences.Sentence`. ``why`` is what goes wrong with the records (or why
-    nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``promises_witness`` is whether
-    every finite place of this rule has a datum that a decoder refuses or misreads; some checks are stricter than
-    decoders, such as those of the names of records.
+    nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``forward_fix`` is the
+    advice where the reader is deployed already and cannot be changed (empty: that of the language).
+    ``promises_witness`` is whether every finite place of this rule has a datum that a decoder refuses or misreads; some
+    checks are stricter than decoders, such as those of the names of records.
 
     Each rule has a folder named after its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and
     the expected findings. The rule's page in the docs shows these schemas as its example.
@@ -44,6 +45,7 @@ class CompatibilityRule:
     sentence: str
     why: str
     fix: str = ""
+    forward_fix: str = ""
     breaks: frozenset[CompatibilityPolicy] = ALWAYS
     promises_witness: bool = True
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
+    from counterfoil.schema.pointer import Pointer
+
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _LINE_END = re.compile("\n")
 _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,7 +45,7 @@ def read_json(text: str) -> Any:
     return value
 
 
-def locate(text: str, pointer: str) -> Position | None:
+def locate(text: str, pointer: Pointer) -> Position | None:
     """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
     return TextIndex(text).locate(pointer)
 
@@ -54,11 +56,11 @@ class TextIndex:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def locate(self, pointer: str) -> Position | None:
+    def locate(self, pointer: Pointer) -> Position | None:
         """Return the start of the value at a JSON pointer, or of its nearest ancestor; None for invalid JSON."""
         offsets = self._offsets
         while pointer and pointer not in offsets:
-            pointer = pointer.rpartition("/")[0]
+            pointer = pointer[:-1]
         return self._position(offsets[pointer]) if offsets else None
 
     def _position(self, offset: int) -> Position:
@@ -66,8 +68,8 @@ class TextIndex:
         return Position(line, offset - self._line_starts[line - 1] + 1)
 
     @cached_property
-    def _offsets(self) -> Mapping[str, int]:
-        offsets: dict[str, int] = {}
+    def _offsets(self) -> Mapping[Pointer, int]:
+        offsets: dict[Pointer, int] = {}
         try:
             JsonScanner(self._text, offsets=offsets).read()
         except SchemaParseError:
@@ -77,11 +79,6 @@ class TextIndex:
     @cached_property
     def _line_starts(self) -> Sequence[int]:
         return [0, *(found.end() for found in _LINE_END.finditer(self._text))]
-
-
-def pointer_steps(pointer: str) -> tuple[str, ...]:
-    """Return the steps of a JSON pointer (RFC 6901), unescaped."""
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
 
 
 def _needs_scanner(text: str) -> bool:

@@ -18,6 +18,8 @@ from counterfoil.schema.position import Position
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.schema.pointer import Pointer
+
 MAX_DEPTH = 200
 """The largest depth of arrays and objects: the functions that walk schemas are recursive and need Python's stack."""
 
@@ -39,7 +41,7 @@ _SHOWN_CHARACTERS = 20
 class JsonScanner:
     """A parser of one text. ``offsets``, if given, is filled with the start of each value, by JSON pointer."""
 
-    def __init__(self, text: str, *, offsets: dict[str, int] | None = None) -> None:
+    def __init__(self, text: str, *, offsets: dict[Pointer, int] | None = None) -> None:
         self._text = text
         self._at = 0
         self._offsets = offsets
@@ -58,7 +60,7 @@ class JsonScanner:
     def _read_value(self) -> Any:
         """Read and return a value of any depth, with a stack of open containers."""
         stack: list[_Open] = []
-        pointer = ""
+        pointer: Pointer = ()
         while True:
             self._skip_blank()
             if self._offsets is not None:
@@ -79,7 +81,7 @@ class JsonScanner:
             else:
                 return value
 
-    def _open(self, stack: list[_Open], pointer: str) -> bool:
+    def _open(self, stack: list[_Open], pointer: Pointer) -> bool:
         character = self._peek()
         if character not in ("{", "["):
             return False
@@ -106,10 +108,10 @@ class JsonScanner:
         self._at += 1
         return character == ","
 
-    def _begin_entry(self, opened: _Open) -> str:
+    def _begin_entry(self, opened: _Open) -> Pointer:
         """Return the pointer of the next entry; an object's key and colon are consumed."""
         if isinstance(opened.container, list):
-            return f"{opened.pointer}/{len(opened.container)}"
+            return (*opened.pointer, len(opened.container))
         self._skip_blank()
         if self._peek() != '"':
             raise self._fault(f"unexpected {self._shown()}", expected="a key in double quotes")
@@ -118,7 +120,7 @@ class JsonScanner:
         if self._peek() != ":":
             raise self._fault(f"unexpected {self._shown()}", expected="':'")
         self._at += 1
-        return opened.pointer if self._offsets is None else f"{opened.pointer}/{escape_pointer(opened.key)}"
+        return opened.pointer if self._offsets is None else (*opened.pointer, opened.key)
 
     def _read_scalar(self) -> Any:
         if self._peek() == '"':
@@ -202,7 +204,7 @@ class _Open:
 
     __slots__ = ("add", "closing", "container", "key", "pointer")
 
-    def __init__(self, container: dict[str, Any] | list[Any], pointer: str) -> None:
+    def __init__(self, container: dict[str, Any] | list[Any], pointer: Pointer) -> None:
         self.container = container
         self.pointer = pointer
         self.key = ""
@@ -211,11 +213,6 @@ class _Open:
 
     def _put(self, value: Any) -> None:
         self.container[self.key] = value  # type: ignore[call-overload]  # only used if the container is a dict
-
-
-def escape_pointer(key: str) -> str:
-    """Return a key as one step of a JSON pointer (RFC 6901): ``~`` and ``/`` are escaped."""
-    return key.replace("~", "~0").replace("/", "~1") if "~" in key or "/" in key else key
 
 
 def position_at(text: str, offset: int) -> Position:

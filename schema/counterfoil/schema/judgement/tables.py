@@ -8,7 +8,6 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.logical.differences import compare_columns, not_a_table
 from counterfoil.schema.logical.model import NotATable
-from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
@@ -28,15 +27,15 @@ def find_logical_differences(
     try:
         new = _column(candidate)
     except NotATable as fault:
-        pointers = (fault.pointer, "") if candidate is reader else ("", fault.pointer)
+        pointers = (fault.pointer, ()) if candidate is reader else ((), fault.pointer)
         return [not_a_table(fault.reason, candidate.path_at(fault.pointer), pointers)]
     try:
         earlier = _column(writer if candidate is reader else reader)
     except NotATable:
         return []
-    is_named_by_type = candidate.schema_type is SchemaType.PROTOBUF  # there a column's path starts with its message
+    is_named = format_for(candidate.schema_type).pointers_are_names  # a column's path is then that of its pointer
     sides = (new, earlier) if candidate is reader else (earlier, new)
-    return compare_columns(*sides, path_at=reader.path_at if is_named_by_type else None)
+    return compare_columns(*sides, path_at=reader.path_at if is_named else None)
 
 
 def _column(schema: ParsedSchema) -> Column:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.logical.model import TableType
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 _WIDENED: Final = frozenset({("int", "long"), ("float", "double")})
 
 
 def compare_columns(
-    reader: Column, writer: Column, *, path_at: Callable[[str], FieldPath] | None = None
+    reader: Column, writer: Column, *, path_at: Callable[[Pointer], FieldPath] | None = None
 ) -> list[Difference]:
     """Return what breaks a table with the columns of ``reader`` and rows of ``writer``, in the order of the columns.
 
@@ -34,7 +35,7 @@ def compare_columns(
 
 
 class _Walk:
-    def __init__(self, path_at: Callable[[str], FieldPath] | None) -> None:
+    def __init__(self, path_at: Callable[[Pointer], FieldPath] | None) -> None:
         self.found: list[Difference] = []
         self._path_at = path_at
 
@@ -92,7 +93,7 @@ class _Walk:
         self.found.append(ColumnDifference(rule, facts, "", at))
 
 
-def not_a_table(reason: str, place: FieldPath, pointers: tuple[str, str]) -> Difference:
+def not_a_table(reason: str, place: FieldPath, pointers: tuple[Pointer, Pointer]) -> Difference:
     """Return the finding that a schema has no table type."""
     return ColumnDifference(rules.NOT_A_TABLE, {"reason": reason}, "{reason}", _At((), place, *pointers))
 
@@ -103,8 +104,8 @@ class _At:
 
     path: tuple[str, ...]
     place: FieldPath
-    reader_pointer: str
-    writer_pointer: str
+    reader_pointer: Pointer
+    writer_pointer: Pointer
     reader_origin: Origin | None = None
     writer_origin: Origin | None = None
 
@@ -136,12 +137,12 @@ class ColumnDifference(Difference):
         return self.at.place
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The pointer of the column's declaration in the reader's own text."""
         return self.at.reader_pointer
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The pointer of the column's declaration in the writer's own text."""
         return self.at.writer_pointer
 

@@ -6,9 +6,12 @@ Source: the type systems of Apache Iceberg (format version 2) and Apache Flink S
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.schema.compatibility.report import Origin
+
+if TYPE_CHECKING:
+    from counterfoil.schema.pointer import Pointer
 
 _ROOT = Origin("", (), is_own=True)
 
@@ -44,9 +47,9 @@ class Column:
     type: TableType
     nullable: bool = False
     has_default: bool = False
-    pointer: str = ""
-    type_pointer: str = ""
-    required_pointer: str = ""
+    pointer: Pointer = ()
+    type_pointer: Pointer = ()
+    required_pointer: Pointer = ()
     is_optional: bool = False
     origin: Origin = field(default=_ROOT, compare=False)
 
@@ -56,7 +59,7 @@ class Row:
     """Columns, in order; ``pointer`` is that of their list, ``origin`` the declaration that contains them."""
 
     columns: tuple[Column, ...]
-    pointer: str = ""
+    pointer: Pointer = ()
     origin: Origin = field(default=_ROOT, compare=False)
 
     def __str__(self) -> str:
@@ -90,7 +93,7 @@ TableType: TypeAlias = Scalar | Row | ListOf | MapOf
 class NotATable(Exception):
     """A schema has no table type; ``reason`` is why, ``pointer`` the place."""
 
-    def __init__(self, reason: str, pointer: str) -> None:
+    def __init__(self, reason: str, pointer: Pointer) -> None:
         super().__init__(reason)
         self.reason = reason
         self.pointer = pointer

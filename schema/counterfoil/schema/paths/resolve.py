@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _SHOWN_NAMES: Final = 20
 
@@ -25,7 +26,7 @@ class Target(NamedTuple):
     The pointer is empty for the schema itself and for an element that another text declares.
     """
 
-    pointer: str
+    pointer: Pointer
     node: object
 
 

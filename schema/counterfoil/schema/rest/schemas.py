@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
-from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema, SchemaType
+from counterfoil.schema.model import DEFAULT_TYPE, Metadata, Reference, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -149,9 +149,9 @@ def schema_document(schema: Described) -> Document:
 
 
 def schema_request(schema: Schema) -> Document:
-    """Return the body that registers, looks up or checks ``schema``; Avro, the API's default, is not written."""
+    """Return the body that registers, looks up or checks ``schema``; the default type is not written."""
     document = SCHEMA.write(schema)
-    if schema.schema_type is SchemaType.AVRO:
+    if schema.schema_type is DEFAULT_TYPE:
         del document["schemaType"]
     return document
 

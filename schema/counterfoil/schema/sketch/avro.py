@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.read.declarations import branch_name
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.sketch.collect import SketchBuilder
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ class _Walk:
             self.visit(node.branches[index], value)
             return
         if not _fits(node, datum):
-            raise InvalidSchema(f"The datum {datum!r} is no {node.kind}, which the schema has at {node.pointer or '/'}")
+            raise InvalidSchema(
+                f"The datum {datum!r} is no {node.kind}, which the schema has at {print_pointer(node.pointer) or '/'}"
+            )
         if self._stands(node):
             self.builder.at(node.pointer).value(datum)
         self._inside(node, datum)
@@ -115,7 +118,7 @@ def _branch_of(union: Union, datum: Any) -> tuple[int, Any]:
     for index, branch in enumerate(union.branches):
         if _fits(branch, datum):
             return index, datum
-    raise InvalidSchema(f"The datum {datum!r} is of no branch of the union at {union.pointer or '/'}")
+    raise InvalidSchema(f"The datum {datum!r} is of no branch of the union at {print_pointer(union.pointer) or '/'}")
 
 
 def _fits(node: AvroType, datum: Any) -> bool:

@@ -11,19 +11,21 @@ from counterfoil.schema.sketch.model import MAX_SYMBOLS, PlaceSketch, SchemaSket
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.schema.pointer import Pointer
+
 
 class SketchBuilder:
     """Counts the values at the places of one schema, record by record."""
 
     def __init__(self) -> None:
         self._records = 0
-        self._places: dict[str, _PlaceCounts] = {}
+        self._places: dict[Pointer, _PlaceCounts] = {}
 
     def begin_record(self) -> None:
         """Count a record."""
         self._records += 1
 
-    def at(self, pointer: str) -> _PlaceCounts:
+    def at(self, pointer: Pointer) -> _PlaceCounts:
         """Return the place with this pointer, for counting."""
         place = self._places.get(pointer)
         if place is None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from decimal import Decimal
 
+    from counterfoil.schema.pointer import Pointer
+
     Number = int | float | Decimal
 
 MAX_SYMBOLS: Final = 256
@@ -59,12 +61,12 @@ class PlaceSketch:
 class SchemaSketch:
     """The summary of the records that were written with one schema.
 
-    ``places`` are by the JSON pointer of the place in that schema's own text, as in a difference; a
+    ``places`` are by the pointer of the place in that schema's own text, as in a difference; a
     type that is declared once and used in many places is one place.
     """
 
     records: int = 0
-    places: Mapping[str, PlaceSketch] = field(default_factory=dict)
+    places: Mapping[Pointer, PlaceSketch] = field(default_factory=dict)
 
     def merge(self, other: Self) -> Self:
         """Return the sketch of the records of both."""

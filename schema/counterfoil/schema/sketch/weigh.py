@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.sketch.model import PlaceSketch, TopicSketch
 
 _BY_ALL_VALUES: Final = frozenset(
@@ -107,28 +108,27 @@ def _triggering(difference: Difference, written: SchemaSketch, *, has_references
     if difference.rule in _BY_ALL_VALUES:
         around = _container(around)
     while around not in written.places and around:
-        around = around.rpartition("/")[0]
+        around = around[:-1]
     place = written.places.get(around)
     if place is None:
         return None
     if place.values == 0:
         return 0
     if difference.rule == MISSING_ENUM_SYMBOLS.id:
-        is_own = difference.writer_pointer.startswith(f"{around}/symbols")
+        is_own = difference.writer_pointer[: len(around) + 1] == (*around, "symbols")
         return _count_symbols(missing_of(difference), place) if is_own else None
     if difference.rule in _BY_ALL_VALUES and not has_references:
         return place.values
     return None
 
 
-def _container(pointer: str) -> str:
+def _container(pointer: Pointer) -> Pointer:
     """Return the place of a finding's type; for items or values, the place of the array or map around them.
 
     Some decoders refuse even an empty array when its items cannot match.
     """
-    pointer = pointer.removesuffix("/name").removesuffix("/size")
-    while pointer.endswith(("/items", "/values")):
-        pointer = pointer.rpartition("/")[0]
+    while pointer and pointer[-1] in ("name", "size", "items", "values"):
+        pointer = pointer[:-1]
     return pointer
 
 

@@ -17,7 +17,7 @@ from counterfoil.schema.formats.avro.read.depth import MAX_TYPE_DEPTH, clear_poi
 from counterfoil.schema.formats.avro.read.leaves import SHARED
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.jsontext.document import read_json
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import Validation, invalid_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,11 +66,7 @@ def _read_reference(reader: TypeReader, reference: ResolvedReference) -> None:
     try:
         _read(reader, reference.text)
     except SchemaParseError as error:
-        source = f"{reference.reference.subject} version {reference.reference.version}"
-        raise SchemaParseError(
-            f"the reference {reference.reference.name!r} ({source}) is not valid: {error.problem}",
-            expected=error.expected,
-        ) from error
+        raise invalid_reference(reference, error) from error
 
 
 def _too_deep() -> SchemaParseError:

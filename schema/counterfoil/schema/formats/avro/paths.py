@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
-from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def target_of(root: AvroType, path: FieldPath) -> Target:
 class _At(NamedTuple):
     """A node, and its pointer or that of its field."""
 
-    pointer: str
+    pointer: Pointer
     node: AvroType
 
 
@@ -39,12 +39,12 @@ def branch_name(node: AvroType) -> str:
     return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
 
 
-def path_at(root: AvroType, pointer: str) -> FieldPath:
+def path_at(root: AvroType, pointer: Pointer) -> FieldPath:
     """Return the path for a JSON Pointer, or for its nearest ancestor that has one."""
-    return tuple(_steps(root, pointer_steps(pointer)))
+    return tuple(_steps(root, pointer))
 
 
-def _steps(root: AvroType, keys: Sequence[str]) -> list[Step]:
+def _steps(root: AvroType, keys: Pointer) -> list[Step]:
     steps: list[Step] = []
     node, rest = root, [*keys][::-1]
     while rest:
@@ -70,8 +70,8 @@ def _steps(root: AvroType, keys: Sequence[str]) -> list[Step]:
     return steps
 
 
-def _at_index(listed: Sequence[T], index: str) -> T | None:
-    return listed[int(index)] if index.isdecimal() and int(index) < len(listed) else None
+def _at_index(listed: Sequence[T], index: str | int) -> T | None:
+    return listed[index] if isinstance(index, int) and index < len(listed) else None
 
 
 def _without_null(node: AvroType) -> AvroType:

@@ -9,7 +9,7 @@ from counterfoil.schema.formats.avro.compare.differences import walk
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
 
 
@@ -24,7 +24,7 @@ def find_differences(
     return [*find_all(reader, writer, policy=policy)]
 
 
-def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[Found]:
+def find_all(reader: AvroSchema, writer: AvroSchema, *, policy: CompatibilityPolicy) -> list[AvroDifference]:
     """Return the same differences with the walk's own type."""
     if policy is not CompatibilityPolicy.SOUND:
         return walk(reader.root, writer.root)

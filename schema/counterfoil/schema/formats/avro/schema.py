@@ -13,18 +13,20 @@ from counterfoil.schema.formats.avro.types import Enum, Fixed, Record
 from counterfoil.schema.formats.avro.warnings import find_warnings
 from counterfoil.schema.jsontext.document import TextIndex
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.avro.types import AvroType, NamedType
-    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
-class AvroSchema:
+class AvroSchema(ParsedSchema):
     """A parsed Avro schema.
 
     ``root`` is the type that the text declares; ``named`` maps full names to the types that the text and its references
@@ -40,9 +42,6 @@ class AvroSchema:
         self.root = root
         self.named: Mapping[str, NamedType] = MappingProxyType(dict(named))
         self.supplied = supplied
-
-    def __repr__(self) -> str:
-        return f"AvroSchema({self.canonical()!r})"
 
     @property
     def name(self) -> str | None:
@@ -66,11 +65,9 @@ class AvroSchema:
         return print_canonical(self.root)
 
     def formatted(self, form: str) -> str | None:
-        """Return the text in the form ``resolved``; None for another form."""
         return self.resolved() if form == "resolved" else None
 
     def field_names(self) -> Sequence[str]:
-        """Return the names of the record's fields; empty for a type that is not a record."""
         return tuple(field.name for field in self.root.fields) if isinstance(self.root, Record) else ()
 
     def is_equivalent(self, other: ParsedSchema) -> bool:
@@ -86,24 +83,20 @@ class AvroSchema:
         """A text that is the same for equivalent schemas, as a key."""
         return equivalence_key(self.root)
 
-    def locate(self, pointer: str) -> Position | None:
-        """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
+    def locate(self, pointer: Pointer) -> Position | None:
         return self._index.locate(pointer)
 
-    def path_at(self, pointer: str) -> FieldPath:
-        """Return the field path for a JSON Pointer, or for its nearest ancestor that has one."""
+    def path_at(self, pointer: Pointer) -> FieldPath:
         from counterfoil.schema.formats.avro.paths import path_at
 
         return path_at(self.root, pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.avro.paths import target_of
 
         return target_of(self.root, path)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """Return the warnings: what the specification forbids although the reference registry accepts it."""
         return find_warnings(self.root)
 
     @cached_property

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.logical.model import TableType
+    from counterfoil.schema.pointer import Pointer
 
 _STRING: Final = Scalar("string")
 
 
 def table_column(schema: AvroSchema) -> Column:
     """Return the schema as one column; raise ``NotATable`` if it has no table type."""
-    root = _Where("", "", Origin("", (), is_own=True), ())
+    root = _Where((), (), Origin("", (), is_own=True), ())
     return _Reader(schema).column("", schema.root, root, has_default=False)
 
 
@@ -33,12 +34,12 @@ class _Where(NamedTuple):
     contains it, ``around`` are the ids of the records around it.
     """
 
-    column: str
-    type: str
+    column: Pointer
+    type: Pointer
     origin: Origin
     around: tuple[int, ...]
 
-    def below(self, step: str, column: str, type_pointer: str = "") -> _Where:
+    def below(self, step: str, column: Pointer, type_pointer: Pointer = ()) -> _Where:
         """Return the place of a column inside.
 
         With an empty ``column`` it is not in the schema's own text, and gets the pointer of this one's type.
@@ -69,23 +70,23 @@ class _Reader:
                     raise NotATable(f"record {node.full_name} holds itself, which has no table type", where.type)
                 inside = where._replace(origin=Origin(node.full_name, (), is_own), around=(*where.around, id(node)))
                 columns = tuple(self._of_field(field, inside) for field in node.fields)
-                return Row(columns, f"{node.pointer}/fields" if is_own else where.type, inside.origin)
+                return Row(columns, (*node.pointer, "fields") if is_own else where.type, inside.origin)
             case Array():
-                inside = where.below("element", f"{node.pointer}/items" if is_own else "")
+                inside = where.below("element", (*node.pointer, "items") if is_own else ())
                 return ListOf(self.column("element", node.items, inside, has_default=False))
             case Map():
-                inside = where.below("value", f"{node.pointer}/values" if is_own else "")
+                inside = where.below("value", (*node.pointer, "values") if is_own else ())
                 return MapOf(_STRING, self.column("value", node.values, inside, has_default=False))
             case Enum():
                 return _STRING
         return _scalar(node, where.type)
 
     def _of_field(self, field: Field, where: _Where) -> Column:
-        inside = where.below(field.name, field.pointer, f"{field.pointer}/type")
+        inside = where.below(field.name, field.pointer, (*field.pointer, "type"))
         return self.column(field.name, field.type, inside, has_default=field.has_default)
 
 
-def _scalar(node: AvroType, pointer: str) -> Scalar:
+def _scalar(node: AvroType, pointer: Pointer) -> Scalar:
     logical = node.logical_type
     if logical is not None:
         return Scalar(logical.name, logical.precision or 0, logical.scale)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.schema.pointer import Pointer
+
 
 class Kind(StrEnum):
     """The fourteen kinds of Avro type; the value is the word in a schema text."""
@@ -75,13 +77,13 @@ class LogicalType:
 class _Node:
     """The attributes of every type: custom properties as written (including ``logicalType``), and its place.
 
-    ``pointer`` is the JSON Pointer of the node in the text that declares it, ``""`` for the root; it is also empty for
+    ``pointer`` is the JSON Pointer of the node in the text that declares it, empty for the root; it is also empty for
     a type of a reference.
     """
 
     properties: Mapping[str, Json] = field(default_factory=dict)
     logical_type: LogicalType | None = None
-    pointer: str = ""
+    pointer: Pointer = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -146,7 +148,7 @@ class _Named(_Node):
 class Field:
     """A field of a record. ``aliases`` are plain names; ``default`` is JSON as written, or ``NO_DEFAULT``.
 
-    ``pointer`` is the JSON Pointer of the field object, such as ``/fields/3``. ``written`` is a cache for printing: the
+    ``pointer`` is that of the field object, such as ``("fields", 3)``. ``written`` is a cache for printing: the
     field as JSON, if that is the same in every schema.
     """
 
@@ -157,7 +159,7 @@ class Field:
     order: str | None = None
     aliases: Sequence[str] = ()
     properties: Mapping[str, Json] = field(default_factory=dict)
-    pointer: str = ""
+    pointer: Pointer = ()
     written: Mapping[str, Json] | None = field(default=None, init=False, repr=False)
 
     @property

@@ -55,4 +55,4 @@ def _unusable(record: Record) -> Iterator[SchemaWarning]:
     for field in record.fields:
         if field.has_default and not is_usable_default(field.type, field.default):
             text = f"The default {show(field.default)} of field {field.name} is no value of its type"
-            yield SchemaWarning("unusable-default", text, f"{field.pointer}/default")
+            yield SchemaWarning("unusable-default", text, (*field.pointer, "default"))

@@ -6,13 +6,15 @@ Source: the core specifications of draft-04 to 2020-12 (``id``, ``$id``, ``$ref`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urldefrag, urljoin
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext.document import read_json
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.outline import Outline, Use
+
+if TYPE_CHECKING:
+    from counterfoil.schema.pointer import Pointer
 
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})
 """Keywords whose values are data and not schemas."""
@@ -23,12 +25,12 @@ _BY_NAME: Final = frozenset(
 _REFERRING: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def outline_json_schema(text: str) -> Outline | None:
+def outline(text: str) -> Outline | None:
     """Return the identifiers that a JSON schema has and refers to; None if it is not JSON or nested too deeply."""
     try:
         document = read_json(text)
         walk = _Walk(_id_keyword(document))
-        walk.visit(document, "", "")
+        walk.visit(document, "", ())
     except (SchemaParseError, RecursionError):
         return None
     own = {"", *walk.declared}
@@ -45,22 +47,22 @@ class _Walk:
 
     id_keyword: str
     declared: set[str] = field(default_factory=set)
-    used: dict[tuple[str, ...], str] = field(default_factory=dict)
+    used: dict[tuple[str, ...], Pointer] = field(default_factory=dict)
 
-    def visit(self, node: Any, base: str, pointer: str) -> None:
+    def visit(self, node: Any, base: str, pointer: Pointer) -> None:
         """Collect the identifiers at and below ``node``, whose references are relative to the URI ``base``."""
         if isinstance(node, list):
             for index, inner in enumerate(node):
-                self.visit(inner, base, f"{pointer}/{index}")
+                self.visit(inner, base, (*pointer, index))
         elif isinstance(node, dict):
             base = self._enter(node, base)
             for keyword in _REFERRING:
-                self._use(node.get(keyword), base, f"{pointer}/{keyword}")
+                self._use(node.get(keyword), base, (*pointer, keyword))
             for key, inner in node.items():
-                below = f"{pointer}/{escape_pointer(key)}"
+                below = (*pointer, key)
                 if key in _BY_NAME and isinstance(inner, dict):
                     for name, schema in inner.items():
-                        self.visit(schema, base, f"{below}/{escape_pointer(name)}")
+                        self.visit(schema, base, (*below, name))
                 elif key not in _DATA:
                     self.visit(inner, base, below)
 
@@ -72,7 +74,7 @@ class _Walk:
         self.declared.add(uri)
         return uri
 
-    def _use(self, reference: Any, base: str, pointer: str) -> None:
+    def _use(self, reference: Any, base: str, pointer: Pointer) -> None:
         if isinstance(reference, str) and not reference.startswith("#"):
             uri, text = _join(base, reference)
             self.used.setdefault((uri, text), pointer)

@@ -9,7 +9,7 @@ from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.jsontext.document import locate
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import Validation, invalid_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ def _read(text: str) -> Any:
     document = read_exact_json(text)
     if not isinstance(document, dict | bool):
         raise SchemaParseError(
-            "a schema cannot be of this type", position=locate(text, ""), expected="an object, true or false"
+            "a schema cannot be of this type", position=locate(text, ()), expected="an object, true or false"
         )
     return document
 
@@ -47,8 +47,4 @@ def _read_reference(reference: ResolvedReference) -> Any:
     try:
         return _read(reference.text)
     except SchemaParseError as error:
-        source = f"{reference.reference.subject} version {reference.reference.version}"
-        raise SchemaParseError(
-            f"the reference {reference.reference.name!r} ({source}) is not valid: {error.problem}",
-            expected=error.expected,
-        ) from error
+        raise invalid_reference(reference, error) from error

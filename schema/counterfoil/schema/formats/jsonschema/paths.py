@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.jsontext.document import pointer_steps
+from counterfoil.schema.formats.jsonschema.read.words import type_words
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, item, member, value
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _NULL: Final = {"type": "null"}
 _DEFINITIONS: Final = ("$defs", "definitions")
@@ -32,6 +33,16 @@ _ALONE: Final[Mapping[StepKind, tuple[str, ...]]] = {
     StepKind.VALUE: ("additionalProperties", "unevaluatedProperties"),
 }
 """The keywords that contain the schema for a step without a name, by the kind of the step."""
+
+NAMED_STEPS: Final[Mapping[str, Step]] = {
+    "propertyNames": value("name"),
+    "contains": item("some"),
+    "not": branch("not"),
+    "if": branch("if"),
+    "then": branch("then"),
+    "else": branch("else"),
+}
+"""The steps of the diff into the schemas under other keywords."""
 
 _ARRAYS: Final = ("prefixItems", *_ALONE[StepKind.ITEM])
 _NAMED: Final = frozenset({"properties", *_BY_NAME[StepKind.DEPENDENCY], "dependentRequired", "required"})
@@ -66,13 +77,18 @@ def steps_through(keywords: Sequence[str]) -> FieldPath:
     return tuple(steps)
 
 
-def path_at(pointer: str) -> FieldPath:
+def path_at(pointer: Pointer) -> FieldPath:
     """Return the path for a JSON Pointer into a schema.
 
-    >>> [step.name for step in path_at("/properties/lines/items/properties/price/minimum")]
+    >>> [step.name for step in path_at(("properties", "lines", "items", "properties", "price", "minimum"))]
     ['lines', '', 'price']
     """
-    return steps_through(pointer_steps(pointer))
+    return steps_through([str(step) for step in pointer])
+
+
+def definition_step(name: str) -> Step:
+    """Return the step of the diff into a definition."""
+    return branch(f"definition {name}")
 
 
 def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
@@ -81,17 +97,18 @@ def target_of(document: Any, resolver: Resolver, path: FieldPath) -> Target:
     The targets of references and the branches of ``allOf`` count as part of the schema, as does a single branch of
     ``oneOf`` or ``anyOf`` beside null. A path may start with the name of a definition.
     """
-    root = _Place(document, resolver.root, resolver)
+    root = _SchemaAt(document, resolver.root, resolver)
     first = path[0] if path else None
-    if first is None or first.kind is not StepKind.MEMBER or any(each.through(first) for each in root.meant()):
-        return _target(follow(root, path, _inside))
-    defined = next(iter(root.children(_DEFINITIONS, first.name)), None)
-    if defined is None:
-        return _target(follow(root, path, _inside))
-    return _target(follow(defined, path, lambda place, step: place if step is first else _inside(place, step)))
+    defined = root.under(_DEFINITIONS, first.name) if first is not None and first.kind is StepKind.MEMBER else []
+    if defined and not any(each.through(path[0]) for each in root.meant()):
+        found = follow(defined, path, lambda places, step: places if step is first else _inside(places, step))
+    else:
+        found = follow([root], path, _inside)
+    base = found[0].base
+    return Target(() if base.document else base.pointer, found[0].value)
 
 
-class _Place(NamedTuple):
+class _SchemaAt(NamedTuple):
     """A schema, its position, and the resolver of the whole document."""
 
     value: Any
@@ -104,7 +121,7 @@ class _Place(NamedTuple):
         value = self.value if isinstance(self.value, dict) else {}
         return {"$ref": value["$ref"]} if "$ref" in value and not self.base.draft.is_modern else value
 
-    def child(self, *steps: str | int) -> _Place | None:
+    def one(self, *steps: str | int) -> _SchemaAt | None:
         """Return the schema at keys and indexes inside this one; None if there is none."""
         value: Any = self.keywords
         for step in steps:
@@ -113,29 +130,36 @@ class _Place(NamedTuple):
                 return None
             value = value[step]
         is_schema = isinstance(value, dict | bool)
-        return _Place(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
+        return _SchemaAt(value, self.whole.enter(value, self.base.below(*steps)), self.whole) if is_schema else None
 
-    def children(self, keywords: tuple[str, ...], *steps: str | int) -> list[_Place]:
+    def under(self, keywords: Iterable[str], *steps: str | int) -> list[_SchemaAt]:
         """Return the schemas at ``steps`` under those of ``keywords`` that have one."""
-        return [child for keyword in keywords if (child := self.child(keyword, *steps)) is not None]
+        return [child for keyword in keywords if (child := self.one(keyword, *steps)) is not None]
 
-    def branches(self, keyword: str) -> list[_Place]:
+    def children(self, keyword: str) -> list[_SchemaAt]:
         """Return the schemas in the list under a keyword."""
         listed = self.keywords.get(keyword)
         indexes = range(len(listed)) if isinstance(listed, list) else ()
-        return [child for index in indexes if (child := self.child(keyword, index)) is not None]
+        return [child for index in indexes if (child := self.one(keyword, index)) is not None]
 
-    def through(self, step: Step) -> list[_Place]:
+    def through(self, step: Step) -> list[_SchemaAt]:
         """Return the possible targets of a step in this schema alone, the most likely first."""
         kind, name = step
-        if not name:
-            alone = self.children(_ALONE.get(kind, ()))
-            return alone + self.children(_BY_NAME.get(kind, ()), name)
-        if kind in _BY_NUMBER:
-            return self.children(_BY_NUMBER[kind], int(name)) if name.isdecimal() else []
-        return self.children(_BY_NAME.get(kind, ()), name)
+        alone = [] if name else self.under(_ALONE.get(kind, ()))
+        numbered = self.under(_BY_NUMBER.get(kind, ()), int(name)) if name.isdecimal() else []
+        named = self.under(word for word, each in NAMED_STEPS.items() if each == step)
+        return [*alone, *numbered, *self.under(_BY_NAME.get(kind, ()), name), *named, *self._described(step)]
 
-    def meant(self) -> Iterator[_Place]:
+    def _described(self, step: Step) -> Iterator[_SchemaAt]:
+        """Yield the branches and definitions to which the diff leads with ``step``."""
+        if step.kind is StepKind.BRANCH:
+            yield from (each for word in _COMBINED for each in self.children(word) if type_words(each) == step.name)
+            for word in _DEFINITIONS:
+                known = self.keywords.get(word)
+                names = known if isinstance(known, dict) else ()
+                yield from self.under([word], *(name for name in names if definition_step(name) == step))
+
+    def meant(self) -> Iterator[_SchemaAt]:
         """Yield the schemas that a value must fit at this place: itself, references, allOf and single branches."""
         seen: set[int] = set()
         waiting = [self]
@@ -145,33 +169,32 @@ class _Place(NamedTuple):
                 continue
             seen.add(id(place.value))
             yield place
-            choices = [[each for each in place.branches(word) if each.value != _NULL] for word in ("oneOf", "anyOf")]
+            choices = [[each for each in place.children(word) if each.value != _NULL] for word in ("oneOf", "anyOf")]
             only = [kept[0] for kept in choices if len(kept) == 1]
-            waiting += reversed([*place.referred(), *place.branches("allOf"), *only])
+            waiting += reversed([*place.referred, *place.children("allOf"), *only])
 
-    def referred(self) -> Iterator[_Place]:
-        """Yield the target of its ``$ref``; nothing if it cannot be resolved."""
+    @property
+    def referred(self) -> list[_SchemaAt]:
+        """The target of its ``$ref``; empty if it cannot be resolved."""
         reference = self.keywords.get("$ref")
-        if isinstance(reference, str):
-            try:
-                value, base = self.whole.resolve(reference, self.base)
-            except InvalidSchema:
-                return
-            yield _Place(value, base, self.whole)
+        try:
+            return (
+                [_SchemaAt(*self.whole.resolve(reference, self.base), self.whole)] if isinstance(reference, str) else []
+            )
+        except InvalidSchema:
+            return []
 
 
-def _target(place: _Place) -> Target:
-    return Target("" if place.base.document else place.base.pointer, place.value)
-
-
-def _inside(place: _Place, step: Step) -> _Place:
-    """Return the target of one step; raise ``Fault`` if there is none."""
-    meant = [*place.meant()]
-    found = next((inner for one in meant for inner in one.through(step)), None)
-    if found is None and step.kind is StepKind.MEMBER:
+def _inside(places: Sequence[_SchemaAt], step: Step) -> list[_SchemaAt]:
+    """Return the possible targets of one step, the most likely first; raise ``Fault`` if there is none."""
+    meant = [one for place in places for one in place.meant()]
+    found: dict[int, _SchemaAt] = {}
+    for inner in (inner for one in meant for inner in one.through(step)):
+        found.setdefault(id(inner.value), inner)
+    if found:
+        return [*found.values()]
+    if step.kind is StepKind.MEMBER:
         known = [one.keywords.get("properties") for one in meant]
         names = [name for held in known if isinstance(held, dict) for name in held]
         raise Fault.of_names("the schema", "property", step.name, names)
-    if found is None:
-        raise Fault(f"the schema has no {step.kind.value}{f' {step.name!r}' if step.name else ''}")
-    return found
+    raise Fault(f"the schema has no {step.kind.value}{f' {step.name!r}' if step.name else ''}")

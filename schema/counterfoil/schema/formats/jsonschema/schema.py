@@ -11,18 +11,20 @@ from counterfoil.schema.formats.jsonschema.read.drafts import draft_of
 from counterfoil.schema.formats.jsonschema.read.resolve import Resolver
 from counterfoil.schema.jsontext.document import TextIndex
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
-    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
-class JsonSchema:
+class JsonSchema(ParsedSchema):
     """A parsed JSON schema.
 
     ``document`` is its value: dict, list, str, bool, None, int, and Decimal for numbers with a point or an exponent,
@@ -36,9 +38,6 @@ class JsonSchema:
         self.document = document
         self.draft = draft_of(document)
         self.references: Mapping[str, Any] = MappingProxyType(dict(references or {}))
-
-    def __repr__(self) -> str:
-        return f"JsonSchema({self.canonical()!r})"
 
     @property
     def name(self) -> str | None:
@@ -79,12 +78,7 @@ class JsonSchema:
         """Return the canonical text with the keys of every object sorted (``normalize=true``)."""
         return self._normalized
 
-    def formatted(self, form: str) -> str | None:  # noqa: ARG002 - other languages know other forms
-        """Return None, since there is no other form of a JSON schema."""
-        return None
-
     def field_names(self) -> Sequence[str]:
-        """Return the names of the properties that the schema itself declares."""
         properties = self.document.get("properties") if isinstance(self.document, dict) else None
         return tuple(properties) if isinstance(properties, dict) else ()
 
@@ -93,26 +87,19 @@ class JsonSchema:
         return isinstance(other, JsonSchema) and self._canonical == other.canonical()
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """Return the warnings: what the draft's specification forbids although the reference registry accepts it.
-
-        Mostly empty.
-        """
         from counterfoil.schema.formats.jsonschema.warnings import find_warnings
 
         return find_warnings(self.document, self.resolver)
 
-    def locate(self, pointer: str) -> Position | None:
-        """Return the position in ``text`` of a JSON Pointer, or of its nearest ancestor in the text."""
+    def locate(self, pointer: Pointer) -> Position | None:
         return self._index.locate(pointer)
 
-    def path_at(self, pointer: str) -> FieldPath:
-        """Return the field path of a JSON Pointer, or of its nearest ancestor with a path."""
+    def path_at(self, pointer: Pointer) -> FieldPath:
         from counterfoil.schema.formats.jsonschema.paths import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.jsonschema.paths import target_of
 
         return target_of(self.document, self.resolver, path)

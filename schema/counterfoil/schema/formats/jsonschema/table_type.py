@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.logical.model import TableType
+    from counterfoil.schema.pointer import Pointer
 
 _STRING: Final = Scalar("string")
 _SCALAR_BY_TYPE: Final[Mapping[str, Scalar]] = {
@@ -36,13 +37,13 @@ _SCALAR_BY_FORMAT: Final[Mapping[str, Scalar]] = {
 
 def table_column(schema: JsonSchema) -> Column:
     """Return the schema as one column; raise ``NotATable`` if it has no table type."""
-    return _Reader(schema).column("", schema.document, schema.base, _Where(""), ())
+    return _Reader(schema).column("", schema.document, schema.base, _Where(()), ())
 
 
 class _Where(NamedTuple):
     """A place in the schema's own text; without ``is_own``, that of the reference that leads into another document."""
 
-    pointer: str
+    pointer: Pointer
     is_own: bool = True
 
     def at(self, value: Any, *steps: str) -> _Where:
@@ -85,7 +86,7 @@ class _Reader:
                 if len(kept) != 1 or not isinstance(kept[0][1], dict):
                     raise NotATable("a choice of several types has no table type", where.at(value, key).pointer)
                 index, branch = kept[0]
-                inside = _Where(f"{where.pointer}/{key}/{index}") if where.is_own else where
+                inside = _Where((*where.pointer, key, index)) if where.is_own else where
                 return branch, inside, len(kept) < len(branches)
         types = value.get("type")
         if isinstance(types, list):
@@ -139,4 +140,4 @@ class _Reader:
 
 
 def _origin(base: Base) -> Origin:
-    return Origin(base.document, (base.pointer,), is_own=not base.document)
+    return Origin(base.document, base.pointer, is_own=not base.document, is_document=True)

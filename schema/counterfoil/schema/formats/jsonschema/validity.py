@@ -13,6 +13,7 @@ from counterfoil.schema.formats.jsonschema.read.patterns import fault_of_pattern
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.read.shapes import Shape, has_shape, shapes_of
 from counterfoil.schema.jsontext.document import locate
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ class _Check:
 
     def _wrong_shape(self, held: Any, shape: Shape, at: Base) -> SchemaParseError:
         """Return the fault of a value, with the place as exact as possible."""
-        keyword = at.pointer.rpartition("/")[2]
+        keyword = at.pointer[-1]
         if shape in _MAPS and isinstance(held, dict):
             for name, item in held.items():
                 if shape is Shape.PATTERN_MAP and (why := fault_of_pattern(name)):
@@ -107,10 +108,11 @@ class _Check:
         return self._fault(at, f"{keyword} is {_shown(held)}{f': {why}' if why else ''}", shape.value)
 
     def _fault(self, at: Base, problem: str, expected: str) -> SchemaParseError:
+        path = print_pointer(at.pointer)
         if at.document:
-            return SchemaParseError(f"in {at.document!r}: {problem}", path=at.pointer, expected=expected)
+            return SchemaParseError(f"in {at.document!r}: {problem}", path=path, expected=expected)
         position = locate(self._schema.text, at.pointer)
-        return SchemaParseError(problem, position=position, path=at.pointer, expected=expected)
+        return SchemaParseError(problem, position=position, path=path, expected=expected)
 
 
 def _children(held: Any, shape: Shape) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -16,13 +16,14 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_number
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.parsed import SchemaWarning
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
+    from counterfoil.schema.pointer import Pointer
 
 _COUNTS: Final = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _COMBINATIONS: Final = ("allOf", "anyOf", "oneOf")
@@ -46,48 +47,51 @@ def find_warnings(document: Any, resolver: Resolver) -> list[SchemaWarning]:
     return found
 
 
-def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str]]:
+def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
     yield from _limits(schema)
     yield from _lists(schema, draft)
     if draft is Draft.DRAFT_4:
         yield from _boolean_schemas(schema)
     pattern = schema.get("pattern")
-    patterns = [("/pattern", pattern)] if isinstance(pattern, str) else []
+    patterns = [(("pattern",), pattern)] if isinstance(pattern, str) else []
     held = schema.get("patternProperties")
-    patterns += [("/patternProperties", name) for name in held] if isinstance(held, dict) else []
+    patterns += [(("patternProperties",), name) for name in held] if isinstance(held, dict) else []
     for at, text in patterns:
         if compile_pattern(text) is None:
             yield "unreadable-pattern", f"the pattern {text!r} cannot be read here; it is taken to match anything", at
 
 
-def _limits(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _limits(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer]]:
     for keyword in (*_COUNTS, "multipleOf"):
         value = schema.get(keyword)
         if isinstance(value, bool) or not isinstance(value, int | Decimal):
             continue
         if value < 0:
-            yield "negative-limit", f"{keyword} is {print_number(value)}; it must not be negative", f"/{keyword}"
+            yield "negative-limit", f"{keyword} is {print_number(value)}; it must not be negative", (keyword,)
         elif keyword in _COUNTS and isinstance(value, Decimal) and value != value.to_integral_value():
-            yield "fractional-limit", f"{keyword} is {print_number(value)}; it must be a whole number", f"/{keyword}"
+            yield "fractional-limit", f"{keyword} is {print_number(value)}; it must be a whole number", (keyword,)
 
 
-def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, str]]:
+def _lists(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, Pointer]]:
     for keyword in ("type", *_COMBINATIONS, "enum", *(["required"] if draft is Draft.DRAFT_4 else [])):
         if schema.get(keyword) == []:
-            yield "empty-list", f"{keyword} is empty; it must have an entry", f"/{keyword}"
+            yield "empty-list", f"{keyword} is empty; it must have an entry", (keyword,)
     for keyword in ("type", "required"):
         held = schema.get(keyword)
         names = [name for name in held if isinstance(name, str)] if isinstance(held, list) else []
         for name in (name for name, count in Counter(names).items() if count > 1):
-            yield "repeated-name", f"{keyword} says {name!r} more than once", f"/{keyword}"
+            yield "repeated-name", f"{keyword} says {name!r} more than once", (keyword,)
 
 
-def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer]]:
     """Yield the schemas that are true or false, which exist since draft-06."""
     for steps, child in subschemas(schema):
         if isinstance(child, bool) and steps[0] in _OBJECTS_IN_DRAFT_4:
-            at = "".join(f"/{escape_pointer(str(step))}" for step in steps)
-            yield "boolean-schema", f"{at[1:]} is {str(child).lower()}; in draft-04 a schema is an object", at
+            yield (
+                "boolean-schema",
+                f"{print_pointer(steps)[1:]} is {str(child).lower()}; in draft-04 a schema is an object",
+                steps,
+            )
 
 
 def _missing_anchor(
@@ -100,4 +104,4 @@ def _missing_anchor(
         resolve(reference, base)
     except InvalidSchema:
         text = f"the reference {reference!r} leads nowhere; it is taken to ask for nothing"
-        yield SchemaWarning("missing-anchor", text, f"{base.pointer}/$ref")
+        yield SchemaWarning("missing-anchor", text, (*base.pointer, "$ref"))

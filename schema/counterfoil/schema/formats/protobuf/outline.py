@@ -26,7 +26,7 @@ _LONGEST_HEAD: Final = 3
 """The number of words of a statement that are needed: ``import public "…"``, ``export message Order``."""
 
 
-def outline_protobuf(text: str) -> Outline | None:
+def outline(text: str) -> Outline | None:
     """Return the outline: the full name of the first message, and the used import paths with positions."""
     found = _Scan()
     for token in _TOKEN.finditer(text):

@@ -1,6 +1,7 @@
 """Resolution of field paths in Protobuf schemas.
 
-A path starts in the first message, or with the name of any message or enum of the file.
+A path starts in the first message, or with the name of any message, enum or service of the file. It may also start
+with the full name of an extended message as an item: ``[shop.Order].note``.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from counterfoil.schema.formats.protobuf.read.ast import EnumConstant
 from counterfoil.schema.formats.protobuf.types.enums import EnumType
 from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
-from counterfoil.schema.paths.model import StepKind
+from counterfoil.schema.paths.model import StepKind, item, member
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.protobuf.read.ast import OneOf
+    from collections.abc import Mapping
+
+    from counterfoil.schema.formats.protobuf.read.ast import OneOf, Service
     from counterfoil.schema.formats.protobuf.types.index import FileTypes, Held
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 
 class HeldIn(NamedTuple):
@@ -33,15 +37,28 @@ class OneOfIn(NamedTuple):
     message: MessageType
 
 
-Node: TypeAlias = "MessageType | EnumType | FieldType | HeldIn | OneOfIn | EnumConstant"
+class Group(NamedTuple):
+    """A service, one of its methods, or the extensions of a message: named elements that have no type together."""
+
+    words: str
+    members: Mapping[str, Node]
+    pointer: Pointer = ()
+
+
+Node: TypeAlias = "MessageType | EnumType | FieldType | HeldIn | OneOfIn | EnumConstant | Group"
 
 
 def target_of(types: FileTypes, path: FieldPath) -> Target:
     """Return the target of ``path`` in a file; raise ``Fault`` for a step without a target."""
-    declared: dict[str, Node] = {**types.enums, **types.messages}
+    declared: dict[Step, Node] = {member(each.name): _service(each) for each in types.file.services}
+    declared |= {member(name): each for name, each in types.enums.items()}
+    declared |= {member(name): each for name, each in types.messages.items()}
+    for extendee in {extendee for extendee, _ in types.extensions()}:
+        fields = {field.name: field for name, field in types.extensions() if name == extendee}
+        declared[item(extendee)] = Group(f"the extensions of {extendee}", fields)
     first = path[0] if path else None
-    if first is not None and first.kind is StepKind.MEMBER and first.name in declared:
-        start = declared[first.name]
+    if first in declared:
+        start = declared[first]
         return _target(follow(start, path, lambda node, step: node if step is first else _inside(node, step)))
     message: Node | None = next(iter(types.messages.values()), None)
     if message is None:
@@ -49,16 +66,21 @@ def target_of(types: FileTypes, path: FieldPath) -> Target:
     return _target(follow(message, path, _inside))
 
 
+def _service(service: Service) -> Group:
+    methods = {rpc.name: Group(f"method {rpc.name}", {}, rpc.pointer) for rpc in service.rpcs}
+    return Group(f"service {service.name}", methods, service.pointer)
+
+
 def _target(node: Node) -> Target:
     if isinstance(node, MessageType | EnumType):
-        return Target(node.pointer if node.is_in_own_file else "", node)
-    if isinstance(node, EnumConstant):
+        return Target(node.pointer if node.is_in_own_file else (), node)
+    if isinstance(node, EnumConstant | Group):
         return Target(node.pointer, node)
     field = node.field if isinstance(node, HeldIn) else node
     types, pointer = (
         (field.message.types, field.oneof.pointer) if isinstance(field, OneOfIn) else (field.types, field.pointer)
     )
-    return Target(pointer if types is types.index.root else "", node)
+    return Target(pointer if types is types.index.root else (), node)
 
 
 def _inside(node: Node, step: Step) -> Node:
@@ -67,6 +89,8 @@ def _inside(node: Node, step: Step) -> Node:
         case StepKind.MEMBER, EnumType():
             constants = {each.name: each for each in node.node.constants}
             return _named(constants, step.name, f"enum {node.local_name}", "constant")
+        case StepKind.MEMBER, Group():
+            return _named(node.members, step.name, node.words, "member")
         case StepKind.MEMBER, _:
             return _member(_message(node), step.name)
         case StepKind.ITEM, FieldType() if node.is_repeated and not node.holds.is_map and not step.name:
@@ -100,7 +124,7 @@ def _member(message: MessageType, name: str) -> Node:
 
 
 def _named(
-    known: dict[str, Node] | dict[str, FieldType] | dict[str, EnumConstant], name: str, around: str, kind: str
+    known: Mapping[str, Node] | Mapping[str, FieldType] | Mapping[str, EnumConstant], name: str, around: str, kind: str
 ) -> Node:
     if name not in known:
         raise Fault.of_names(around, kind, name, known)
@@ -119,5 +143,7 @@ def _words(node: Node) -> str:
             return f"constant {node.name}"
         case EnumType():
             return f"enum {node.local_name}"
+        case Group():
+            return node.words
         case _:
             return f"message {node.local_name}"

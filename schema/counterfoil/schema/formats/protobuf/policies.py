@@ -9,7 +9,7 @@ from counterfoil.schema.formats.protobuf.compare.differences import walk
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
 
@@ -23,7 +23,9 @@ def find_differences(
     return [found for found in find_all(reader, writer, policy=policy) if policy in found.kind.breaks]
 
 
-def find_all(reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy) -> list[Found]:
+def find_all(
+    reader: ProtobufSchema, writer: ProtobufSchema, *, policy: CompatibilityPolicy
+) -> list[ProtobufDifference]:
     """Return the findings of the walk that ``policy`` uses, also those that do not break under it."""
     if policy is CompatibilityPolicy.SOUND:
         from counterfoil.schema.formats.protobuf.compare.sound import walk_sound

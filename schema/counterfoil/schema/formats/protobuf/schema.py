@@ -10,6 +10,7 @@ from counterfoil.schema.formats.protobuf.read.places import position_by_pointer
 from counterfoil.schema.formats.protobuf.read.symbols import SymbolTable
 from counterfoil.schema.formats.protobuf.read.weak_imports import has_weak_imports, without_unused_weak_imports
 from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsed import ParsedSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import ProtoFile
     from counterfoil.schema.formats.protobuf.types.index import TypeIndex
     from counterfoil.schema.model import Reference
-    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import SchemaWarning
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.paths.resolve import Target
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 
-class ProtobufSchema:
+class ProtobufSchema(ParsedSchema):
     """A parsed Protobuf schema.
 
     ``file`` is the tree of the text; ``imports`` maps import paths to the files of references and the built-in files,
@@ -45,9 +47,6 @@ class ProtobufSchema:
         self.file = file
         self.imports: Mapping[str, ProtoFile] = MappingProxyType(dict(imports or {}))
         self.references: Mapping[str, Reference] = MappingProxyType(dict(references or {}))
-
-    def __repr__(self) -> str:
-        return f"ProtobufSchema({self.canonical()!r})"
 
     @property
     def name(self) -> str | None:
@@ -76,11 +75,9 @@ class ProtobufSchema:
         return self._normalized
 
     def formatted(self, form: str) -> str | None:
-        """Return the text in the form ``serialized``, a file descriptor in base64; None for any other form."""
         return self.serialized() if form == "serialized" else None
 
     def field_names(self) -> Sequence[str]:
-        """Return the names of the first message's fields."""
         first = next(iter(self.file.messages), None)
         return () if first is None else tuple(field.name for field in first.all_fields)
 
@@ -95,32 +92,25 @@ class ProtobufSchema:
         return serialized(self.canonical(), self.imports)
 
     def warnings(self) -> Sequence[SchemaWarning]:
-        """Return the violations that the reference registry accepts, such as a field number used twice."""
         return list(self._warnings)
 
-    def locate(self, pointer: str) -> Position | None:
-        """Return the position in ``text`` of the element at ``/Outer/Inner/field``, or of its nearest ancestor."""
-        while pointer:
-            found = self._positions.get(pointer)
-            if found is not None:
-                return found
-            pointer = pointer.rpartition("/")[0]
-        return self.file.position
+    def locate(self, pointer: Pointer) -> Position | None:
+        while pointer and pointer not in self._positions:
+            pointer = pointer[:-1]
+        return self._positions[pointer] if pointer else self.file.position
 
-    def path_at(self, pointer: str) -> FieldPath:
-        """Return the field path of the element at ``/Outer/Inner/field``, or of its nearest ancestor with one."""
+    def path_at(self, pointer: Pointer) -> FieldPath:
         from counterfoil.schema.formats.protobuf.read.places import path_at
 
         return path_at(pointer)
 
     def target_of(self, path: FieldPath) -> Target:
-        """Return the target of a field path; raise ``Fault`` for a step without a target."""
         from counterfoil.schema.formats.protobuf.paths import target_of
 
         return target_of(self.types.root, path)
 
     @cached_property
-    def _positions(self) -> Mapping[str, Position]:
+    def _positions(self) -> Mapping[Pointer, Position]:
         return position_by_pointer(self.file)
 
     @cached_property

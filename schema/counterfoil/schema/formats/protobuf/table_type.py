@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
     from counterfoil.schema.logical.model import TableType
+    from counterfoil.schema.pointer import Pointer
 
 _STRING: Final = Scalar("string")
 _TIMESTAMP: Final = "google.protobuf.Timestamp"
@@ -38,11 +39,11 @@ def table_column(schema: ProtobufSchema) -> Column:
     first = next(iter(schema.file.messages), None)
     message = None if first is None else schema.types.types_of(schema.file).message(first)
     if message is None:
-        raise NotATable("a file without messages has no table type", "")
+        raise NotATable("a file without messages has no table type", ())
     return Column("", _row(message, (), message.pointer), pointer=message.pointer, type_pointer=message.pointer)
 
 
-def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
+def _row(message: MessageType, around: tuple[str, ...], pointer: Pointer) -> Row:
     """Return the row type of a message; the columns of an imported one have ``pointer``, that of the using field."""
     if message.full_name in around:
         raise NotATable(f"message {message.full_name} holds itself, which has no table type", pointer)
@@ -55,7 +56,7 @@ def _row(message: MessageType, around: tuple[str, ...], pointer: str) -> Row:
     return Row(tuple(columns), message.pointer if origin.is_own else pointer, origin)
 
 
-def _column(field: FieldType, around: tuple[str, ...], pointer: str, origin: Origin) -> Column:
+def _column(field: FieldType, around: tuple[str, ...], pointer: Pointer, origin: Origin) -> Column:
     table_type = _table_type(field.holds, pointer, origin, around)
     if field.is_repeated and not field.holds.is_map:
         element = Column("element", table_type, pointer=pointer, type_pointer=pointer, origin=origin.below("element"))
@@ -66,7 +67,7 @@ def _column(field: FieldType, around: tuple[str, ...], pointer: str, origin: Ori
     return Column(field.name, table_type, nullable, has_default, pointer, pointer, origin=origin)
 
 
-def _table_type(held: Held, pointer: str, origin: Origin, around: tuple[str, ...]) -> TableType:
+def _table_type(held: Held, pointer: Pointer, origin: Origin, around: tuple[str, ...]) -> TableType:
     if held.key is not None and held.value is not None:
         key = _table_type(held.key, pointer, origin, around)
         inside = origin.below("value")

@@ -56,7 +56,7 @@ def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
         text = f"The option {option.name} is not known there, or its value does not fit"
         found.append(SchemaWarning("unknown-option", text, option.pointer))
     if not found and refusals.runtime:
-        found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ""))
+        found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ()))
     return found
 
 
@@ -72,7 +72,7 @@ class _Finder:
         file, scope = self._file, self._file.package
         for item, asker in missing_imports(file, self._schema.imports):
             text = f"No file is known for the import {item.path!r} of {asker or 'the schema'}"
-            yield SchemaWarning("missing-import", text, "" if asker else import_pointer(item.path))
+            yield SchemaWarning("missing-import", text, () if asker else import_pointer(item.path))
         features = features_of(file)
         for message in file.messages:
             yield from self._message(message, file.package_prefix + message.name, features)
@@ -294,10 +294,10 @@ def _twice(nodes: Iterable[Named], rule: str, kinds: str) -> Iterator[SchemaWarn
 def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) -> Iterator[SchemaWarning]:
     """Yield one warning for each key that occurs again, at its second node; ``text`` is formatted with the key."""
     seen: set[int | str] = set()
-    told: set[int | str] = set()
+    reported: set[int | str] = set()
     for key, node in pairs:
-        if key in seen and key not in told:
-            told.add(key)
+        if key in seen and key not in reported:
+            reported.add(key)
             yield SchemaWarning(rule, text.format(key), node.pointer)
         seen.add(key)
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.places import Found, FoundInTrial, Place
+from counterfoil.schema.formats.avro.compare.places import AvroDifference, TrialDifference, TypePair
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ MAX_DIFFERENCES: Final = 1000
 _DESCRIBED_DEPTH: Final = 3
 
 
-def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[Found]:
+def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[AvroDifference]:
     """Return the differences between two nodes.
 
     With ``trusts_cycles``, as in the reference, a result that was computed while a pair around it was still being
     compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable.
     """
-    root = Place(None, None, reader, writer)
+    root = TypePair(None, None, reader, writer)
     try:
         found = _Walk().compare(reader, writer, root) if trusts_cycles else _settle(reader, writer, root)
         return list(found)
@@ -73,13 +73,13 @@ def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> l
 class _Ambiguous(Exception):
     """The error for a reader's field that matches several of the writer's."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: AvroDifference) -> None:
         super().__init__(found.text)
         self.found = found
 
 
-def _settle(reader: AvroType, writer: AvroType, root: Place) -> tuple[Found, ...]:
-    unreadable: dict[_Pair, tuple[Found, ...]] = {}
+def _settle(reader: AvroType, writer: AvroType, root: TypePair) -> tuple[AvroDifference, ...]:
+    unreadable: dict[_Pair, tuple[AvroDifference, ...]] = {}
     while True:
         walk = _Walk(unreadable)
         found = walk.compare(reader, writer, root)
@@ -97,15 +97,15 @@ class _Walk:
 
     __slots__ = ("_found_by_pair", "_unreadable")
 
-    def __init__(self, unreadable: Mapping[_Pair, tuple[Found, ...]] = MappingProxyType({})) -> None:
-        self._found_by_pair: dict[_Pair, tuple[Found, ...]] = {}
+    def __init__(self, unreadable: Mapping[_Pair, tuple[AvroDifference, ...]] = MappingProxyType({})) -> None:
+        self._found_by_pair: dict[_Pair, tuple[AvroDifference, ...]] = {}
         self._unreadable = unreadable
 
-    def unreadable(self) -> dict[_Pair, tuple[Found, ...]]:
+    def unreadable(self) -> dict[_Pair, tuple[AvroDifference, ...]]:
         """Return the pairs that were found to be unreadable, with their findings."""
         return {pair: found for pair, found in self._found_by_pair.items() if found}
 
-    def compare(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
+    def compare(self, reader: AvroType, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
         """Return the differences between two nodes."""
         if type(reader) is Primitive and type(writer) is Primitive:  # most pairs of most schemas; a shortcut for speed
             return () if _reads(reader, writer) else _type_mismatch(place)
@@ -118,7 +118,7 @@ class _Walk:
         found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
         return found
 
-    def _judge(self, reader: AvroType, writer: AvroType, place: Place) -> tuple[Found, ...]:
+    def _judge(self, reader: AvroType, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
         match reader, writer:
             case (Union(), Union()):
                 return self._union_from_union(reader, writer, place)
@@ -127,10 +127,10 @@ class _Walk:
             case (Record(), Record()):
                 return (*_name_mismatch(reader, writer, place), *self._fields(reader, writer, place))
             case (Array(), Array()):
-                items = Place(place, "items", reader.items, writer.items, "items")
+                items = TypePair(place, "items", reader.items, writer.items, "items")
                 return self.compare(reader.items, writer.items, items)
             case (Map(), Map()):
-                values = Place(place, "values", reader.values, writer.values, "values")
+                values = TypePair(place, "values", reader.values, writer.values, "values")
                 return self.compare(reader.values, writer.values, values)
             case (Enum(), Enum()):
                 return (*_name_mismatch(reader, writer, place), *_symbols_mismatch(reader, writer, place))
@@ -140,9 +140,9 @@ class _Walk:
                 return self._union_from_plain(reader, writer, place)
         return _type_mismatch(place)
 
-    def _fields(self, reader: Record, writer: Record, place: Place) -> tuple[Found, ...]:
+    def _fields(self, reader: Record, writer: Record, place: TypePair) -> tuple[AvroDifference, ...]:
         writer_fields = {field.name: field for field in writer.fields}
-        found: list[Found] = []
+        found: list[AvroDifference] = []
         for index, field in enumerate(reader.fields):
             match = writer_fields.get(field.name)
             if match is field and field.is_plain:
@@ -158,39 +158,39 @@ class _Walk:
             mine, theirs = field.type, match.type
             if _reads_plainly(mine, theirs):
                 continue  # a shortcut for speed
-            entered = Place(place, index, mine, theirs, match.name, field, match)
+            entered = TypePair(place, index, mine, theirs, match.name, field, match)
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
-    def _missing_field(self, index: int, field: Field, place: Place) -> tuple[Found, ...]:
+    def _missing_field(self, index: int, field: Field, place: TypePair) -> tuple[AvroDifference, ...]:
         if isinstance(field.type, Enum) and field.type.default is not None:
-            entered = Place(place, index, field.type, place.writer, reader_field=field)
+            entered = TypePair(place, index, field.type, place.writer, reader_field=field)
             return self.compare(field.type, place.writer, entered)
         facts = {"field": field.name, "record": Described(place.writer)}
-        return (Found(rules.MISSING_DEFAULT, facts, "{field}", place, field=field),)
+        return (AvroDifference(rules.MISSING_DEFAULT, facts, "{field}", place, field=field),)
 
-    def _union_from_union(self, reader: Union, writer: Union, place: Place) -> tuple[Found, ...]:
-        found: list[Found] = []
+    def _union_from_union(self, reader: Union, writer: Union, place: TypePair) -> tuple[AvroDifference, ...]:
+        found: list[AvroDifference] = []
         primitives = {branch.kind for branch in reader.branches if type(branch) is Primitive}
         for index, branch in enumerate(writer.branches):
             if type(branch) is Primitive and branch.kind in primitives:
                 continue  # a shortcut for speed
-            trial = Place(place, None, reader, branch, index)
-            found += [FoundInTrial.of(failure, trial) for failure in self.compare(reader, branch, trial)[:1]]
+            trial = TypePair(place, None, reader, branch, index)
+            found += [TrialDifference.of(failure, trial) for failure in self.compare(reader, branch, trial)[:1]]
         return tuple(found)
 
-    def _plain_from_union(self, reader: AvroType, writer: Union, place: Place) -> tuple[Found, ...]:
-        found: list[Found] = []
+    def _plain_from_union(self, reader: AvroType, writer: Union, place: TypePair) -> tuple[AvroDifference, ...]:
+        found: list[AvroDifference] = []
         for index, branch in enumerate(writer.branches):
-            found += self.compare(reader, branch, Place(place, str(index), reader, branch, index))
+            found += self.compare(reader, branch, TypePair(place, str(index), reader, branch, index))
         return tuple(found)
 
-    def _union_from_plain(self, reader: Union, writer: AvroType, place: Place) -> tuple[Found, ...]:
-        reasons: list[tuple[bool, Found]] = []
+    def _union_from_plain(self, reader: Union, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
+        reasons: list[tuple[bool, AvroDifference]] = []
         for branch in reader.branches:
             if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
                 continue  # it cannot read the writer, and is not a useful reason; a shortcut for speed
-            failures = self.compare(branch, writer, Place(place, None, branch, writer))
+            failures = self.compare(branch, writer, TypePair(place, None, branch, writer))
             if not failures:
                 return ()
             if branch.kind is writer.kind:
@@ -231,7 +231,7 @@ def _are_same_primitives(readers: Sequence[AvroType], writers: Sequence[AvroType
     return True
 
 
-def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: Place) -> Field | None:
+def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: TypePair) -> Field | None:
     matches = _matches(field, writer_fields)
     if len(matches) > 1:
         raise _Ambiguous(_ambiguous_alias(field, matches, place))
@@ -293,44 +293,44 @@ def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
     return sorted(set(writer.symbols).difference(reader.symbols))
 
 
-def _name_mismatch(reader: NamedType, writer: NamedType, place: Place) -> tuple[Found, ...]:
+def _name_mismatch(reader: NamedType, writer: NamedType, place: TypePair) -> tuple[AvroDifference, ...]:
     if have_matching_names(reader, writer):
         return ()
     facts = {"kind": reader.kind, "reader": reader.full_name, "writer": writer.full_name}
-    return (Found(rules.NAME_MISMATCH, facts, "{writer}", place, "name"),)
+    return (AvroDifference(rules.NAME_MISMATCH, facts, "{writer}", place, "name"),)
 
 
-def _size_mismatch(reader: Fixed, writer: Fixed, place: Place) -> tuple[Found, ...]:
+def _size_mismatch(reader: Fixed, writer: Fixed, place: TypePair) -> tuple[AvroDifference, ...]:
     if reader.size == writer.size:
         return ()
     facts = {"name": reader.full_name, "reader": reader.size, "writer": writer.size}
-    return (Found(rules.FIXED_SIZE_MISMATCH, facts, "{writer} bytes, not {reader}", place, "size"),)
+    return (AvroDifference(rules.FIXED_SIZE_MISMATCH, facts, "{writer} bytes, not {reader}", place, "size"),)
 
 
-def _symbols_mismatch(reader: Enum, writer: Enum, place: Place) -> tuple[Found, ...]:
+def _symbols_mismatch(reader: Enum, writer: Enum, place: TypePair) -> tuple[AvroDifference, ...]:
     missing = missing_symbols(reader, writer)
     if not missing:
         return ()
     facts = {"name": reader.full_name, "symbols": tuple(missing)}
-    return (Found(rules.MISSING_ENUM_SYMBOLS, facts, "[{symbols}]", place, "symbols"),)
+    return (AvroDifference(rules.MISSING_ENUM_SYMBOLS, facts, "[{symbols}]", place, "symbols"),)
 
 
-def _type_mismatch(place: Place) -> tuple[Found, ...]:
+def _type_mismatch(place: TypePair) -> tuple[AvroDifference, ...]:
     facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
-    return (Found(rules.TYPE_MISMATCH, facts, "{reader} cannot read {writer}", place),)
+    return (AvroDifference(rules.TYPE_MISMATCH, facts, "{reader} cannot read {writer}", place),)
 
 
-def _missing_branch(place: Place, reason: Found | None) -> Found:
+def _missing_branch(place: TypePair, reason: AvroDifference | None) -> AvroDifference:
     """Return the difference of a writer's type that no branch of the reader's union reads.
 
     ``reason`` is the finding about the most similar branch, if there is one.
     """
     facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
     because = reason and (reason.because or reason)
-    return Found(rules.MISSING_UNION_BRANCH, facts, "{writer}", place, because=because, branch=reason)
+    return AvroDifference(rules.MISSING_UNION_BRANCH, facts, "{writer}", place, because=because, branch=reason)
 
 
-def _ambiguous_alias(field: Field, matches: list[Field], place: Place) -> Found:
+def _ambiguous_alias(field: Field, matches: list[Field], place: TypePair) -> AvroDifference:
     names = tuple(match.name for match in matches)
     facts = {"field": field.name, "record": Described(place.writer), "matches": names}
-    return Found(rules.AMBIGUOUS_ALIAS, facts, "{field}", place, field=field, has_path=False)
+    return AvroDifference(rules.AMBIGUOUS_ALIAS, facts, "{field}", place, field=field, has_path=False)

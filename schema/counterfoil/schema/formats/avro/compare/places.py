@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 
 @dataclass(eq=False, slots=True)
-class Place:
+class TypePair:
     """A pair of nodes and the pair from which it was entered.
 
     ``token`` is the step in Confluent's path: the number of a field, or a word, empty for no step; None restarts the
@@ -29,7 +30,7 @@ class Place:
     same. ``reader_field`` and ``writer_field`` are the entered fields of the two records, if any.
     """
 
-    parent: Place | None
+    parent: TypePair | None
     token: str | int | None
     reader: AvroType
     writer: AvroType
@@ -40,7 +41,7 @@ class Place:
     def path(self) -> tuple[str, ...]:
         """Return the steps of Confluent's path: none for the root, such as ``fields``, ``1``, ``type`` below."""
         steps: list[str] = []
-        place: Place | None = self
+        place: TypePair | None = self
         while place is not None and place.token is not None:
             if isinstance(place.token, int):
                 steps += ("type", str(place.token), "fields")
@@ -49,19 +50,19 @@ class Place:
             place = place.parent
         return tuple(reversed(steps))
 
-    def from_root(self) -> list[Place]:
+    def from_root(self) -> list[TypePair]:
         """Return every place from the root to this one."""
         return [*self._upwards()][::-1]
 
-    def reader_pointer(self, attribute: str = "") -> str:
+    def reader_pointer(self, *attribute: str | int) -> Pointer:
         """Return the JSON Pointer in the reader's text to the use of its node, or to the nearest thing around it.
 
-        With an ``attribute`` such as ``/symbols``, to that attribute of the node's declaration, if it is in the text.
+        With an ``attribute`` such as ``symbols``, to that attribute of the node's declaration, if it is in the text.
         """
         nodes = [(place.reader, place.reader_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
 
-    def writer_pointer(self, attribute: str = "") -> str:
+    def writer_pointer(self, *attribute: str | int) -> Pointer:
         """Return the same for the writer's node in the writer's text."""
         nodes = [(place.writer, place.writer_field) for place in self._upwards()]
         return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
@@ -74,7 +75,7 @@ class Place:
         """Return the steps to the writer's node."""
         return _path([(place.writer, place.writer_field) for place in self.from_root()])
 
-    def below(self, onto: Place) -> Place:
+    def below(self, onto: TypePair) -> TypePair:
         """Return the same place with ``onto`` instead of its root."""
         if self.parent is None:
             return onto
@@ -98,8 +99,8 @@ class Place:
         """The step into this place on the writer's side."""
         return "" if self.via is None else str(self.via)
 
-    def _upwards(self) -> Iterator[Place]:
-        place: Place | None = self
+    def _upwards(self) -> Iterator[TypePair]:
+        place: TypePair | None = self
         while place is not None:
             yield place
             place = place.parent
@@ -132,34 +133,34 @@ def _is_own(nodes: _Nodes) -> bool:
     return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
 
 
-def _declared(nodes: _Nodes, attribute: str) -> str:
+def _declared(nodes: _Nodes, attribute: Pointer) -> Pointer:
     return nodes[0][0].pointer + attribute
 
 
-def _used(nodes: _Nodes) -> str:
+def _used(nodes: _Nodes) -> Pointer:
     """Return the pointer to the use of the innermost node, or of the nearest one around it in the schema's own text."""
     for index, (node, field) in enumerate(nodes[:-1]):
         if field is not None:
-            pointer: str | None = f"{field.pointer}/type" if field.pointer else None
+            pointer: Pointer | None = (*field.pointer, "type") if field.pointer else None
         else:
             pointer = _inside(nodes[index + 1 :], node)
         if pointer is not None:
             return pointer
-    return ""
+    return ()
 
 
-def _inside(around: _Nodes, node: AvroType) -> str | None:
+def _inside(around: _Nodes, node: AvroType) -> Pointer | None:
     """Return the pointer to the use of ``node`` in the innermost node ``around``; None if it is in another text."""
     outer = around[0][0]
     if not _is_own(around):
         return None
     match outer:
         case Array():
-            return f"{outer.pointer}/items"
+            return (*outer.pointer, "items")
         case Map():
-            return f"{outer.pointer}/values"
+            return (*outer.pointer, "values")
         case Union():
-            return next((f"{outer.pointer}/{index}" for index, each in enumerate(outer.branches) if each is node), None)
+            return next(((*outer.pointer, index) for index, each in enumerate(outer.branches) if each is node), None)
     return None
 
 
@@ -186,7 +187,7 @@ def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
 
 
 @dataclass(eq=False, slots=True)
-class Found(Difference):
+class AvroDifference(Difference):
     """A difference at ``place``, where it was first found.
 
     ``attribute`` is the attribute of the two nodes that differs, if it is one. ``field`` is a field of the reader's
@@ -195,12 +196,12 @@ class Found(Difference):
     ``because`` is the innermost reason of that finding.
     """
 
-    place: Place
+    place: TypePair
     attribute: str = ""
     field: Field | None = None
     has_path: bool = True
-    because: Found | None = None
-    branch: Found | None = None
+    because: AvroDifference | None = None
+    branch: AvroDifference | None = None
 
     @property
     def path_steps(self) -> tuple[str, ...]:
@@ -228,25 +229,25 @@ class Found(Difference):
         return Sentence.of("{what}: {why}", {"what": said, "why": why})
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The pointer to the place in the reader's text: the attribute, the field, or the use of its node."""
         if self.branch is not None:
             return self.branch.reader_pointer
-        own = self.field.pointer if self.field is not None else ""
-        return own or self.place.reader_pointer(f"/{self.attribute}" if self.attribute else "")
+        own = self.field.pointer if self.field is not None else ()
+        return own or self.place.reader_pointer(*filter(None, [self.attribute]))
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The same in the writer's text; for missing symbols, to the first of them."""
         if self.branch is not None:
             return self.branch.writer_pointer
         if self.field is not None:
-            return self.place.writer_pointer("/fields")
-        attribute = f"/{self.attribute}" if self.attribute else ""
+            return self.place.writer_pointer("fields")
+        attribute: list[str | int] = [self.attribute] if self.attribute else []
         lacked = self.facts.get("symbols")
         if isinstance(lacked, tuple) and isinstance(self.place.writer, Enum):
-            attribute += f"/{next(index for index, each in enumerate(self.place.writer.symbols) if each in lacked)}"
-        return self.place.writer_pointer(attribute)
+            attribute.append(next(index for index, each in enumerate(self.place.writer.symbols) if each in lacked))
+        return self.place.writer_pointer(*attribute)
 
     @property
     def reader_path(self) -> FieldPath:
@@ -273,17 +274,17 @@ class Found(Difference):
 
 
 @dataclass(eq=False, slots=True)
-class FoundInTrial(Found):
+class TrialDifference(AvroDifference):
     """A branch of the writer's union that the reader's union cannot read; ``met`` is the finding of the trial.
 
     It has the rule and the message of ``met``, which may have been found first at another place; its path includes the
     number of the branch.
     """
 
-    met: Found | None = None
+    met: AvroDifference | None = None
 
     @classmethod
-    def of(cls, met: Found, trial: Place) -> Self:
+    def of(cls, met: AvroDifference, trial: TypePair) -> Self:
         """Return the finding about the branch of ``trial``."""
         return cls(met.kind, met.facts, met.gist, trial, because=met.because, branch=met, met=met)
 

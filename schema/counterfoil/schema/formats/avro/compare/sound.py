@@ -19,7 +19,7 @@ from counterfoil.schema.formats.avro.compare.meaning import (
     is_rounded,
     logical_type_of,
 )
-from counterfoil.schema.formats.avro.compare.places import Found, Place
+from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
 from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 
-def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
+def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]:
     """Return the places at which a value of ``writer`` is misread or fails although the checker reports nothing."""
     walk = _Misreadings()
     try:
-        walk.visit(Place(None, None, reader, writer))
+        walk.visit(TypePair(None, None, reader, writer))
     except RecursionError:
         raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
     return walk.found
@@ -40,10 +40,10 @@ def find_misreadings(reader: AvroType, writer: AvroType) -> list[Found]:
 
 class _Misreadings:
     def __init__(self) -> None:
-        self.found: list[Found] = []
+        self.found: list[AvroDifference] = []
         self._seen: set[tuple[int, int]] = set()
 
-    def visit(self, place: Place) -> None:
+    def visit(self, place: TypePair) -> None:
         """Compare a pair of nodes, and those below it."""
         reader, writer = place.reader, place.writer
         if (id(reader), id(writer)) in self._seen:
@@ -52,37 +52,37 @@ class _Misreadings:
         match reader, writer:
             case (_, Union()):
                 for index, branch in enumerate(writer.branches):
-                    self.visit(Place(place, str(index), reader, branch, index))
+                    self.visit(TypePair(place, str(index), reader, branch, index))
             case (Union(), _):
                 chosen = branch_that_reads(reader, writer)
                 if chosen is not None:
-                    self.visit(Place(place, "", chosen, writer))
+                    self.visit(TypePair(place, "", chosen, writer))
             case (Record(), Record()):
                 self._fields(reader, writer, place)
             case (Array(), Array()):
-                self.visit(Place(place, "items", reader.items, writer.items, "items"))
+                self.visit(TypePair(place, "items", reader.items, writer.items, "items"))
             case (Map(), Map()):
-                self.visit(Place(place, "values", reader.values, writer.values, "values"))
+                self.visit(TypePair(place, "values", reader.values, writer.values, "values"))
             case _:
                 self._scalars(place)
 
-    def _fields(self, reader: Record, writer: Record, place: Place) -> None:
+    def _fields(self, reader: Record, writer: Record, place: TypePair) -> None:
         writer_fields = {field.name: field for field in writer.fields}
         for index, field in enumerate(reader.fields):
             match = match_field(field, writer_fields)
             if match is not None:
-                self.visit(Place(place, index, field.type, match.type, match.name, field, match))
+                self.visit(TypePair(place, index, field.type, match.type, match.name, field, match))
             elif field.has_default and not is_usable_default(field.type, field.default):
                 facts = {"field": field.name, "default": show(field.default), "type": Described(field.type)}
-                self.found.append(Found(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field))
+                self.found.append(AvroDifference(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field))
 
-    def _scalars(self, place: Place) -> None:
+    def _scalars(self, place: TypePair) -> None:
         reader, writer = place.reader, place.writer
         if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
-            self.found.append(Found(rules.BYTES_AS_STRING, {}, "bytes as string", place))
+            self.found.append(AvroDifference(rules.BYTES_AS_STRING, {}, "bytes as string", place))
         if is_rounded(reader, writer):
             kinds = {"reader": Described(reader), "writer": Described(writer)}
-            self.found.append(Found(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place))
+            self.found.append(AvroDifference(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place))
         was, now = logical_type_of(writer), logical_type_of(reader)
         if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
             return
@@ -91,7 +91,7 @@ class _Misreadings:
             rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
         else:
             rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
-        self.found.append(Found(rule, facts, "{writer} as {reader}", place, attribute))
+        self.found.append(AvroDifference(rule, facts, "{writer} as {reader}", place, attribute))
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.formats.avro.types import AvroType, Field, Json, NamedType
+    from counterfoil.schema.pointer import Pointer
 
 _INT_LIMIT = 2**31
 _LONG_LIMIT = 2**63
@@ -83,7 +84,7 @@ class _NormalWriter:
         if member.doc is not None:
             written["doc"] = member.doc
         if member.has_default:
-            written["default"] = _respell(member.default, member.type, f"{member.pointer}/default")
+            written["default"] = _respell(member.default, member.type, (*member.pointer, "default"))
         if member.order is not None:
             written["order"] = member.order
         if member.aliases:
@@ -106,7 +107,7 @@ def _leading_keys(node: AvroType) -> tuple[str, ...]:
     return ("logicalType", "precision", "scale") if node.logical_type.scale else ("logicalType", "precision")
 
 
-def _sort_keys(value: Json, pointer: str) -> Json:
+def _sort_keys(value: Json, pointer: Pointer) -> Json:
     if isinstance(value, dict):
         return {key: _sort_keys(value[key], pointer) for key in sorted(value)}
     if isinstance(value, list):
@@ -116,7 +117,7 @@ def _sort_keys(value: Json, pointer: str) -> Json:
     return value
 
 
-def _respell(value: Json, avro_type: AvroType, pointer: str) -> Json:
+def _respell(value: Json, avro_type: AvroType, pointer: Pointer) -> Json:
     """Return a default in the form of its type.
 
     One that does not fit the type (or the first branch) stays unchanged.
@@ -135,7 +136,7 @@ def _respell(value: Json, avro_type: AvroType, pointer: str) -> Json:
     return value
 
 
-def _respell_object(value: JsonObject, avro_type: AvroType, pointer: str) -> JsonObject:
+def _respell_object(value: JsonObject, avro_type: AvroType, pointer: Pointer) -> JsonObject:
     if isinstance(avro_type, Map):
         return {key: _respell(value[key], avro_type.values, pointer) for key in sorted(value)}
     if not isinstance(avro_type, Record):

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.jsontext.document import locate
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
     from counterfoil.schema.formats.avro.types import Json
+    from counterfoil.schema.pointer import Pointer
 
 TYPE_ATTRIBUTES: Final = frozenset(
     {"type", "name", "namespace", "doc", "aliases", "fields", "items", "values", "symbols", "size"}
@@ -35,7 +37,7 @@ _ONLY_TEXT: Final = frozenset({str})
 class SchemaFault(Exception):
     """A fault in a schema, with its JSON Pointer; it becomes a ``SchemaParseError`` when its line is known."""
 
-    def __init__(self, problem: str, pointer: str, *, expected: str | None = None) -> None:
+    def __init__(self, problem: str, pointer: Pointer, *, expected: str | None = None) -> None:
         super().__init__(problem)
         self.problem = problem
         self.pointer = pointer
@@ -43,22 +45,22 @@ class SchemaFault(Exception):
 
     def located(self, text: str) -> SchemaParseError:
         """Return the error to raise, with the position of the fault in ``text``."""
-        place = locate(text, self.pointer)
-        return SchemaParseError(self.problem, position=place, path=self.pointer, expected=self.expected)
+        place, path = locate(text, self.pointer), print_pointer(self.pointer)
+        return SchemaParseError(self.problem, position=place, path=path, expected=self.expected)
 
 
-def read_required(value: dict[str, Json], key: str, pointer: str) -> Json:
+def read_required(value: dict[str, Json], key: str, pointer: Pointer) -> Json:
     """Return a required attribute; ``pointer`` is that of the declaration."""
     if key not in value:
         raise SchemaFault(f"no {key!r} in {_declared(value)}", pointer, expected=f"an attribute {key!r}")
     return value[key]
 
 
-def read_required_text(value: dict[str, Json], key: str, pointer: str) -> str:
+def read_required_text(value: dict[str, Json], key: str, pointer: Pointer) -> str:
     """Return a required attribute that must be a string."""
     text = read_required(value, key, pointer)
     if not isinstance(text, str):
-        raise SchemaFault(f"{show(text)} is no {key}", f"{pointer}/{key}", expected="a string")
+        raise SchemaFault(f"{show(text)} is no {key}", (*pointer, key), expected="a string")
     return text
 
 
@@ -68,11 +70,11 @@ def read_text(value: dict[str, Json], key: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def read_texts(value: dict[str, Json], key: str, pointer: str) -> list[str]:
+def read_texts(value: dict[str, Json], key: str, pointer: Pointer) -> list[str]:
     """Return an attribute that must be an array of strings if it is present; empty if it is absent."""
     texts = value.get(key, [])
     if not isinstance(texts, list) or not _ONLY_TEXT.issuperset(map(type, texts)):
-        raise SchemaFault(f"{show(texts)} in {key!r}", f"{pointer}/{key}", expected="an array of strings")
+        raise SchemaFault(f"{show(texts)} in {key!r}", (*pointer, key), expected="an array of strings")
     return texts
 
 
@@ -83,30 +85,30 @@ def read_properties(value: dict[str, Json], attributes: AbstractSet[str]) -> dic
     return {key: item for key, item in value.items() if key not in attributes}
 
 
-def read_order(value: dict[str, Json], pointer: str) -> str | None:
+def read_order(value: dict[str, Json], pointer: Pointer) -> str | None:
     """Return a field's sort order in lower case, or None if it has none."""
     if "order" not in value:
         return None
     order = value["order"]
     if not isinstance(order, str) or order.lower() not in _ORDERS:
-        raise SchemaFault(f"{show(order)} is no order", f"{pointer}/order", expected=" or ".join(_ORDERS))
+        raise SchemaFault(f"{show(order)} is no order", (*pointer, "order"), expected=" or ".join(_ORDERS))
     return order.lower()
 
 
-def read_size(value: dict[str, Json], pointer: str) -> int:
+def read_size(value: dict[str, Json], pointer: Pointer) -> int:
     """Return the size of a fixed in bytes."""
     size = read_required(value, "size", pointer)
     if type(size) is not int or not 0 <= size <= _MAX_FIXED_SIZE_BYTES:
-        raise SchemaFault(f"{show(size)} is no size", f"{pointer}/size", expected="a whole number of bytes")
+        raise SchemaFault(f"{show(size)} is no size", (*pointer, "size"), expected="a whole number of bytes")
     return size
 
 
-def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: str) -> str | None:
+def read_enum_default(value: dict[str, Json], symbols: Sequence[str], pointer: Pointer) -> str | None:
     """Return the symbol that replaces unknown ones, or None."""
     default = read_text(value, "default")
     if default is not None and default not in symbols:
         raise SchemaFault(
-            f"the default {show(default)} is no symbol", f"{pointer}/default", expected="one of the symbols"
+            f"the default {show(default)} is no symbol", (*pointer, "default"), expected="one of the symbols"
         )
     return default
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.read.forward import Declaration
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
+    from counterfoil.schema.pointer import Pointer
 
 _PRIMITIVE_KIND_BY_WORD = {WORD_BY_KIND[kind]: kind for kind in PRIMITIVE_KINDS}
 _NAME_AND_TYPE = 2
@@ -79,7 +80,7 @@ class TypeReader:
         self._unread: set[str] = set()
         self._leaves = Leaves(most=0)
         self._namespaces: set[str] = set()  # valid namespaces
-        self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, str], AvroType]] = {
+        self._read_by_word: dict[str, Callable[[dict[str, Json], str | None, Pointer], AvroType]] = {
             "record": self._read_record,
             "error": self._read_record,
             "enum": self._read_enum,
@@ -92,9 +93,9 @@ class TypeReader:
         """Return the type that a whole text declares; ``leaves`` are nodes that other schemas may share."""
         self._leaves = leaves or Leaves(most=0)
         self._document, self._later, self._early = document, None, {}
-        return self._read(document, None, "")
+        return self._read(document, None, ())
 
-    def _read(self, value: Json, namespace: str | None, pointer: str) -> AvroType:
+    def _read(self, value: Json, namespace: str | None, pointer: Pointer) -> AvroType:
         if isinstance(value, str):
             kind = _PRIMITIVE_KIND_BY_WORD.get(value)
             return self._read_name(value, namespace, pointer) if kind is None else self._leaves.primitive(kind, pointer)
@@ -104,7 +105,7 @@ class TypeReader:
             return self._read_union(value, namespace, pointer)
         raise SchemaFault(f"{show(value)} is no type", pointer, expected="a name, an object or an array")
 
-    def _read_name(self, written: str, namespace: str | None, pointer: str) -> AvroType:
+    def _read_name(self, written: str, namespace: str | None, pointer: Pointer) -> AvroType:
         kind = _PRIMITIVE_KIND_BY_WORD.get(written)
         if kind is not None:
             return self._leaves.primitive(kind, pointer)
@@ -131,11 +132,11 @@ class TypeReader:
     def _find(self, written: str, namespace: str | None) -> NamedType | None:
         return self.named.get(full_name(written, namespace)) or self.named.get(written)
 
-    def _read_object(self, value: dict[str, Json], namespace: str | None, pointer: str) -> AvroType:
+    def _read_object(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> AvroType:
         word = value.get("type")
         if not isinstance(word, str):
             problem = f"{show(word)} is no type name" if "type" in value else "an object without 'type'"
-            place = f"{pointer}/type" if "type" in value else pointer
+            place = (*pointer, "type") if "type" in value else pointer
             raise SchemaFault(problem, place, expected="the name of a type in 'type'")
         read = self._read_by_word.get(word)
         if read is not None:
@@ -143,9 +144,9 @@ class TypeReader:
             return read(value, namespace, pointer) if early is None else early
         if word in PRIMITIVE_NAMES:
             return self._read_primitive(value, Kind(word), pointer)
-        return self._read_name(word, namespace, f"{pointer}/type")
+        return self._read_name(word, namespace, (*pointer, "type"))
 
-    def _read_primitive(self, value: dict[str, Json], kind: Kind, pointer: str) -> Primitive:
+    def _read_primitive(self, value: dict[str, Json], kind: Kind, pointer: Pointer) -> Primitive:
         if len(value) == 1:
             return Primitive(kind=kind, pointer=pointer)
         properties = read_properties(value, TYPE_ATTRIBUTES)
@@ -153,7 +154,7 @@ class TypeReader:
             kind=kind, properties=properties, logical_type=read_logical_type(properties, kind), pointer=pointer
         )
 
-    def _read_union(self, value: list[Json], namespace: str | None, pointer: str) -> Union:
+    def _read_union(self, value: list[Json], namespace: str | None, pointer: Pointer) -> Union:
         words = tuple(value) if set(map(type, value)) == {str} else ()
         shared = self._leaves.union(words, pointer)
         if shared is not None:
@@ -161,16 +162,14 @@ class TypeReader:
         branches: list[AvroType] = []
         seen: set[str] = set()
         for index, item in enumerate(value):
-            branch = self._read(item, namespace, f"{pointer}/{index}")
+            branch = self._read(item, namespace, (*pointer, index))
             name = item if type(branch) is Primitive and type(item) is str else branch_name(branch)
             if type(branch) is Union:
                 raise SchemaFault(
-                    "a union directly inside a union", f"{pointer}/{index}", expected="the branches in one union"
+                    "a union directly inside a union", (*pointer, index), expected="the branches in one union"
                 )
             if name in seen:
-                raise SchemaFault(
-                    f"the union holds {show(name)} twice", f"{pointer}/{index}", expected="each branch once"
-                )
+                raise SchemaFault(f"the union holds {show(name)} twice", (*pointer, index), expected="each branch once")
             seen.add(name)
             branches.append(branch)
         union = Union(branches=tuple(branches), pointer=pointer)
@@ -178,19 +177,19 @@ class TypeReader:
             self._leaves.keep_union(words, union)
         return union
 
-    def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Array:
+    def _read_array(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> Array:
         written = read_required(value, "items", pointer)
         kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
         if kind is not None and len(value) == _TYPE_AND_ITEMS:
             return self._leaves.array(kind, pointer)
-        items = self._read(written, namespace, f"{pointer}/items")
+        items = self._read(written, namespace, (*pointer, "items"))
         return Array(items=items, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
 
-    def _read_map(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Map:
-        values = self._read(read_required(value, "values", pointer), namespace, f"{pointer}/values")
+    def _read_map(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> Map:
+        values = self._read(read_required(value, "values", pointer), namespace, (*pointer, "values"))
         return Map(values=values, properties=read_properties(value, TYPE_ATTRIBUTES), pointer=pointer)
 
-    def _read_record(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Record:
+    def _read_record(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> Record:
         name, space = self._read_own_name(value, namespace, pointer)
         record = Record(
             name=name,
@@ -204,16 +203,16 @@ class TypeReader:
         self._declare(record, pointer)
         fields = read_required(value, "fields", pointer)
         if not isinstance(fields, list):
-            raise SchemaFault(f"{show(fields)} are no fields", f"{pointer}/fields", expected="an array of fields")
+            raise SchemaFault(f"{show(fields)} are no fields", (*pointer, "fields"), expected="an array of fields")
         self._unread.add(record.full_name)
-        record.fields = self._read_fields(fields, space, f"{pointer}/fields")
+        record.fields = self._read_fields(fields, space, (*pointer, "fields"))
         self._unread.discard(record.full_name)
         return record
 
-    def _read_fields(self, values: list[Json], namespace: str | None, pointer: str) -> tuple[Field, ...]:
+    def _read_fields(self, values: list[Json], namespace: str | None, pointer: Pointer) -> tuple[Field, ...]:
         fields: dict[str, Field] = {}
         for index, value in enumerate(values):
-            place = f"{pointer}/{index}"
+            place = (*pointer, index)
             field = self._leaves.known_field(value, place)
             if field is None:
                 field = self._read_field(value, namespace, place)
@@ -221,26 +220,26 @@ class TypeReader:
                     self._leaves.keep_field(value, field)
             if field.name in fields:
                 raise SchemaFault(
-                    f"two fields are called {show(field.name)}", f"{pointer}/{index}", expected="a name of its own"
+                    f"two fields are called {show(field.name)}", (*pointer, index), expected="a name of its own"
                 )
             fields[field.name] = field
         return tuple(fields.values())
 
-    def _read_field(self, value: Json, namespace: str | None, pointer: str) -> Field:
+    def _read_field(self, value: Json, namespace: str | None, pointer: Pointer) -> Field:
         if not isinstance(value, dict):
             raise SchemaFault(f"{show(value)} is no field", pointer, expected="an object with name and type")
         name = value.get("name")
         if type(name) is not str:
             name = read_required_text(value, "name", pointer)  # raises with a description
         if self._checks_names and not is_name(name):
-            raise _no_name(name, f"{pointer}/name")
+            raise _no_name(name, (*pointer, "name"))
         written = value.get("type")
         kind = _PRIMITIVE_KIND_BY_WORD.get(written) if type(written) is str else None
         field_type: AvroType
         if kind is not None:
-            field_type = self._leaves.primitive(kind, f"{pointer}/type")
+            field_type = self._leaves.primitive(kind, (*pointer, "type"))
         else:
-            field_type = self._read(read_required(value, "type", pointer), namespace, f"{pointer}/type")
+            field_type = self._read(read_required(value, "type", pointer), namespace, (*pointer, "type"))
         if len(value) == _NAME_AND_TYPE:
             return self._leaves.field(name, field_type, pointer)
         default = self._read_default(value, field_type, pointer) if "default" in value else NO_DEFAULT
@@ -257,9 +256,9 @@ class TypeReader:
             pointer=pointer,
         )
 
-    def _read_default(self, value: dict[str, Json], field_type: AvroType, pointer: str) -> Json:
+    def _read_default(self, value: dict[str, Json], field_type: AvroType, pointer: Pointer) -> Json:
         default = value["default"]
-        place = f"{pointer}/default"
+        place = (*pointer, "default")
         if isinstance(default, str) and field_type.kind in (Kind.FLOAT, Kind.DOUBLE):
             number = read_java_double(default)
             if number is None:
@@ -273,10 +272,10 @@ class TypeReader:
             )
         return default
 
-    def _read_enum(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Enum:
+    def _read_enum(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> Enum:
         name, space = self._read_own_name(value, namespace, pointer)
         read_required(value, "symbols", pointer)
-        symbols = self._checked_symbols(read_texts(value, "symbols", pointer), f"{pointer}/symbols")
+        symbols = self._checked_symbols(read_texts(value, "symbols", pointer), (*pointer, "symbols"))
         if len(value) == _TYPE_NAME_AND_SYMBOLS:
             enum = Enum(name, space, symbols=symbols, pointer=pointer)  # a shortcut for speed
         else:
@@ -293,19 +292,19 @@ class TypeReader:
         self._declare(enum, pointer)
         return enum
 
-    def _checked_symbols(self, symbols: list[str], pointer: str) -> tuple[str, ...]:
+    def _checked_symbols(self, symbols: list[str], pointer: Pointer) -> tuple[str, ...]:
         if len(set(symbols)) == len(symbols) and (not self._checks_names or all(map(is_name, symbols))):
             return tuple(symbols)
         seen: set[str] = set()
         for index, symbol in enumerate(symbols):
             if self._checks_names and not is_name(symbol):
-                raise _no_name(symbol, f"{pointer}/{index}")
+                raise _no_name(symbol, (*pointer, index))
             if symbol in seen:
-                raise SchemaFault(f"the symbol {show(symbol)} comes twice", f"{pointer}/{index}", expected="each once")
+                raise SchemaFault(f"the symbol {show(symbol)} comes twice", (*pointer, index), expected="each once")
             seen.add(symbol)
         return tuple(symbols)
 
-    def _read_fixed(self, value: dict[str, Json], namespace: str | None, pointer: str) -> Fixed:
+    def _read_fixed(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> Fixed:
         name, space = self._read_own_name(value, namespace, pointer)
         size = read_size(value, pointer)
         properties = read_properties(value, TYPE_ATTRIBUTES)
@@ -322,7 +321,7 @@ class TypeReader:
         self._declare(fixed, pointer)
         return fixed
 
-    def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, str | None]:
+    def _read_own_name(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> tuple[str, str | None]:
         written = value.get("name")
         if type(written) is not str:
             written = read_required_text(value, "name", pointer)  # raises with a description
@@ -331,10 +330,10 @@ class TypeReader:
         full = f"{space}.{name}" if space else name
         if full in PRIMITIVE_NAMES:
             raise SchemaFault(
-                f"{show(full)} is the name of a primitive type", f"{pointer}/name", expected="another name"
+                f"{show(full)} is the name of a primitive type", (*pointer, "name"), expected="another name"
             )
         if self._checks_names and not (is_name(name) and self._is_namespace(space)):
-            raise _no_name(full, f"{pointer}/name")
+            raise _no_name(full, (*pointer, "name"))
         return name, space
 
     def _is_namespace(self, space: str | None) -> bool:
@@ -345,23 +344,23 @@ class TypeReader:
             return True
         return False
 
-    def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: str) -> tuple[str, ...]:
+    def _read_type_aliases(self, value: dict[str, Json], namespace: str | None, pointer: Pointer) -> tuple[str, ...]:
         if "aliases" not in value:
             return ()
         aliases = [full_name(alias, namespace) for alias in read_texts(value, "aliases", pointer)]
         for index, alias in enumerate(aliases):
             if self._checks_names and not is_full_name(alias):
-                raise _no_name(alias, f"{pointer}/aliases/{index}")
+                raise _no_name(alias, (*pointer, "aliases", index))
         return tuple(dict.fromkeys(aliases))
 
-    def _declare(self, node: NamedType, pointer: str) -> None:
+    def _declare(self, node: NamedType, pointer: Pointer) -> None:
         full = node.full_name
         if full in self.named:
-            raise SchemaFault(f"{show(full)} is declared twice", f"{pointer}/name", expected="one declaration")
+            raise SchemaFault(f"{show(full)} is declared twice", (*pointer, "name"), expected="one declaration")
         self.named[full] = node
 
 
-def _no_name(written: str, pointer: str) -> SchemaFault:
+def _no_name(written: str, pointer: Pointer) -> SchemaFault:
     return SchemaFault(f"{show(written)} is not a valid name", pointer, expected=_A_NAME)
 
 

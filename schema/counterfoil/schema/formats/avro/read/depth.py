@@ -45,10 +45,10 @@ def clear_pointers(nodes: Iterable[NamedType]) -> None:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        node.pointer = ""
+        node.pointer = ()
         if isinstance(node, Record):
             for member in node.fields:
-                member.pointer = ""
+                member.pointer = ()
         waiting.extend(_inner_types(node))
 
 

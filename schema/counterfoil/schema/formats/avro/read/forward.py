@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.formats.avro.types import Json
+    from counterfoil.schema.pointer import Pointer
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 
@@ -25,23 +26,23 @@ class Declaration(NamedTuple):
 
     value: dict[str, Any]
     namespace: str | None
-    pointer: str
+    pointer: Pointer
 
 
 def find_declarations(document: Json) -> dict[str, Declaration]:
     """Return the declarations of all named types in ``document``, by full name; of several of one name the first."""
     found: dict[str, Declaration] = {}
-    waiting: list[tuple[Json, str | None, str]] = [(document, None, "")]
+    waiting: list[tuple[Json, str | None, Pointer]] = [(document, None, ())]
     while waiting:
         value, namespace, pointer = waiting.pop()
         if isinstance(value, list):
-            waiting += [(item, namespace, f"{pointer}/{index}") for index, item in reversed([*enumerate(value)])]
+            waiting += [(item, namespace, (*pointer, index)) for index, item in reversed([*enumerate(value)])]
         elif isinstance(value, dict):
             inner = namespace
             kind = value.get("type")
             if isinstance(kind, str) and kind in _NAMED and isinstance(value.get("name"), str):
                 inner = _declared(Declaration(value, namespace, pointer), found)
-            waiting += reversed([(part, inner, f"{pointer}/{step}") for step, part in _parts(value)])
+            waiting += reversed([(part, inner, pointer + steps) for steps, part in _parts(value)])
     return found
 
 
@@ -53,11 +54,11 @@ def _declared(declaration: Declaration, found: dict[str, Declaration]) -> str | 
     return space
 
 
-def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Json]]:
+def _parts(value: dict[str, Any]) -> Iterator[tuple[Pointer, Json]]:
     """Yield the types inside a declaration, each with the steps to it."""
     fields = value.get("fields")
     for index, field in enumerate(fields if isinstance(fields, list) else ()):
         if isinstance(field, dict):
-            yield f"fields/{index}/type", field.get("type")
+            yield ("fields", index, "type"), field.get("type")
     for key in ("items", "values"):
-        yield key, value.get(key)
+        yield (key,), value.get(key)

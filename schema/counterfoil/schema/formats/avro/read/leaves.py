@@ -12,10 +12,11 @@ from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Field, Prim
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType, Json, Kind, NoDefault
+    from counterfoil.schema.pointer import Pointer
 
 MAX_SHARED: Final = 50_000
 
-_FieldKey: TypeAlias = "tuple[str, str | tuple[str, ...], bool, str]"
+_FieldKey: TypeAlias = "tuple[str, str | tuple[str, ...], bool, Pointer]"
 _Leaf: TypeAlias = Primitive | Array | Union
 
 
@@ -27,14 +28,14 @@ class Leaves:
 
     def __init__(self, *, most: int = MAX_SHARED) -> None:
         self._most = most
-        self._primitives: dict[tuple[Kind, str], Primitive] = {}
-        self._arrays: dict[tuple[Kind, str], Array] = {}
-        self._unions: dict[tuple[tuple[str, ...], str], Union] = {}
+        self._primitives: dict[tuple[Kind, Pointer], Primitive] = {}
+        self._arrays: dict[tuple[Kind, Pointer], Array] = {}
+        self._unions: dict[tuple[tuple[str, ...], Pointer], Union] = {}
         self._fields: dict[tuple[str, AvroType, bool], Field] = {}
         self._valid_fields: dict[_FieldKey, Field] = {}
         self._kept: set[AvroType] = set()
 
-    def primitive(self, kind: Kind, pointer: str) -> Primitive:
+    def primitive(self, kind: Kind, pointer: Pointer) -> Primitive:
         """Return the primitive type without properties at ``pointer``."""
         found = self._primitives.get((kind, pointer))
         if found is None:
@@ -43,16 +44,16 @@ class Leaves:
                 self._primitives[kind, pointer] = found
         return found
 
-    def array(self, kind: Kind, pointer: str) -> Array:
+    def array(self, kind: Kind, pointer: Pointer) -> Array:
         """Return the array of a primitive type, without properties, at ``pointer``."""
         found = self._arrays.get((kind, pointer))
         if found is None:
-            found = Array(self.primitive(kind, f"{pointer}/items"), pointer=pointer)
+            found = Array(self.primitive(kind, (*pointer, "items")), pointer=pointer)
             if self._keeps(found):
                 self._arrays[kind, pointer] = found
         return found
 
-    def union(self, words: tuple[str, ...], pointer: str) -> Union | None:
+    def union(self, words: tuple[str, ...], pointer: Pointer) -> Union | None:
         """Return the cached union of primitive types for ``words`` at ``pointer``, or None."""
         return self._unions.get((words, pointer))
 
@@ -61,7 +62,9 @@ class Leaves:
         if self._keeps(union):
             self._unions[words, union.pointer] = union
 
-    def field(self, name: str, field_type: AvroType, pointer: str, *, default: NoDefault | None = NO_DEFAULT) -> Field:
+    def field(
+        self, name: str, field_type: AvroType, pointer: Pointer, *, default: NoDefault | None = NO_DEFAULT
+    ) -> Field:
         """Return the field at ``pointer`` with a name and a type, and at most a null default.
 
         It is cached if its type is.
@@ -74,7 +77,7 @@ class Leaves:
                 self._fields[key] = found
         return found
 
-    def known_field(self, value: Json, pointer: str) -> Field | None:
+    def known_field(self, value: Json, pointer: Pointer) -> Field | None:
         """Return the cached valid field for a JSON object equal to ``value`` at ``pointer``, or None."""
         key = _key_of_field(value, pointer)
         return None if key is None else self._valid_fields.get(key)
@@ -93,7 +96,7 @@ class Leaves:
         return True
 
 
-def _key_of_field(value: Json, pointer: str) -> _FieldKey | None:
+def _key_of_field(value: Json, pointer: Pointer) -> _FieldKey | None:
     """Return the cache key of a field with a name, a type of plain names, and at most a null default; else None."""
     if type(value) is not dict or value.get("default") is not None or len(value) != 2 + ("default" in value):
         return None

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import have_matching_names, walk
-from counterfoil.schema.formats.avro.compare.places import Place
+from counterfoil.schema.formats.avro.compare.places import TypePair
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.types import AvroType
 
 _Pair: TypeAlias = tuple[int, int]
@@ -24,10 +24,10 @@ class Causes:
     """The causes of findings. Each pair of nodes is walked once; recursive types are cut off."""
 
     def __init__(self) -> None:
-        self._found_by_pair: dict[_Pair, list[Found]] = {}
+        self._found_by_pair: dict[_Pair, list[AvroDifference]] = {}
         self._are_names_by_pair: dict[_Pair, bool] = {}
 
-    def leaves(self, found: Found, above: frozenset[_Pair] = frozenset()) -> Iterator[Found]:
+    def leaves(self, found: AvroDifference, above: frozenset[_Pair] = frozenset()) -> Iterator[AvroDifference]:
         """Yield the innermost causes of a finding, the most promising first; itself if it has no other cause.
 
         Causes about names of records are left out. The place of each cause continues the place of ``found``.
@@ -46,7 +46,7 @@ class Causes:
         if not below:
             yield found
 
-    def is_about_record_names(self, found: Found) -> bool:
+    def is_about_record_names(self, found: AvroDifference) -> bool:
         """Return whether only names of records prevent a decoder that resolves by structure from reading the datum.
 
         Such decoders take the branch that has the writer's name if there is one, else any that fits.
@@ -64,19 +64,19 @@ class Causes:
             )
         return known
 
-    def _chosen(self, found: Found) -> list[list[Found]]:
+    def _chosen(self, found: AvroDifference) -> list[list[AvroDifference]]:
         branches = self._branches(found)
         named = [causes for branch, causes in branches if _is_named_alike(branch, found.place.writer)]
         return named or [causes for _, causes in branches]
 
-    def _branches(self, found: Found) -> list[tuple[AvroType, list[Found]]]:
+    def _branches(self, found: AvroDifference) -> list[tuple[AvroType, list[AvroDifference]]]:
         """Return each branch of the reader's union with its findings, placed below ``found``."""
         if found.kind is not rules.MISSING_UNION_BRANCH or not isinstance(found.place.reader, Union):
             return []
         return [(branch, self._branch(branch, found.place)) for branch in found.place.reader.branches]
 
-    def _branch(self, branch: AvroType, place: Place) -> list[Found]:
-        trial = Place(place, None, branch, place.writer)
+    def _branch(self, branch: AvroType, place: TypePair) -> list[AvroDifference]:
+        trial = TypePair(place, None, branch, place.writer)
         pair = (id(branch), id(place.writer))
         known = self._found_by_pair.get(pair)
         if known is None:
@@ -84,7 +84,7 @@ class Causes:
         return [replace(cause, place=cause.place.below(trial)) for cause in known]
 
 
-def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, bool]:
+def _rank(cause: AvroDifference, above: AvroDifference, branch: AvroType) -> tuple[bool, bool, bool]:
     """Return the rank of a cause that was found with a branch; the smallest is tried first.
 
     A datum that fails deep inside the most similar branch fails in the others as well; the reverse is not true.
@@ -95,7 +95,7 @@ def _rank(cause: Found, above: Found, branch: AvroType) -> tuple[bool, bool, boo
     return is_of_another_kind, not _is_named_alike(branch, writer), is_mismatch
 
 
-def _pair(found: Found) -> _Pair:
+def _pair(found: AvroDifference) -> _Pair:
     return (id(found.place.reader), id(found.place.writer))
 
 

@@ -17,7 +17,7 @@ from counterfoil.schema.formats.avro.witness.spelling import branch_name
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.schema.formats.avro.compare.places import Found, Place
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_NODES: Final = 10_000
@@ -96,7 +96,7 @@ class DataBuilder:
                 continue
         raise NoDatum("no branch of a union has a finite datum")
 
-    def reaching(self, place: Place, value: Any) -> Any:
+    def reaching(self, place: TypePair, value: Any) -> Any:
         """Return a datum of the whole writer with ``value`` at ``place`` and the smallest values elsewhere."""
         for step in reversed(place.from_root()[1:]):
             if step.via is not None and step.parent is not None:
@@ -148,21 +148,21 @@ def _plain(datum: Any) -> Any:
     return datum
 
 
-def words_to(places: Sequence[Place]) -> str:
+def words_to(places: Sequence[TypePair]) -> str:
     """Return the path to the last of ``places`` as text: ``field lines, item, field price``; empty for the root."""
     return ", ".join(
         _one_step(step.parent.writer, step) for step in places if step.parent is not None and step.via is not None
     )
 
 
-def step_in_words(found: Found) -> Sentence:
+def step_in_words(found: AvroDifference) -> Sentence:
     """Return the place at which the reader stops, and why: the path to a finding, and the finding."""
     way = words_to(found.place.from_root())
     sentence = found.sentence
     return Sentence.of("{way}: {what}", {"way": way, "what": sentence}) if way else sentence
 
 
-def _one_step(outer: AvroType, step: Place) -> str:
+def _one_step(outer: AvroType, step: TypePair) -> str:
     match outer:
         case Record():
             return f"field {step.via}"

@@ -21,7 +21,7 @@ from counterfoil.schema.witness import NoWitness, Witness
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
 
@@ -40,7 +40,7 @@ _NO_UTF8: Final = b"\xff"
 _MOST_TRIED: Final = 12
 
 
-def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitness:
+def search_for_misreading(writer: AvroSchema, found: AvroDifference) -> Witness | NoWitness:
     """Return a datum of ``writer`` that a reader misreads as in ``found``, or why none was found."""
     tried = 0
     for value in _values(found):
@@ -61,12 +61,12 @@ def search_for_misreading(writer: AvroSchema, found: Found) -> Witness | NoWitne
     return NoWitness(tried, "decoders fill in whatever a default holds" if not tried else "both read them alike")
 
 
-def _stop(found: Found, said: str) -> Sentence:
+def _stop(found: AvroDifference, said: str) -> Sentence:
     way = words_to(found.place.from_root())
     return Sentence.of("{way}: {said}" if way else "{said}", {"way": way, "said": said})
 
 
-def _values(found: Found) -> Iterator[Any]:
+def _values(found: AvroDifference) -> Iterator[Any]:
     """Yield values at the place of the finding that may show it, the most revealing first."""
     if found.kind is rules.BYTES_AS_STRING:
         yield _NO_UTF8
@@ -75,7 +75,7 @@ def _values(found: Found) -> Iterator[Any]:
         yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
-def _misread(found: Found, value: Any) -> str | None:
+def _misread(found: AvroDifference, value: Any) -> str | None:
     """Return the description of the reader's misreading of ``value``; None if it is read correctly."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.avro.compare.places import Found
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
 
 MAX_TRIED: Final = 24
@@ -55,7 +55,7 @@ def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Diffe
         return NoWitness(0, "the schemas are nested too deep")
 
 
-def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Found | None:
+def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> AvroDifference | None:
     """Return the walk's finding that equals ``difference``, under either policy; None if there is none."""
     pair = _pair_of(reader, writer)
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
@@ -71,13 +71,13 @@ class _Pair:
     def __init__(self, reader: AvroSchema, writer: AvroSchema) -> None:
         self._reader_schema = reader
         self._writer_schema = writer
-        self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, Found]] = {}
+        self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, AvroDifference]] = {}
         self.writer_types = (*writer.named.values(),)
 
-    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, Found]:
+    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, AvroDifference]:
         """Return the findings under ``policy``, by difference; the first of several equal ones."""
         if policy not in self._found_by_policy:
-            found: dict[Difference, Found] = {}
+            found: dict[Difference, AvroDifference] = {}
             for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
                 found.setdefault(each, each)
             self._found_by_policy[policy] = found
@@ -102,7 +102,7 @@ def _pair_of(reader: AvroSchema, writer: AvroSchema) -> _Pair:
 class _Search:
     """One search."""
 
-    def __init__(self, pair: _Pair, found: Found) -> None:
+    def __init__(self, pair: _Pair, found: AvroDifference) -> None:
         self._found = found
         self._pair = pair
         self._reader_at = spell_reader_at(found, pair.writer_types)
@@ -156,7 +156,7 @@ class _Search:
         )
 
 
-def _data(leaves: Iterable[Found]) -> Iterator[Any]:
+def _data(leaves: Iterable[AvroDifference]) -> Iterator[Any]:
     """Yield data that reach one of ``leaves``."""
     for leaf in leaves:
         for value in _values(leaf):
@@ -167,7 +167,7 @@ def _data(leaves: Iterable[Found]) -> Iterator[Any]:
                 continue
 
 
-def _values(found: Found) -> Iterator[str | None]:
+def _values(found: AvroDifference) -> Iterator[str | None]:
     """Yield values at the place of a difference that may fail in the reader; None stands for the smallest."""
     match found.place.reader, found.place.writer:
         case (Enum() as reader, Enum() as writer) if found.kind is rules.MISSING_ENUM_SYMBOLS:

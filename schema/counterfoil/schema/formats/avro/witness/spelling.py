@@ -23,7 +23,7 @@ from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from counterfoil.schema.formats.avro.compare.places import Found, Place
+    from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
     from counterfoil.schema.formats.avro.types import AvroType, Field, NamedType
 
 _NEVER_WRITTEN = {"type": "fixed", "name": "_.empty_union", "size": 0}
@@ -44,7 +44,7 @@ def spell_reader(root: AvroType, writer_types: Iterable[NamedType]) -> Any:
     return _Speller(writer_types).spell(root)
 
 
-def spell_reader_at(found: Found, writer_types: Iterable[NamedType]) -> Any:
+def spell_reader_at(found: AvroDifference, writer_types: Iterable[NamedType]) -> Any:
     """Return only the part of the reader's schema that leads to a difference, and there only what differs.
 
     A datum that this reader refuses is refused because of this difference, whatever other differences there are.
@@ -57,7 +57,7 @@ def spell_reader_at(found: Found, writer_types: Iterable[NamedType]) -> Any:
     return spelt
 
 
-def _around(parent: Place, step: Place, inner: Any, number: int) -> Any:
+def _around(parent: TypePair, step: TypePair, inner: Any, number: int) -> Any:
     match parent.reader, parent.writer:
         case (Record(), Record()) if step.reader_field is not None:
             name = f"_{number}.{parent.writer.name}"
@@ -69,7 +69,7 @@ def _around(parent: Place, step: Place, inner: Any, number: int) -> Any:
     return inner  # a step into a branch: the reader's type stays the same
 
 
-def _differing_part(found: Found, speller: _Speller) -> Any:
+def _differing_part(found: AvroDifference, speller: _Speller) -> Any:
     match found.place.reader, found.place.writer:
         case (Record(), Record() as writer):
             fields = [found.field] if found.kind is rules.MISSING_DEFAULT and found.field is not None else []

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.compare import rules
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, Way, at_kind, below
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, Way, at_kind, below
 from counterfoil.schema.formats.jsonschema.compare.model import Criterion
 from counterfoil.schema.formats.jsonschema.compare.places import branch_step, spot_of_branch
 from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
@@ -25,10 +25,10 @@ _MAX_RANKED: Final = 8
 """The largest number of unmatched branches of each side that are ranked by similarity."""
 
 
-def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[Finding]:
+def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[JsonDifference]:
     """Return the findings about two combinations."""
     mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
-    found: list[Finding] = []
+    found: list[JsonDifference] = []
     if reader.criterion is not writer.criterion:
         facts = {"reader": reader.criterion.value, "writer": writer.criterion.value}
         if not _is_extended(reader, writer):
@@ -50,13 +50,13 @@ class _Branches:
         self._walk = walk
         self._reader, self._writer = reader, writer
         self._mine, self._theirs = mine, theirs
-        self._inner_by_pair: dict[tuple[int, int], Sequence[Finding]] = {}
+        self._inner_by_pair: dict[tuple[int, int], Sequence[JsonDifference]] = {}
         index_by_key = {key_of(branch): right for right, branch in enumerate(mine)}
         same = {left: index_by_key[key] for left, each in enumerate(theirs) if (key := key_of(each)) in index_by_key}
         likely = {left: right for left, right in same.items() if self._reads(left, right)}
         self._partner = match(len(theirs), len(mine), self._reads, likely=likely)
 
-    def sized(self, rule: CompatibilityRule) -> Finding:
+    def sized(self, rule: CompatibilityRule) -> JsonDifference:
         """Return the finding that one side has more branches, at its first branch without a counterpart."""
         found = at_kind(rule, self._reader, self._writer)
         if len(self._mine) > len(self._theirs):
@@ -67,9 +67,9 @@ class _Branches:
         added = next(node for left, node in enumerate(self._theirs) if left not in taken)
         return replace(found, writer_spot=spot_of_branch(self._writer, added))
 
-    def compared(self) -> list[Finding]:
+    def compared(self) -> list[JsonDifference]:
         """Return the findings between matched branches, and one finding if some branches have no match."""
-        found: list[Finding] = []
+        found: list[JsonDifference] = []
         criterion = self._reader.criterion.value
         for left, right in sorted(self._partner.items()):
             inner = self._inner(left, right)
@@ -83,7 +83,7 @@ class _Branches:
             found.append(self._at_cause(changed))
         return found
 
-    def _at_cause(self, changed: Finding) -> Finding:
+    def _at_cause(self, changed: JsonDifference) -> JsonDifference:
         """Return the finding at the first incompatibility between the two most similar unmatched branches."""
         left, right = self._changed[0]
         cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
@@ -112,7 +112,7 @@ class _Branches:
         is_of_another_kind = any(each.kind is rules.TYPE_CHANGED and not each.reader_path for each in breaking)
         return is_of_another_kind, len(breaking), abs(pair[0] - pair[1])
 
-    def _inner(self, left: int, right: int) -> Sequence[Finding]:
+    def _inner(self, left: int, right: int) -> Sequence[JsonDifference]:
         pair = (left, right)
         if pair not in self._inner_by_pair:
             self._inner_by_pair[pair] = self._walk.compare(self._mine[right], self._theirs[left])

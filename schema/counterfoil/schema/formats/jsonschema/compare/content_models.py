@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.formats.jsonschema.compare import content_rules as rules
 from counterfoil.schema.formats.jsonschema.compare import rules as node_rules
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, added, at, below, removed
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, added, at, below, removed
 from counterfoil.schema.formats.jsonschema.compare.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.compare.rest_rules import RESTS
 from counterfoil.schema.formats.jsonschema.compare.scalars import compare_bound
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 class Walk(Protocol):
     """The walk that calls a comparison."""
 
-    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
+    def compare(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
         """Return the findings between two nodes."""
 
-    def is_compatible(self, findings: Iterable[Finding]) -> bool:
+    def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
         """Return whether none of the findings breaks under the policy."""
 
     def matches(self, pattern: str, name: str) -> bool:
         """Return whether a pattern matches a part of a property's name."""
 
 
-def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
+def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
     """Return the findings about two object nodes."""
     return [
         *_compare_required(reader, writer),
@@ -49,8 +49,8 @@ def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[Finding]
     ]
 
 
-def _compare_required(reader: Object, writer: Object) -> list[Finding]:
-    found: list[Finding] = []
+def _compare_required(reader: Object, writer: Object) -> list[JsonDifference]:
+    found: list[JsonDifference] = []
     for name, node in reader.properties.items():
         if name not in writer.properties or (name in reader.required) == (name in writer.required):
             continue
@@ -62,8 +62,8 @@ def _compare_required(reader: Object, writer: Object) -> list[Finding]:
     return found
 
 
-def _compare_properties(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
-    found: list[Finding] = []
+def _compare_properties(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
+    found: list[JsonDifference] = []
     for name in java_hash_order([*writer.properties, *reader.properties]):
         mine, theirs = reader.properties.get(name), writer.properties.get(name)
         if mine is not None and theirs is not None:
@@ -96,7 +96,7 @@ def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
     return node.unevaluated.schema if node.additional.is_allowed else None
 
 
-def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> list[Finding]:
+def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> list[JsonDifference]:
     if _is_open(reader):
         return [removed(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
     beside = _schema_beside(walk, reader, name)
@@ -110,7 +110,7 @@ def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> li
     return [removed(rule, reader, writer, "properties", name=name)]
 
 
-def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> list[Finding]:
+def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> list[JsonDifference]:
     reader = parent.properties[name]
     is_required = name in parent.required
     if _is_open(writer):
@@ -123,7 +123,7 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
         else:
             rule = rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
         return [added(rule, reader, writer, "properties", name=name)]
-    found: list[Finding] = []
+    found: list[JsonDifference] = []
     beside = _schema_beside(walk, writer, name)
     if beside is not None:
         found += walk.compare(reader, beside)
@@ -139,8 +139,8 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
     return [*found, added(rule, reader, writer, "properties", name=name)]
 
 
-def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[Finding]:
-    found: list[Finding] = []
+def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
+    found: list[JsonDifference] = []
     for name in {**writer.needed_names, **reader.needed_names}:
         mine, theirs = reader.needed_names.get(name), writer.needed_names.get(name)
         if mine == theirs:
@@ -170,7 +170,7 @@ def _names(names: frozenset[str] | None) -> str:
     return ", ".join(sorted(names or ())) or "nothing"
 
 
-def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
     """Return the findings about two array nodes."""
     found = [
         *compare_bound("maxItems", reader, writer, reader.max_items, writer.max_items),
@@ -190,7 +190,7 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
     ]
 
 
-def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
     if reader.items is not None and writer.items is not None:
         return below(walk.compare(reader.items, writer.items), "items")
     if reader.items is writer.items:
@@ -199,9 +199,9 @@ def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
     return [replace(at(rule, reader, writer, "items"), has_path=False)]
 
 
-def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[Finding]:
+def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
     mine, theirs = reader.tuple_items or (), writer.tuple_items or ()
-    found: list[Finding] = []
+    found: list[JsonDifference] = []
     for index in range(max(len(mine), len(theirs))):
         if index >= len(mine):
             inner = _removed_item(walk, reader, theirs[index], index)
@@ -220,7 +220,7 @@ def _schema_behind(node: Array) -> Node | None:
     return node.unevaluated.schema if node.additional.is_allowed else None
 
 
-def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[Finding]:
+def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[JsonDifference]:
     if _is_open(reader):
         return [removed(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(reader)
@@ -233,7 +233,7 @@ def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[F
     return [removed(rule, reader, writer, "prefixItems", name=index)]
 
 
-def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Finding]:
+def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[JsonDifference]:
     if _is_open(writer):
         rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
         return [added(rule, reader, writer, "prefixItems", name=index)]
@@ -247,7 +247,7 @@ def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[Fin
 
 def compare_rest(
     walk: Walk, keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]
-) -> list[Finding]:
+) -> list[JsonDifference]:
     """Return the findings about what two nodes allow beside what they declare.
 
     Each side is a node and its ``Rest`` under ``keyword``.

@@ -104,6 +104,8 @@ REQUIRED_ATTRIBUTE_ADDED: Final = breaking(
     "The reader requires property {name}, the writer does not",
     why="Records without the property were valid and may exist; the reader refuses them.",
     fix="Leave the property optional.",
+    forward_fix="Keep the property required: deployed readers refuse records without it. Make it optional in one "
+    "release and leave it out in a later one.",
     promises_witness=True,
 )
 REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED: Final = harmless(

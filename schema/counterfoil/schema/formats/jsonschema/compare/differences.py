@@ -17,7 +17,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.compare import rules
 from counterfoil.schema.formats.jsonschema.compare.combined import compare_combinations
 from counterfoil.schema.formats.jsonschema.compare.content_models import compare_arrays, compare_objects
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at, at_kind
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, at, at_kind
 from counterfoil.schema.formats.jsonschema.compare.model import (
     Array,
     Choice,
@@ -68,7 +68,7 @@ MAX_ROUNDS: Final = 50
 
 def walk(
     reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
-) -> Sequence[Finding]:
+) -> Sequence[JsonDifference]:
     """Return every difference, including those that do not break.
 
     ``policy`` decides which branches of a combination match. A reference that cannot be resolved is the only difference
@@ -89,14 +89,14 @@ class _Rounds:
     def __init__(self, policy: CompatibilityPolicy, max_pairs: int) -> None:
         self._policy = policy
         self._pairs_left = max_pairs
-        self._before: dict[tuple[int, int], Sequence[Finding]] = {}
-        self._known: dict[tuple[int, int], Sequence[Finding]] = {}
+        self._before: dict[tuple[int, int], Sequence[JsonDifference]] = {}
+        self._known: dict[tuple[int, int], Sequence[JsonDifference]] = {}
         self._active: set[tuple[int, int]] = set()
         self._assumed = False
 
-    def run(self, reader: Node, writer: Node) -> Sequence[Finding]:
+    def run(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
         incompatible: set[tuple[int, int]] = set()
-        found: Sequence[Finding] = ()
+        found: Sequence[JsonDifference] = ()
         for _ in range(MAX_ROUNDS):
             self._before, self._known, self._assumed = self._known, {}, False
             found = self.compare(reader, writer)
@@ -106,13 +106,13 @@ class _Rounds:
             incompatible |= broken
         return found
 
-    def is_compatible(self, findings: Iterable[Finding]) -> bool:
+    def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
         return not any(self._policy in finding.kind.breaks for finding in findings)
 
     def matches(self, pattern: str, name: str) -> bool:
         return holds_match(pattern, name) is True
 
-    def compare(self, reader: Node, writer: Node) -> Sequence[Finding]:
+    def compare(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
         mine, theirs = _dereferenced(reader), _dereferenced(writer)
         found = self._known.get((id(mine), id(theirs)))
         if found is None:
@@ -121,7 +121,7 @@ class _Rounds:
             return [finding.through(reader, writer) for finding in found]
         return found
 
-    def _compare_meant(self, reader: Node, writer: Node) -> Sequence[Finding]:
+    def _compare_meant(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
         pair = (id(reader), id(writer))
         if pair in self._active:
             self._assumed = True
@@ -134,7 +134,7 @@ class _Rounds:
         self._active.discard(pair)
         return found
 
-    def _judge(self, reader: Node, writer: Node) -> list[Finding]:
+    def _judge(self, reader: Node, writer: Node) -> list[JsonDifference]:
         found = None
         if isinstance(reader, Combination) and not isinstance(writer, Combination):
             found = self._some_branch_reads(reader, writer)
@@ -149,7 +149,7 @@ class _Rounds:
             return []
         return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
-    def _some_branch_reads(self, reader: Combination, writer: Node) -> list[Finding] | None:
+    def _some_branch_reads(self, reader: Combination, writer: Node) -> list[JsonDifference] | None:
         """Return the findings if one compatible branch of the reader's is enough; None if there is none."""
         is_only = len(reader.branches) == 1
         for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
@@ -158,7 +158,7 @@ class _Rounds:
                 return [*inner] if is_only else [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
         return None
 
-    def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[Finding] | None:
+    def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[JsonDifference] | None:
         """Return the findings if the reader accepts one branch of the writer's, all of which hold.
 
         None if it accepts none.
@@ -170,7 +170,7 @@ class _Rounds:
                 return [*inner] if is_only else [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
         return None
 
-    def _compare_kinds(self, reader: Node, writer: Node) -> list[Finding]:
+    def _compare_kinds(self, reader: Node, writer: Node) -> list[JsonDifference]:
         match reader, writer:
             case (Text(), Text()):
                 return compare_texts(reader, writer)
@@ -192,7 +192,7 @@ class _Rounds:
                 return [*self.compare(reader, writer)]
         return []
 
-    def _compare_negations(self, reader: Negation, writer: Negation) -> list[Finding]:
+    def _compare_negations(self, reader: Negation, writer: Negation) -> list[JsonDifference]:
         inner = self.compare(writer.refused, reader.refused)
         if not self.is_compatible(inner):
             return [at(rules.NOT_TYPE_EXTENDED, reader, writer, "not")]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.compare.places import Spot
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 class Way(NamedTuple):
@@ -38,7 +39,7 @@ class Way(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class Finding(Difference):
+class JsonDifference(Difference):
     """A difference between two nodes.
 
     ``way`` leads from the walk's current node to the place, in parts, the outermost first; ``has_path`` is not set
@@ -58,13 +59,13 @@ class Finding(Difference):
     has_path: bool = True
     cause: tuple[Way, ...] = ()
 
-    def below(self, way: Way) -> Finding:
+    def below(self, way: Way) -> JsonDifference:
         """Return the finding with ``way`` before its path, for the node around."""
         sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
         more = (self.reader_reference, self.writer_reference, self.has_path, self.cause)
-        return Finding(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
+        return JsonDifference(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
 
-    def through(self, reader: Node, writer: Node) -> Finding:
+    def through(self, reader: Node, writer: Node) -> JsonDifference:
         """Return the finding for two nodes of which at least one is a reference to the compared ones."""
         return replace(
             self,
@@ -72,7 +73,7 @@ class Finding(Difference):
             writer_reference=self.writer_reference or _own(spot_of_kind(writer, None)),
         )
 
-    def at_cause(self, way: Way, cause: Finding) -> Finding:
+    def at_cause(self, way: Way, cause: JsonDifference) -> JsonDifference:
         """Return the finding with the place of the incompatibility ``cause``, to which ``way`` leads."""
         return replace(
             self,
@@ -104,12 +105,12 @@ class Finding(Difference):
         return tuple(step for part in (*self.way, *self.cause) for step in part.in_writer())
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The JSON Pointer to the keyword or name in the reader's own text."""
         return _pointer(self.reader_spot, self.reader_reference)
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The JSON Pointer to the keyword or name in the writer's own text."""
         return _pointer(self.writer_spot, self.writer_reference)
 
@@ -125,7 +126,7 @@ class Finding(Difference):
 
 
 @dataclass(eq=False, slots=True)
-class ValueFinding(Difference):
+class ValueDifference(Difference):
     """A difference that a value proves, or that no proof excludes.
 
     ``way`` are the steps of its path, ``pointers`` lead to it in the reader's and the writer's own text. With
@@ -133,7 +134,7 @@ class ValueFinding(Difference):
     """
 
     way: tuple[str, ...]
-    pointers: tuple[str, str]
+    pointers: tuple[Pointer, Pointer]
     is_called_by_pointer: bool = False
 
     @property
@@ -157,19 +158,19 @@ class ValueFinding(Difference):
         return path_at(self.pointers[0] or self.pointers[1]) if self.is_called_by_pointer else self.reader_path
 
     @property
-    def reader_pointer(self) -> str:
+    def reader_pointer(self) -> Pointer:
         """The JSON Pointer in the reader's own text."""
         return self.pointers[0]
 
     @property
-    def writer_pointer(self) -> str:
+    def writer_pointer(self) -> Pointer:
         """The JSON Pointer in the writer's own text."""
         return self.pointers[1]
 
 
 def below(
-    findings: Sequence[Finding], *steps: str, reader: FieldPath | None = None, writer: FieldPath | None = None
-) -> list[Finding]:
+    findings: Sequence[JsonDifference], *steps: str, reader: FieldPath | None = None, writer: FieldPath | None = None
+) -> list[JsonDifference]:
     """Return the findings with ``steps`` before their paths.
 
     ``reader`` and ``writer`` are the steps in the two schemas, if they differ from ``steps``.
@@ -180,26 +181,28 @@ def below(
     return [finding.below(way) for finding in findings]
 
 
-def at(rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any) -> Finding:
+def at(
+    rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any
+) -> JsonDifference:
     """Return a difference between two nodes at ``steps`` inside them."""
-    return Finding(
+    return JsonDifference(
         rule, facts, _gist(facts), (Way(steps),), reader, writer, spot_at(reader, *steps), spot_at(writer, *steps)
     )
 
 
-def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> Finding:
+def added(rule: CompatibilityRule, reader: Node, around: Node, keyword: str, /, **facts: Any) -> JsonDifference:
     """Return a difference at the reader's node, which is missing under ``keyword`` of the writer's node ``around``."""
-    return Finding(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
+    return JsonDifference(rule, facts, _gist(facts), (), reader, around, spot_at(reader), spot_at(around, keyword))
 
 
-def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> Finding:
+def removed(rule: CompatibilityRule, around: Node, writer: Node, keyword: str, /, **facts: Any) -> JsonDifference:
     """Return a difference at the writer's node, which is missing under ``keyword`` of the reader's node ``around``."""
-    return Finding(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
+    return JsonDifference(rule, facts, _gist(facts), (), around, writer, spot_at(around, keyword), spot_at(writer))
 
 
-def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> Finding:
+def at_kind(rule: CompatibilityRule, reader: Node, writer: Node, /, **facts: Any) -> JsonDifference:
     """Return a difference between two nodes, at the keywords that make them different kinds of schemas."""
-    return Finding(
+    return JsonDifference(
         rule, facts, _gist(facts), (), reader, writer, spot_of_kind(reader, writer), spot_of_kind(writer, reader)
     )
 
@@ -218,11 +221,11 @@ def _own(spot: Spot | None) -> Spot | None:
     return spot if spot is not None and not spot.document else None
 
 
-def _pointer(spot: Spot | None, reference: Spot | None) -> str:
+def _pointer(spot: Spot | None, reference: Spot | None) -> Pointer:
     """Return the pointer in the schema's own text; empty if unknown."""
     own = _own(spot) or reference
-    return own.pointer() if own is not None else ""
+    return own.pointer() if own is not None else ()
 
 
 def _origin(spot: Spot | None) -> Origin | None:
-    return None if spot is None else Origin(spot.document, (spot.pointer(),), is_own=not spot.document)
+    return None if spot is None else Origin(spot.document, spot.pointer(), is_own=not spot.document, is_document=True)

@@ -5,7 +5,7 @@ A type takes the keywords of its kind; keywords of another kind, or without a ty
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from counterfoil.schema.formats.jsonschema.compare.model import (
     ANYTHING,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.read.values import Number
+    from counterfoil.schema.pointer import Pointer
 
 _TEXT = frozenset({"minLength", "maxLength", "pattern"})
 _NUMBER = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
@@ -77,7 +78,7 @@ KEYWORDS_BY_KIND: Final[Mapping[type[Node], frozenset[str]]] = {
 }
 """The keywords that form a node of each kind, in any draft."""
 
-Place = tuple[str, str]
+Location: TypeAlias = "tuple[str, Pointer]"
 """A document's name, and a JSON Pointer into it."""
 
 
@@ -100,7 +101,7 @@ class SchemaKeywords:
         value: Mapping[str, Any],
         base: Base,
         site: Site,
-        trail: frozenset[Place],
+        trail: frozenset[Location],
     ) -> None:
         self._translation = translation
         self._value = value

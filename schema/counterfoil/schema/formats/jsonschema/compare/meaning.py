@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from counterfoil.schema.pointer import Pointer
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME: Final = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 _EXAMPLES_BY_FORMAT: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
@@ -91,7 +93,7 @@ class Annotation(NamedTuple):
     keyword: str
     word: str
     steps: tuple[str, ...]
-    pointer: str
+    pointer: Pointer
 
 
 def examples_of(annotation: Annotation) -> Sequence[Any]:
@@ -116,9 +118,9 @@ def misreadings(
     for mine in read:
         same = [theirs for theirs in written if theirs.keyword == mine.keyword]
         texts = [_misread(value, theirs, mine) for theirs in same]
-        told = [(theirs, text) for theirs, text in zip(same, texts, strict=True) if text]
-        if told and len(told) == len(same):
-            yield told[0][0], mine, told[0][1]
+        found_texts = [(theirs, text) for theirs, text in zip(same, texts, strict=True) if text]
+        if found_texts and len(found_texts) == len(same):
+            yield found_texts[0][0], mine, found_texts[0][1]
 
 
 def are_other_meanings(keyword: str, written: str, read: str) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.schema.formats.jsonschema.read.values import Number
+    from counterfoil.schema.pointer import Pointer
 
 
 class Criterion(Enum):
@@ -37,7 +38,7 @@ class Site:
     """
 
     document: str
-    pointer: str
+    pointer: Pointer
     value: Any
 
 

@@ -22,7 +22,6 @@ from counterfoil.schema.formats.jsonschema.compare.model import (
     Reference,
     Text,
 )
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.paths.model import branch
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 _OTHER_NAMES: Final = {
     "dependencies": ("dependentRequired", "dependentSchemas"),
@@ -66,7 +66,7 @@ class Spot(NamedTuple):
         """The name of the document, empty for the schema's own."""
         return self.node.site.document
 
-    def pointer(self) -> str:
+    def pointer(self) -> Pointer:
         """Return the JSON Pointer in the document."""
         node, steps = self.node, self.steps
         if steps is None:
@@ -85,10 +85,10 @@ def spot_of_kind(node: Node, other: Node | None) -> Spot:
     return Spot(node, None, other)
 
 
-def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
+def pointer_in(pointer: Pointer, value: Any, steps: Sequence[str | int]) -> Pointer:
     """Return the pointer of ``steps`` in the schema ``value`` at ``pointer``, as far as they exist."""
     if len(steps) == 1 and isinstance(value, dict) and steps[0] in value:
-        return f"{pointer}/{escape_pointer(str(steps[0]))}"
+        return (*pointer, steps[0])
     for step, following in zip_longest(steps, steps[1:]):
         key: str | int | None = None
         if isinstance(value, dict):
@@ -101,7 +101,7 @@ def pointer_in(pointer: str, value: Any, steps: Sequence[str | int]) -> str:
         if key is None:
             break
         value = value[key]
-        pointer += f"/{escape_pointer(str(key))}"
+        pointer = (*pointer, key)
     return pointer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -14,23 +15,27 @@ SOUND_ONLY: Final = frozenset({CompatibilityPolicy.SOUND})
 """The policy SOUND alone: the reference accepts the difference, and a value refutes it."""
 
 
+rule: Final = partial(CompatibilityRule, schema_type=SchemaType.JSON)
+
+
 def breaking(
     error_type: str,
     sentence: str,
     *,
     why: str,
     fix: str,
+    forward_fix: str = "",
     breaks: frozenset[CompatibilityPolicy] = ALWAYS,
     promises_witness: bool = False,
 ) -> CompatibilityRule:
     """Return a rule whose differences break readers; its id is the error type in lower case, with hyphens."""
-    return CompatibilityRule(
+    return rule(
         id=error_type.lower().replace("_", "-"),
-        schema_type=SchemaType.JSON,
         error_type=error_type,
         sentence=sentence,
         why=why,
         fix=fix,
+        forward_fix=forward_fix,
         breaks=breaks,
         promises_witness=promises_witness,
     )
@@ -51,9 +56,8 @@ def ours(
     promises_witness: bool = True,
 ) -> CompatibilityRule:
     """Return a rule that the reference does not have; by default it breaks under SOUND and promises a witness."""
-    return CompatibilityRule(
+    return rule(
         id=rule_id,
-        schema_type=SchemaType.JSON,
         error_type="",
         sentence=sentence,
         why=why,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.jsonschema.compare import rules
 from counterfoil.schema.formats.jsonschema.compare.bound_rules import BOUNDS
-from counterfoil.schema.formats.jsonschema.compare.findings import Finding, at, at_kind
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, at, at_kind
 from counterfoil.schema.formats.jsonschema.compare.places import spot_of_value
 from counterfoil.schema.formats.jsonschema.compare.wording import listed
 from counterfoil.schema.formats.jsonschema.read.canonical import print_number
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def compare_bound(
     keyword: str, reader: Node, writer: Node, reader_limit: Number | None, writer_limit: Number | None
-) -> list[Finding]:
+) -> list[JsonDifference]:
     """Return the finding about one limit of two nodes, in a list; empty if it is the same."""
     rule = _bound_rule(keyword, reader_limit, writer_limit)
     if rule is None:
@@ -40,9 +40,9 @@ def _bound_rule(keyword: str, reader: Number | None, writer: Number | None) -> C
     return bound.increased if reader > writer else bound.decreased
 
 
-def compare_notes(reader: Node, writer: Node) -> list[Finding]:
+def compare_notes(reader: Node, writer: Node) -> list[JsonDifference]:
     """Return the findings about the annotations of two nodes: id, title, description and default."""
-    found: list[Finding] = []
+    found: list[JsonDifference] = []
     if reader.identity != writer.identity:
         found.append(at(rules.ID_CHANGED, reader, writer))
     if reader.title != writer.title:
@@ -54,7 +54,7 @@ def compare_notes(reader: Node, writer: Node) -> list[Finding]:
     return found
 
 
-def compare_texts(reader: Text, writer: Text) -> list[Finding]:
+def compare_texts(reader: Text, writer: Text) -> list[JsonDifference]:
     """Return the findings about two string nodes."""
     return [
         *compare_bound("maxLength", reader, writer, reader.max_length, writer.max_length),
@@ -63,7 +63,7 @@ def compare_texts(reader: Text, writer: Text) -> list[Finding]:
     ]
 
 
-def _compare_patterns(reader: Text, writer: Text) -> list[Finding]:
+def _compare_patterns(reader: Text, writer: Text) -> list[JsonDifference]:
     if reader.pattern == writer.pattern:
         return []
     rule = rules.PATTERN_CHANGED
@@ -72,7 +72,7 @@ def _compare_patterns(reader: Text, writer: Text) -> list[Finding]:
     return [at(rule, reader, writer, "pattern", reader=reader.pattern or "none", writer=writer.pattern or "none")]
 
 
-def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
+def compare_numbers(reader: Numeric, writer: Numeric) -> list[JsonDifference]:
     """Return the findings about two number nodes."""
     found = [
         *compare_bound("maximum", reader, writer, reader.maximum, writer.maximum),
@@ -87,7 +87,7 @@ def compare_numbers(reader: Numeric, writer: Numeric) -> list[Finding]:
     return found
 
 
-def _compare_exclusive_maxima(reader: Numeric, writer: Numeric) -> list[Finding]:
+def _compare_exclusive_maxima(reader: Numeric, writer: Numeric) -> list[JsonDifference]:
     """Return the finding about the exclusive maxima, which the reference compares by the reader's inclusive one.
 
     If the reader has no inclusive maximum, the reference fails; here the two exclusive limits are compared.
@@ -98,7 +98,7 @@ def _compare_exclusive_maxima(reader: Numeric, writer: Numeric) -> list[Finding]
     return compare_bound("exclusiveMaximum", reader, writer, reader_limit, writer_limit)
 
 
-def _compare_multiples(reader: Numeric, writer: Numeric) -> list[Finding]:
+def _compare_multiples(reader: Numeric, writer: Numeric) -> list[JsonDifference]:
     rule = _multiple_rule(reader.multiple_of, writer.multiple_of)
     if rule is None:
         return []
@@ -118,7 +118,7 @@ def _multiple_rule(reader: Number | None, writer: Number | None) -> Compatibilit
     return rules.MULTIPLE_OF_REDUCED if is_multiple(writer, reader) else rules.MULTIPLE_OF_CHANGED
 
 
-def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
+def compare_choices(reader: Choice, writer: Choice) -> list[JsonDifference]:
     """Return the findings about two enumerations."""
     if reader.values == writer.values:
         return []
@@ -132,7 +132,7 @@ def compare_choices(reader: Choice, writer: Choice) -> list[Finding]:
     return [replace(found, writer_spot=spot_of_value(writer, known=reader.values))]
 
 
-def compare_constants(reader: Constant, writer: Constant) -> list[Finding]:
+def compare_constants(reader: Constant, writer: Constant) -> list[JsonDifference]:
     """Return the findings about two constants."""
     if reader.value == writer.value:
         return []

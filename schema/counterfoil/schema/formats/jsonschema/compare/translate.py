@@ -13,7 +13,7 @@ from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import SchemaKe
 from counterfoil.schema.formats.jsonschema.compare.model import Empty, Node, Nothing, Site
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import Place
+    from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import Location
     from counterfoil.schema.formats.jsonschema.read.resolve import Base, Resolver
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
@@ -28,7 +28,7 @@ def node_of(schema: JsonSchema) -> Node:
     node = _TREES.get(schema)
     if node is None:
         translation = _Translation(schema.resolver)
-        node = translation.translate(schema.document, schema.base, frozenset({("", "")}))
+        node = translation.translate(schema.document, schema.base, frozenset({("", ())}))
         node = _TREES.setdefault(schema, node)
     return node
 
@@ -38,9 +38,9 @@ class _Translation:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self._node_by_place: dict[tuple[Place, bool], Node] = {}
+        self._node_by_place: dict[tuple[Location, bool], Node] = {}
 
-    def translate(self, value: Any, base: Base, trail: frozenset[Place]) -> Node:
+    def translate(self, value: Any, base: Base, trail: frozenset[Location]) -> Node:
         """Return the node of the schema ``value``; ``trail`` has the places of the references that led here."""
         site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.jsonschema.diff.wording import draft_words, said, type_words, value_words
+from counterfoil.schema.formats.jsonschema.paths import NAMED_STEPS, definition_step
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import alike, is_number
+from counterfoil.schema.formats.jsonschema.read.words import draft_words, said, type_words, value_words
 from counterfoil.schema.formats.jsonschema.view.written import root_of
-from counterfoil.schema.jsontext.scanner import escape_pointer
 from counterfoil.schema.paths.model import ITEMS, VALUES, dependency, item, member
 from counterfoil.schema.paths.model import branch as branch_step
 from counterfoil.schema.paths.model import value as map_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _LOWER: Final = frozenset({"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"})
 _UPPER: Final = frozenset({"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"})
@@ -33,25 +34,20 @@ _PLAIN: Final = frozenset({"pattern", "format", "const", "uniqueItems", "multipl
 _LIMITS: Final = _LOWER | _UPPER | _PLAIN | {"contentMediaType"}
 _MEMBERS: Final[Mapping[str, Callable[[str], Step]]] = {
     "properties": member,
-    "patternProperties": lambda pattern: map_value(f"/{pattern}/"),
+    "patternProperties": map_value,
     "dependentSchemas": dependency,
 }
 _INNER: Final[Mapping[str, Step]] = {
     "additionalProperties": VALUES,
     "unevaluatedProperties": VALUES,
-    "propertyNames": map_value("name"),
     "items": ITEMS,
     "additionalItems": ITEMS,
     "unevaluatedItems": ITEMS,
-    "contains": item("some"),
-    "not": branch_step("not"),
-    "if": branch_step("if"),
-    "then": branch_step("then"),
-    "else": branch_step("else"),
+    **NAMED_STEPS,
 }
 _COMBINED: Final = ("allOf", "anyOf", "oneOf")
 _DEFINITIONS: Final = ("definitions", "$defs")
-_TOLD_ELSEWHERE: Final = frozenset(
+_COMPARED_ELSEWHERE: Final = frozenset(
     {
         *("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$id", "id", "type", "enum", "required", "default"),
         *("title", "description", "dependencies", "dependentRequired", "prefixItems"),
@@ -73,7 +69,7 @@ def find_changes(earlier: JsonSchema, later: JsonSchema) -> list[Change]:
     walk = _Walk()
     if earlier.draft is not later.draft:
         words = draft_words(earlier.draft), draft_words(later.draft)
-        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, (), *words, "/$schema", "/$schema"))
+        walk.changes.append(Change(ChangeKind.DRAFT_CHANGED, (), *words, ("$schema",), ("$schema",)))
     try:
         walk.schemas(_At(root_of(earlier), root_of(later)))
     except RecursionError:
@@ -86,17 +82,17 @@ class _At(NamedTuple):
 
     earlier: WrittenSchema
     later: WrittenSchema
-    earlier_pointer: str = ""
-    later_pointer: str = ""
+    earlier_pointer: Pointer = ()
+    later_pointer: Pointer = ()
     place: FieldPath = ()
 
     def gone(self, earlier: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """Return the position of a schema inside the earlier one."""
-        return _At(earlier, self.later, self.earlier_pointer + _steps(steps), self.later_pointer, self.place + into)
+        return _At(earlier, self.later, self.earlier_pointer + steps, self.later_pointer, self.place + into)
 
     def added(self, later: WrittenSchema, *steps: str | int, into: FieldPath = ()) -> _At:
         """Return the position of a schema inside the later one."""
-        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + _steps(steps), self.place + into)
+        return _At(self.earlier, later, self.earlier_pointer, self.later_pointer + steps, self.place + into)
 
     def resolved(self) -> _At:
         """Return the position of the targets of the two, where a ``$ref`` is alone.
@@ -254,6 +250,7 @@ class _Walk:
         was, now = at.earlier.children(keyword), at.later.children(keyword)
         pairs = _matching(was, now)
         kept = set(pairs.values())
+        words = [type_words(branch) for branch in now]
         for index, branch in enumerate(was):
             if index not in kept:
                 gone = at.gone(branch, keyword, index)
@@ -261,10 +258,10 @@ class _Walk:
         for index, branch in enumerate(now):
             added = at.added(branch, keyword, index)
             if index in pairs:
-                added = added.gone(was[pairs[index]], keyword, pairs[index], into=(branch_step(type_words(branch)),))
-                self.schemas(added)
+                step = branch_step(words[index] if words.count(words[index]) == 1 else index)
+                self.schemas(added.gone(was[pairs[index]], keyword, pairs[index], into=(step,)))
             else:
-                self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {type_words(branch)}")
+                self._add(ChangeKind.BRANCH_ADDED, added, None, f"{keyword} {words[index]}")
 
     def _others(self, at: _At) -> None:
         """Compare definitions by name, and unknown keywords: tags, extensions, annotations."""
@@ -277,12 +274,12 @@ class _Walk:
                 if name not in was:
                     self._add(ChangeKind.DEFINITION_ADDED, at, None, name, keyword)
             for (name, before), after in self._kept(at, keyword):
-                inside = at.gone(before, keyword, name, into=(branch_step(f"definition {name}"),))
+                inside = at.gone(before, keyword, name, into=(definition_step(name),))
                 self.schemas(inside.added(after, keyword, name))
         for keyword in _ordered(at, at.earlier.keywords.keys() | at.later.keywords.keys()):
             was, now = at.earlier.keywords.get(keyword, _ABSENT), at.later.keywords.get(keyword, _ABSENT)
-            is_told = keyword in _TOLD_ELSEWHERE and not at.later.is_ignored(keyword)
-            if not is_told and alike(was) != alike(now):
+            is_compared = keyword in _COMPARED_ELSEWHERE and not at.later.is_ignored(keyword)
+            if not is_compared and alike(was) != alike(now):
                 words = [None if value is _ABSENT else f"{keyword}={value_words(value)}" for value in (was, now)]
                 self._add(ChangeKind.PROPERTY_CHANGED, at, words[0], words[1], keyword)
 
@@ -294,7 +291,7 @@ class _Walk:
 
     def _add(self, kind: ChangeKind, at: _At, was: str | None, now: str | None, keyword: str = "") -> None:
         pointers = [
-            pointer + (f"/{escape_pointer(keyword)}" if _says(schema, keyword) else "")
+            (*pointer, keyword) if _says(schema, keyword) else pointer
             for schema, pointer in ((at.earlier, at.earlier_pointer), (at.later, at.later_pointer))
         ]
         self.changes.append(Change(kind, at.place, was, now, pointers[0], pointers[1]))
@@ -304,7 +301,7 @@ def _says(schema: WrittenSchema, keyword: str) -> bool:
     return bool(keyword) and not schema.base.document and keyword in schema.keywords
 
 
-def _followed(schema: WrittenSchema, pointer: str) -> tuple[WrittenSchema, str]:
+def _followed(schema: WrittenSchema, pointer: Pointer) -> tuple[WrittenSchema, Pointer]:
     """Return the target of a schema that only refers, through any number of references."""
     seen: set[int] = set()
     while id(schema.value) not in seen:
@@ -380,7 +377,3 @@ def _mapping(schema: WrittenSchema, keyword: str) -> Mapping[str, Any]:
 
 def _words(value: Any) -> str | None:
     return None if value is _ABSENT else value_words(value)
-
-
-def _steps(steps: Sequence[str | int]) -> str:
-    return "".join(f"/{escape_pointer(str(step))}" for step in steps)

@@ -16,10 +16,13 @@ from urllib.parse import unquote, urljoin
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, draft_of, metaschema
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
-from counterfoil.schema.jsontext.scanner import escape_pointer
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from counterfoil.schema.pointer import Pointer
+
 
 _NOTHING: Final = object()
 
@@ -34,7 +37,7 @@ class Base:
     """
 
     document: str
-    pointer: str
+    pointer: Pointer
     uri: str
     draft: Draft
 
@@ -43,15 +46,14 @@ class Base:
 
         Use ``Resolver.enter`` for a value that may have an ``$id``.
         """
-        added = "".join(f"/{escape_pointer(step) if isinstance(step, str) else step}" for step in steps)
-        return Base(self.document, self.pointer + added, self.uri, self.draft)
+        return Base(self.document, self.pointer + steps, self.uri, self.draft)
 
 
 class UnresolvedReference(InvalidSchema):
     """A reference without a target: its text ``reference``, its position ``base``, and the ``known`` documents."""
 
     def __init__(self, reference: str, base: Base, known: tuple[str, ...]) -> None:
-        asked_by = f"{base.document or 'the schema'}#{base.pointer}"
+        asked_by = f"{base.document or 'the schema'}#{print_pointer(base.pointer)}"
         names = ", ".join(known) or "no references"
         super().__init__(f"Unresolved reference {reference!r}, asked for by {asked_by}; known: {names}")
         self.reference = reference
@@ -69,7 +71,7 @@ class Resolver:
         self._place_by_uri: dict[str, tuple[Any, Base]] = {}
         self._place_by_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
         self._place_by_dynamic_anchor: dict[tuple[str, str], tuple[Any, Base]] = {}
-        self.root = self.enter(document, Base("", "", "", draft))
+        self.root = self.enter(document, Base("", (), "", draft))
         self._is_indexed = False
 
     def enter(self, value: Any, base: Base) -> Base:
@@ -141,7 +143,7 @@ class Resolver:
         if name == "":
             return self.root
         document = self._documents[name]
-        return self.enter(document, Base(name, "", name, self._draft))
+        return self.enter(document, Base(name, (), name, self._draft))
 
     def _load_metaschema(self, uri: str) -> tuple[Any, Base] | None:
         document = metaschema(uri)
@@ -157,11 +159,12 @@ class Resolver:
             place = self._place_by_anchor.get((base.uri or uri, fragment)) or self._place_by_anchor.get((uri, fragment))
             return place or (_NOTHING, base)
         for step in fragment.split("/")[1:]:
-            name = _unescaped(step)
-            value = _step(value, name)
+            name = step.replace("~1", "/").replace("~0", "~")
+            key = int(name) if isinstance(value, list) and _is_index(name) else name
+            value = _inside(value, key)
             if value is _NOTHING:
                 return _NOTHING, base
-            base = self.enter(value, base.below(name))
+            base = self.enter(value, base.below(key))
         return value, base
 
     def _index_all(self) -> None:
@@ -200,10 +203,10 @@ class Resolver:
             self._place_by_dynamic_anchor.setdefault((base.uri, dynamic), (value, base))
 
 
-def step_into(document: Any, pointer: str) -> Any:
-    """Return the value at a JSON Pointer that leads to one in ``document``."""
-    for step in pointer.split("/")[1:]:
-        document = _step(document, _unescaped(step))
+def step_into(document: Any, pointer: Pointer) -> Any:
+    """Return the value at a pointer that leads to one in ``document``."""
+    for step in pointer:
+        document = _inside(document, step)
     return document
 
 
@@ -223,14 +226,12 @@ def join_uris(base_uri: str, reference: str) -> str:
         return reference
 
 
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
+def _is_index(name: str) -> bool:
+    return name.isascii() and name.isdigit() and len(name) < len("1" * 10)
 
 
-def _step(value: Any, name: str) -> Any:
+def _inside(value: Any, key: str | int) -> Any:
     if isinstance(value, dict):
-        return value.get(name, _NOTHING)
-    if isinstance(value, list) and name.isascii() and name.isdigit() and len(name) < len("1" * 10):
-        index = int(name)
-        return value[index] if index < len(value) else _NOTHING
-    return _NOTHING
+        return value.get(key, _NOTHING)
+    is_there = isinstance(value, list) and isinstance(key, int) and key < len(value)
+    return value[key] if is_there else _NOTHING

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from counterfoil.schema.formats.jsonschema.compare.meaning import Annotation
 from counterfoil.schema.formats.jsonschema.read.values import type_of
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
-from counterfoil.schema.jsontext.document import pointer_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -79,7 +78,7 @@ class _At(NamedTuple):
 
     def enter(self, site: WrittenSchema, *path: str | int) -> _At:
         """Return the position of a schema inside this one, for the same value or a part of it."""
-        added = pointer_steps(site.base.pointer[len(self.site.base.pointer) :])
+        added = map(str, site.base.pointer[len(self.site.base.pointer) :])
         return _At(site, (*self.steps, *added), (*self.path, *path))
 
 
@@ -96,7 +95,7 @@ class _Walk:
         for keyword in KEYWORDS:
             word = word_of(site, keyword)
             if word and type_of(value) in ("string", "number"):
-                pointer = "" if site.base.document else site.base.pointer
+                pointer = () if site.base.document else site.base.pointer
                 yield at.path, Annotation(keyword, word, at.steps, pointer)
         for other in site.referred:
             yield from self.annotations(value, at._replace(site=other), depth + 1)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
+    from counterfoil.schema.pointer import Pointer
 
 MAX_REASONS: Final = 50
 """The largest number of reasons; if there may be more, all differences of STRICT are reported."""
@@ -46,12 +47,12 @@ class Reason:
     keyword: str = ""
     name: str = ""
     values: tuple[Any, ...] = ()
-    writer_pointer: str = ""
+    writer_pointer: Pointer = ()
     elsewhere: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ReaderPlace:
     """A place in the reader's schema.
 
     ``wrapped`` turns a schema for this place into one for the root. ``writers`` are the writer's schemas that apply to
@@ -66,7 +67,7 @@ class _Place:
     name: str = ""
     around: frozenset[int] = frozenset()
 
-    def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _Place:
+    def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _ReaderPlace:
         """Return a place inside this one; ``wrap`` turns a schema for it into constraints on this place."""
         return replace(
             self,
@@ -100,7 +101,7 @@ class Inclusion:
         found: list[Reason] = []
         is_all = True
         try:
-            place = _Place((), self._reader, lambda schema: schema, (self._writer,))
+            place = _ReaderPlace((), self._reader, lambda schema: schema, (self._writer,))
             found.extend(islice(self._at(place), MAX_REASONS))
             is_all = len(found) < MAX_REASONS
         except (OutOfSteps, ArithmeticError, RecursionError):
@@ -114,7 +115,7 @@ class Inclusion:
         """Return a list of a value that the writer and ``beside`` accept and ``schema`` refuses; empty if unknown."""
         return self._solver.value([(self._writer, True), (schema, False), *((one, True) for one in beside)])
 
-    def _at(self, place: _Place) -> Iterator[Reason]:
+    def _at(self, place: _ReaderPlace) -> Iterator[Reason]:
         reader = place.reader
         if reader.accepts_everything or id(reader) in place.around or not self._value(place.wrapped(reader)):
             return
@@ -133,11 +134,11 @@ class Inclusion:
             yield from self._at(inner)
         yield from self._unevaluated_reasons(place)
 
-    def _reason(self, place: _Place, part: _Part) -> Reason | None:
+    def _reason(self, place: _ReaderPlace, part: _Part) -> Reason | None:
         value = self._value(place.wrapped(Schema(part.asked)))
-        return self._told(place, part, value[0]) if value else None
+        return self._reason_of(place, part, value[0]) if value else None
 
-    def _told(self, place: _Place, part: _Part, value: Any) -> Reason:
+    def _reason_of(self, place: _ReaderPlace, part: _Part, value: Any) -> Reason:
         return Reason(
             place.rule or part.rule,
             place.steps + part.steps,
@@ -145,10 +146,10 @@ class Inclusion:
             part.steps[0] if part.steps else "",
             place.name or part.name,
             (value,),
-            place.writers[0].pointer if place.writers else "",
+            place.writers[0].pointer if place.writers else (),
         )
 
-    def _unevaluated_reasons(self, place: _Place) -> Iterator[Reason]:
+    def _unevaluated_reasons(self, place: _ReaderPlace) -> Iterator[Reason]:
         facts = place.reader.facts
         for keyword, schema in (
             ("unevaluatedProperties", facts.unevaluated_properties),
@@ -161,10 +162,10 @@ class Inclusion:
             if not value:
                 continue
             names = self._names_refused(place, value[0]) if keyword == "unevaluatedProperties" else []
-            reason = self._told(place, _Part(facts, (keyword,)), value[0])
+            reason = self._reason_of(place, _Part(facts, (keyword,)), value[0])
             yield replace(reason, elsewhere=tuple((*place.steps, "properties", name) for name in names))
 
-    def _names_refused(self, place: _Place, value: Any) -> list[str]:
+    def _names_refused(self, place: _ReaderPlace, value: Any) -> list[str]:
         """Return the properties whose removal would make the reader accept the object; only for the root."""
         if place.steps or not isinstance(value, dict):
             return []
@@ -249,7 +250,7 @@ def _array_parts(facts: Facts) -> Iterator[_Part]:
         yield _Part(asked, ("contains",), rules.CONTAINS_NARROWED)
 
 
-def _places_in(place: _Place) -> Iterator[_Place]:
+def _places_in(place: _ReaderPlace) -> Iterator[_ReaderPlace]:
     """Yield the places of the schemas of properties, items and allOf."""
     facts = place.reader.facts
     writers = _speaking(place.writers)
@@ -269,7 +270,9 @@ def _places_in(place: _Place) -> Iterator[_Place]:
     yield from _item_places(place, facts, writers)
 
 
-def _additional_places(place: _Place, facts: Facts, schema: Schema, writers: tuple[Facts, ...]) -> Iterator[_Place]:
+def _additional_places(
+    place: _ReaderPlace, facts: Facts, schema: Schema, writers: tuple[Facts, ...]
+) -> Iterator[_ReaderPlace]:
     written = {name for each in writers for name in (*each.properties, *each.required)} - facts.properties.keys()
     names = sorted(name for name in written if not any(holds_match(pattern, name) for pattern in facts.patterns))
     for name in names:
@@ -285,7 +288,7 @@ def _additional_places(place: _Place, facts: Facts, schema: Schema, writers: tup
     yield replace(inner, writers=_additional(writers))
 
 
-def _item_places(place: _Place, facts: Facts, writers: tuple[Facts, ...]) -> Iterator[_Place]:
+def _item_places(place: _ReaderPlace, facts: Facts, writers: tuple[Facts, ...]) -> Iterator[_ReaderPlace]:
     declared = max([len(facts.prefix), *(len(each.prefix) for each in writers)])
     for index in range(declared):
         schema = facts.prefix[index] if index < len(facts.prefix) else facts.items

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.formats.jsonschema.compare.meaning import examples_of, misreadings
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
@@ -52,14 +52,14 @@ class Misreading:
     read: Annotation
     text: str
 
-    def difference(self) -> ValueFinding:
+    def difference(self) -> ValueDifference:
         """Return the finding of SOUND."""
         keyword = self.read.keyword
         rule = rules.FORMAT_MISREAD if keyword == "format" else rules.CONTENT_MISREAD
         steps = (*self.read.steps, keyword)
         facts = {"keyword": keyword, "reader": self.read.word, "writer": self.written.word}
-        pointers = (f"{self.read.pointer}/{keyword}", f"{self.written.pointer}/{keyword}")
-        return ValueFinding(rule, facts, "{writer} as {reader}", steps, pointers, is_called_by_pointer=True)
+        pointers = ((*self.read.pointer, keyword), (*self.written.pointer, keyword))
+        return ValueDifference(rule, facts, "{writer} as {reader}", steps, pointers, is_called_by_pointer=True)
 
 
 class Meanings:

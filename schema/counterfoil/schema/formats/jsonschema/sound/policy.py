@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.sound import rules
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.pointer import Pointer
 
 MAX_STEPS: Final = 60_000
 """The largest number of steps of a decision, and again of the search for the reasons of a refusal."""
@@ -131,15 +132,15 @@ def find_sound_differences(
         for place in _places_of(reason):
             suspect.add(place)
     kept = [(steps, one) for steps, one in strict if steps is None or not decision.is_all or suspect.touches(steps)]
-    told = _Places()
+    reported = _Places()
     for steps, _ in kept:
-        told.add(() if steps is None else steps)
+        reported.add(() if steps is None else steps)
     known_by_rule: dict[str, _Places] = {}
     added: list[Difference] = []
     for reason in decision.reasons:
         known = known_by_rule.setdefault(reason.rule.id, _Places())
-        is_told = any(map(told.touches, _places_of(reason)))
-        if reason.values and not is_told and not known.touches(reason.steps):
+        is_reported = any(map(reported.touches, _places_of(reason)))
+        if reason.values and not is_reported and not known.touches(reason.steps):
             known.add(reason.steps)
             added.append(_difference(reason))
     return [*(difference for _, difference in kept), *added]
@@ -181,7 +182,7 @@ def _as_property(steps: tuple[str, ...]) -> tuple[str, ...]:
 def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
     """Return the difference that is reported if nothing is proved or refuted and STRICT finds nothing."""
     pointers = (reader.base.pointer, writer.base.pointer)
-    return ValueFinding(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
+    return ValueDifference(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
 
 
 def _difference(reason: Reason) -> Difference:
@@ -191,10 +192,10 @@ def _difference(reason: Reason) -> Difference:
         shown = f"{shown[:_SHOWN_CHARACTERS]}…"
     facts = {"value": shown, "name": reason.name}
     gist = "{name}" if reason.name else "{value}"
-    return ValueFinding(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
+    return ValueDifference(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
 
 
-def _pointer(reason: Reason) -> str:
+def _pointer(reason: Reason) -> Pointer:
     """Return the pointer to the keyword (or the name under it) in the reader's own text that refuses the value."""
     schema = reason.reader
     if not isinstance(schema, WrittenSchema) or schema.base.document:

@@ -34,7 +34,7 @@ def object_values(solver: Answering, state: State) -> Iterator[Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Property:
     """A possible property: its ``name`` (None: any other name), and the literals that must also hold for its value."""
 
     name: str | None
@@ -62,7 +62,7 @@ class Objects:
         most = [each.max_properties for each in facts if each.max_properties is not None]
         self._least = max(-int(-max([0, *least]) // 1), len(self._required), 1 if self._somewhere else 0)
         self._most = int(min(most) // 1) if most else None
-        self._places: list[list[_Place]] = []
+        self._places: list[list[_Property]] = []
         self._property_by_name: dict[str, tuple[Literal, ...]] = {}
 
     def are_impossible(self) -> bool:
@@ -104,14 +104,14 @@ class Objects:
             )
         return known
 
-    def _places_for(self, some: SomeProperty) -> Iterator[_Place]:
+    def _places_for(self, some: SomeProperty) -> Iterator[_Property]:
         """Yield the properties that can fulfil the demand ``some``."""
         has_no_more = self._most is not None and self._most <= len(self._required)
         for name in self._required if has_no_more else self.declared:
             if self._is_called_so(some, name) and self.may_be_called(name):
                 asked = (*self.property(name), *some.of_value)
                 if not self._solver.is_empty(asked):
-                    yield _Place(name, some.of_value)
+                    yield _Property(name, some.of_value)
         if not has_no_more:
             needed = () if some.pattern is None else (some.pattern,)
             yield from self._unknown_places(needed, some.of_value, some.outside, some.of_name)
@@ -129,11 +129,11 @@ class Objects:
         of_value: tuple[Literal, ...],
         outside: frozenset[str],
         of_name: tuple[Literal, ...],
-    ) -> Iterator[_Place]:
+    ) -> Iterator[_Property]:
         """Yield properties of undeclared names: one for each possible combination of matching patterns."""
         open_ = [pattern for pattern in self.patterns if pattern not in needed and pattern not in outside]
         if len(open_) > MAX_PATTERNS:
-            yield _Place(None, of_value)
+            yield _Property(None, of_value)
             return
         for size in range(len(open_) + 1):
             for more in combinations(open_, size):
@@ -145,7 +145,7 @@ class Objects:
                     continue
                 answer = self._solver.solve(self._name_literals(matches, of_name, self.declared))
                 if not answer.is_empty:
-                    yield _Place(answer.values[0] if answer.values else None, of_value)
+                    yield _Property(answer.values[0] if answer.values else None, of_value)
 
     def _name_literals(
         self, matches: dict[str, bool | None], of_name: tuple[Literal, ...], other_than: Sequence[str]

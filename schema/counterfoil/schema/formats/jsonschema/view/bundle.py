@@ -15,6 +15,7 @@ from counterfoil.schema.formats.jsonschema.read.drafts import metaschema
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference, step_into
 from counterfoil.schema.formats.jsonschema.read.values import plain
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +102,7 @@ class _Bundling:
             return
         is_own = not place.document or place.document in self._schema.references
         uri = self._uri(place.document) if is_own else place.document
-        value["$ref"] = f"{uri}#{quote(place.pointer, safe=_UNESCAPED)}"
+        value["$ref"] = f"{uri}#{quote(print_pointer(place.pointer), safe=_UNESCAPED)}"
         if is_own:  # the target may be where no keyword leads
             self._waiting.append((step_into(self._copy(place.document), place.pointer), place))
 

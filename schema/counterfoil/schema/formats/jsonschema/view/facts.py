@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.read.values import Number
+    from counterfoil.schema.pointer import Pointer
 
     Limit = tuple[Number, bool]
 
@@ -24,7 +25,7 @@ MAX_WIDTH: Final = 400
 class Schema:
     """A schema with its constraints; ``pointer`` is its JSON Pointer in a text, if it is part of one."""
 
-    def __init__(self, facts: Facts | None = None, pointer: str = "", text: str | None = None) -> None:
+    def __init__(self, facts: Facts | None = None, pointer: Pointer = (), text: str | None = None) -> None:
         self.pointer = pointer
         self.accepts_everything = False
         self._facts = facts
@@ -167,7 +168,7 @@ def spread(schemas: Iterable[Schema], *, with_refused: bool = True) -> list[Sche
     return [*found]
 
 
-ANYTHING: Final = Schema(pointer="", text="true")
+ANYTHING: Final = Schema(text="true")
 ANYTHING.accepts_everything = True
 
 

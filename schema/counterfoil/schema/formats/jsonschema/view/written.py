@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.read.values import Number
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.pointer import Pointer
 
 _SINCE_2019: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
 _SINCE_DRAFT_7: Final = frozenset({"if", "then", "else"})
@@ -57,10 +58,10 @@ class Source:
         self.resolver = schema.resolver
         self.marks_contained_in_2019 = marks_contained_in_2019
         self.has_contains_in_2019 = False
-        self._schema_by_place: dict[tuple[str, str], WrittenSchema] = {}
-        self.root = self.at(schema.document, schema.base, "")
+        self._schema_by_place: dict[tuple[str, Pointer], WrittenSchema] = {}
+        self.root = self.at(schema.document, schema.base, ())
 
-    def at(self, value: Any, base: Base, origin: str) -> WrittenSchema:
+    def at(self, value: Any, base: Base, origin: Pointer) -> WrittenSchema:
         """Return the schema at ``base``; ``origin`` is the nearest pointer in the schema's own text."""
         place = (base.document, base.pointer)
         known = self._schema_by_place.get(place)
@@ -73,7 +74,7 @@ class Source:
 class WrittenSchema(Schema):
     """A schema in a text: its ``value`` (an object, true or false) and its ``base``."""
 
-    def __init__(self, source: Source, value: Any, base: Base, pointer: str) -> None:
+    def __init__(self, source: Source, value: Any, base: Base, pointer: Pointer) -> None:
         super().__init__(None, pointer)
         self.source = source
         self.value = value
@@ -155,7 +156,7 @@ class WrittenSchema(Schema):
                 is_sure = False
                 continue
             is_sure = is_sure and (keyword == "$ref" or resolver.has_one_resource)
-            own = self.pointer if self.base.document else f"{self.pointer}/{keyword}"
+            own = self.pointer if self.base.document else (*self.pointer, keyword)
             found.append(self.source.at(value, base, own))
         return tuple(found), is_sure
 

@@ -34,7 +34,7 @@ NO_KEYWORD: Final = "None"
 """The keyword of a failure at the schema ``false``, whose path lacks the last step of the place."""
 
 
-class Place:
+class ValuePlace:
     """The place in a value that a difference concerns.
 
     ``steps`` lead to it from the root; ``keyword`` is the keyword at the end of the path, or None if it ends in a
@@ -73,12 +73,12 @@ class Place:
         return len(path) <= len(self.steps) and all(None in (step, taken) or step == taken for taken, step in pairs)
 
 
-def place_of(difference: Difference) -> Place:
+def place_of(difference: Difference) -> ValuePlace:
     """Return the place of a difference's path; if it has none, the place of its steps in the reader."""
     if difference.steps is not None:
         return _read(difference.steps)
     steps = (each for each in difference.reader_path if each.kind is not StepKind.BRANCH)
-    return Place(tuple(_in_value(each) for each in steps), None)
+    return ValuePlace(tuple(_in_value(each) for each in steps), None)
 
 
 def _in_value(step: SchemaStep) -> Step:
@@ -87,13 +87,13 @@ def _in_value(step: SchemaStep) -> Step:
     return int(step.name) if step.kind is StepKind.ITEM and step.name else None
 
 
-def _read(tokens: Sequence[str]) -> Place:
+def _read(tokens: Sequence[str]) -> ValuePlace:
     steps: list[Step] = []
     rest = tokens
     while rest:
         name, rest = rest[0], rest[1:]
         if name == "required" or (name in _NAMED_IN_PLACE and len(rest) < 2):  # noqa: PLR2004  # a name and what follows
-            return Place(tuple(steps), name)
+            return ValuePlace(tuple(steps), name)
         if name in _BRANCHES or name in _NAMED_IN_PLACE:
             rest = rest[1:]
         elif name in ("properties", "patternProperties"):
@@ -105,5 +105,5 @@ def _read(tokens: Sequence[str]) -> Place:
         elif name in _ANY_ITEM or (name in _ANY_NAME and rest):
             steps.append(None)
         elif name not in _IN_PLACE:
-            return Place(tuple(steps), name)
-    return Place(tuple(steps), None)
+            return ValuePlace(tuple(steps), name)
+    return ValuePlace(tuple(steps), None)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.protobuf.compare import rules
-from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.compare.findings import ROOT, MessagePair, found_at
 from counterfoil.schema.formats.protobuf.compare.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.read.ast import Label
 from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType, TypeIndex
@@ -60,7 +60,7 @@ _GROUP_BY_SCALAR: Final = {scalar: group for group in _GROUPS for scalar in grou
 _TEXTS: Final = _GROUP_BY_SCALAR["string"]
 
 
-def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
     """Return every difference that Confluent counts between two schemas, also those that break no reader.
 
     Their order is fixed, as in Confluent's checker: the package, the enums, then the messages, each with its oneofs,
@@ -92,11 +92,11 @@ class _Walk:
         self._met: list[_Pair] | None = None
         self._depth_by_open_pair: dict[_Pair, int] = {}
         self._outermost_met = 0
-        self._found_by_pair: dict[_Pair, tuple[Found, ...]] = {}
+        self._found_by_pair: dict[_Pair, tuple[ProtobufDifference, ...]] = {}
         self._seen: set[_Pair] = set()
         self._repeatable = MAX_REPEATED
 
-    def files(self) -> Iterator[Found]:
+    def files(self) -> Iterator[ProtobufDifference]:
         reader, writer = self._reader.root, self._writer.root
         if reader.file.package != writer.file.package:
             said = {"reader": reader.file.package or "empty", "writer": writer.file.package or "empty"}
@@ -106,20 +106,20 @@ class _Walk:
         yield from self._messages(reader.messages, writer.messages, ROOT)
 
     def _messages(
-        self, reader: Mapping[str, MessageType], writer: Mapping[str, MessageType], place: Place
-    ) -> Iterator[Found]:
+        self, reader: Mapping[str, MessageType], writer: Mapping[str, MessageType], place: MessagePair
+    ) -> Iterator[ProtobufDifference]:
         for name in java_hash_order([*writer, *reader]):
             mine, theirs, steps = reader.get(name), writer.get(name), (*place.steps, name)
             if mine is not None and theirs is not None:
-                yield from self._message(mine, theirs, Place(steps, mine, theirs, parent=place.parent))
+                yield from self._message(mine, theirs, MessagePair(steps, mine, theirs, parent=place.parent))
             elif mine is not None:
-                at = Place(steps, mine, place.writer, parent=place.parent)
+                at = MessagePair(steps, mine, place.writer, parent=place.parent)
                 yield found_at(at, rules.MESSAGE_ADDED, facts={"name": mine.local_name})
             elif theirs is not None and not theirs.is_map_entry:
-                at = Place(steps, place.reader, theirs, parent=place.parent)
+                at = MessagePair(steps, place.reader, theirs, parent=place.parent)
                 yield message_removed(at, theirs, self._reader)
 
-    def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+    def _message(self, reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
         """Yield the differences of two messages, including their nested types."""
         if reader.index != writer.index:
             facts = {"name": reader.local_name, "reader": reader.index, "writer": writer.index}
@@ -130,7 +130,9 @@ class _Walk:
         yield from self._enums(reader.enums, writer.enums, place)
         yield from self._messages(reader.messages, writer.messages, place)
 
-    def _field(self, reader: FieldType | None, writer: FieldType | None, place: Place) -> Iterator[Found]:
+    def _field(
+        self, reader: FieldType | None, writer: FieldType | None, place: MessagePair
+    ) -> Iterator[ProtobufDifference]:
         if reader is None:
             if writer is not None:
                 yield from _field_removed(writer, place)
@@ -143,14 +145,14 @@ class _Walk:
                 yield found_at(at, rules.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, facts=facts)
             yield from self._both(reader, writer, at)
 
-    def _both(self, reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+    def _both(self, reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
         if reader.name != writer.name:
             facts = {"tag": reader.number, "reader": reader.name, "writer": writer.name}
             yield found_at(place, rules.FIELD_NAME_CHANGED, facts=facts, gist="{writer} to {reader}")
         retyped = list(self._types(reader.holds, writer.holds, place))
         yield from retyped or _labels(reader, writer, place)
 
-    def _types(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
+    def _types(self, reader: Held, writer: Held, place: MessagePair) -> Iterator[ProtobufDifference]:
         if _kind(reader) != _kind(writer):
             yield _type_changed(rules.FIELD_KIND_CHANGED, reader, writer, place)
         elif reader.key and writer.key and reader.value and writer.value:
@@ -164,7 +166,7 @@ class _Walk:
         elif reader.message and writer.message:
             yield from self._imported(reader, writer, place)
 
-    def _imported(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
+    def _imported(self, reader: Held, writer: Held, place: MessagePair) -> Iterator[ProtobufDifference]:
         """Yield the differences of two messages of one name, at least one of which is imported."""
         mine, theirs = reader.message, writer.message
         if mine is None or theirs is None or self._is_compared_elsewhere(mine, theirs):
@@ -182,7 +184,7 @@ class _Walk:
                 yield from found or ()
                 yield _type_changed(rules.FIELD_NAMED_TYPE_CHANGED, reader, writer, place)
 
-    def _inside(self, pair: _Pair, place: Place) -> tuple[Found, ...] | None:
+    def _inside(self, pair: _Pair, place: MessagePair) -> tuple[ProtobufDifference, ...] | None:
         """Return the differences of a pair of imported messages; None if they are left out after too many repetitions.
 
         They are cached for further fields of this type, unless they depend on a pair that is still being compared: then
@@ -241,7 +243,9 @@ class _Walk:
         source = self._reader.reference(reader.file)
         return source is not None and source == self._writer.reference(writer.file)
 
-    def _enums(self, reader: Mapping[str, EnumType], writer: Mapping[str, EnumType], place: Place) -> Iterator[Found]:
+    def _enums(
+        self, reader: Mapping[str, EnumType], writer: Mapping[str, EnumType], place: MessagePair
+    ) -> Iterator[ProtobufDifference]:
         for name, gone in writer.items():
             if name not in reader:
                 pointers = place.pointers_to(place.reader_pointer, gone.pointer)
@@ -257,7 +261,7 @@ class _Walk:
                 yield from _constants(mine, writer[name], place)
 
 
-def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Found:
+def message_removed(place: MessagePair, writer: MessageType, reader: TypeIndex) -> ProtobufDifference:
     """Return the finding that the reader lacks a message.
 
     If the reader has it in another file, the reader's pointer is that of the element that uses it.
@@ -271,12 +275,12 @@ def message_removed(place: Place, writer: MessageType, reader: TypeIndex) -> Fou
 _SCALAR, _MESSAGE, _MAP = "scalar", "message", "map"
 
 
-def _is_breaking(found: Found) -> bool:
+def _is_breaking(found: ProtobufDifference) -> bool:
     return CompatibilityPolicy.STRICT in found.kind.breaks
 
 
-def _imported_place(pair: _Pair, parent: Place | None) -> Place:
-    return Place(pair[0].names, *pair, parent=parent)
+def _imported_place(pair: _Pair, parent: MessagePair | None) -> MessagePair:
+    return MessagePair(pair[0].names, *pair, parent=parent)
 
 
 def _kind(held: Held) -> str:
@@ -316,7 +320,7 @@ def _without_group(message: MessageType, number: int) -> FieldType | None:
     return None if field is None or field.node.group is not None else field
 
 
-def _labels(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+def _labels(reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     mine, theirs = reader.node.label, writer.node.label
     scalar = scalar_of(reader.holds)
     if mine is None or theirs is None or mine is theirs or not scalar:
@@ -327,7 +331,7 @@ def _labels(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Foun
     yield found_at(place, rule, facts=facts, gist="{writer} to {reader}")
 
 
-def _type_changed(rule: CompatibilityRule, reader: Held, writer: Held, place: Place) -> Found:
+def _type_changed(rule: CompatibilityRule, reader: Held, writer: Held, place: MessagePair) -> ProtobufDifference:
     is_named = rule is rules.FIELD_NAMED_TYPE_CHANGED
     mine, theirs = (_full_name(held) if is_named else held.words for held in (reader, writer))
     field = place.reader_field
@@ -343,7 +347,7 @@ def _facts(field: FieldType) -> dict[str, object]:
     return {"name": field.name, "tag": field.number}
 
 
-def _field_added(reader: FieldType, place: Place) -> Found:
+def _field_added(reader: FieldType, place: MessagePair) -> ProtobufDifference:
     at = place.at_field(reader, None, reader.oneof_name)
     facts = {**_facts(reader), "oneof": reader.oneof_name}
     if reader.oneof is not None:
@@ -353,7 +357,7 @@ def _field_added(reader: FieldType, place: Place) -> Found:
     return found_at(at, rule, facts=facts)
 
 
-def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
+def _field_removed(writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     at = place.at_field(None, writer, writer.oneof_name)
     if writer.oneof is None:
         is_required = writer.node.label is Label.REQUIRED
@@ -363,7 +367,7 @@ def _field_removed(writer: FieldType, place: Place) -> Iterator[Found]:
         yield oneof_field_removed(writer, at)
 
 
-def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:
+def _constants(reader: EnumType, writer: EnumType, place: MessagePair) -> Iterator[ProtobufDifference]:
     mine, theirs = reader.name_by_number, writer.name_by_number
     for number in sorted(mine.keys() | theirs.keys()):
         new, old = mine.get(number), theirs.get(number)
@@ -373,7 +377,7 @@ def _constants(reader: EnumType, writer: EnumType, place: Place) -> Iterator[Fou
         rule = rules.ENUM_CONST_REMOVED if new is None else changed
         facts = {"enum": reader.local_name, "number": number, "name": new or old, "reader": new, "writer": old}
         at = place.at(reader.node.name, str(number))
-        in_reader = f"{reader.pointer}/{new}" if new else reader.pointer
-        in_writer = f"{writer.pointer}/{old}" if old else writer.pointer
+        in_reader = (*reader.pointer, new) if new else reader.pointer
+        in_writer = (*writer.pointer, old) if old else writer.pointer
         pointers = place.pointers_to(in_reader, in_writer)
         yield found_at(at, rule, facts=facts, gist="{name} = {number}", pointers=pointers)

@@ -16,11 +16,11 @@ from counterfoil.schema.formats.protobuf.compare.findings import found_at
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.compare.findings import Found, Place
+    from counterfoil.schema.formats.protobuf.compare.findings import MessagePair, ProtobufDifference
     from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
 
 
-def oneof_differences(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+def oneof_differences(reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
     """Yield the differences of the oneofs of a pair of messages; differences of their fields are not among them."""
     for name in reader.oneofs:
         origins = oneof_origins(reader, writer, name)
@@ -58,7 +58,7 @@ def is_oneof_gone(field: FieldType, reader: MessageType) -> bool:
     return not any(member.number in reader.fields for member in oneof.fields)
 
 
-def oneof_field_removed(writer: FieldType, place: Place) -> Found:
+def oneof_field_removed(writer: FieldType, place: MessagePair) -> ProtobufDifference:
     """Return the finding that the reader lacks a member of a oneof, at the oneof if the reader has that."""
     facts = {"name": writer.name, "tag": writer.number, "oneof": writer.oneof_name}
     kept = place.reader.oneofs.get(writer.oneof_name or "") if place.reader is not None else None
@@ -67,10 +67,10 @@ def oneof_field_removed(writer: FieldType, place: Place) -> Found:
     return found_at(place, rules.ONEOF_FIELD_REMOVED, facts=facts, pointers=pointers, is_of_writer=True)
 
 
-def _united(origins: list[list[FieldType]], name: str, place: Place) -> Found:
+def _united(origins: list[list[FieldType]], name: str, place: MessagePair) -> ProtobufDifference:
     alone = sum(1 for fields in origins if fields[0].oneof is None)
     rule = rules.MULTIPLE_FIELDS_MOVED_TO_ONEOF if alone > 1 else rules.FIELD_MOVED_TO_EXISTING_ONEOF
     names = ", ".join(field.name for fields in origins for field in fields)
-    reader = place.reader.oneofs[name].pointer if place.reader else ""
+    reader = place.reader.oneofs[name].pointer if place.reader else ()
     pointers = place.pointers_to(reader, origins[-1][0].pointer)
     return found_at(place.at(name), rule, facts={"name": name, "fields": names}, gist="{fields}", pointers=pointers)

@@ -19,7 +19,7 @@ from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf.compare import rules
 from counterfoil.schema.formats.protobuf.compare import sound_rules as sound
 from counterfoil.schema.formats.protobuf.compare.differences import message_removed, walk
-from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.compare.findings import ROOT, MessagePair, found_at
 from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
 from counterfoil.schema.formats.protobuf.compare.oneofs import is_oneof_gone, oneof_differences, oneof_field_removed
 from counterfoil.schema.formats.protobuf.compare.sound_fields import enum_renamings, enum_renumberings, field_problems
@@ -29,16 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Held, MessageType
+    from counterfoil.schema.pointer import Pointer
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"
 
 
-def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
     """Return the differences by which the reader loses, changes or refuses a message of the writer, file faults first.
 
     If Confluent has a finding at the same place, its finding is returned, with its error type. Raises ``InvalidSchema``
@@ -55,9 +56,9 @@ def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, Me
     return mine, theirs
 
 
-def _faults(schema: ProtobufSchema, side: str) -> Iterator[Found]:
+def _faults(schema: ProtobufSchema, side: str) -> Iterator[ProtobufDifference]:
     for warning in schema.warnings():
-        pointers = (warning.pointer, "") if side == "reader" else ("", warning.pointer)
+        pointers = (warning.pointer, ()) if side == "reader" else ((), warning.pointer)
         facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
         yield found_at(ROOT, sound.INVALID_FILE, facts=facts, gist="{problem}", pointers=pointers)
 
@@ -82,27 +83,27 @@ class _Walk:
     def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
         self._reader = reader.types.root
         self._writer = writer.types.root
-        self._confluent: dict[tuple[_Key, str], dict[Found, Found]] = {}
+        self._confluent: dict[tuple[_Key, str], dict[ProtobufDifference, ProtobufDifference]] = {}
         for found in walk(reader, writer):
             self._confluent.setdefault((_key(found.place), found.kind.id), {}).setdefault(found, found)
-        self._place_by_pair: dict[_Pair, Place] = {}
+        self._place_by_pair: dict[_Pair, MessagePair] = {}
         self._waiting: deque[_Pair] = deque()
         self._extensions = (_extensions(reader), _extensions(writer))
         self._enums: set[tuple[EnumType, EnumType]] = set()
-        self._renamed: list[tuple[Place, Held, Held]] = []
+        self._renamed: list[tuple[MessagePair, Held, Held]] = []
         self._broken: set[_Pair] = set()
 
-    def run(self) -> Iterator[Found]:
-        told: set[tuple[_Key, str]] = set()
+    def run(self) -> Iterator[ProtobufDifference]:
+        reported: set[tuple[_Key, str]] = set()
         for found in self._problems():
             place = _key(found.place)
             confluent = (place, _CONFLUENT_BY_RULE.get(found.kind, found.kind).id)
             key = confluent if confluent in self._confluent else (place, found.kind.id)
-            if key not in told:
-                told.add(key)
+            if key not in reported:
+                reported.add(key)
                 yield from self._confluent[key].values() if key in self._confluent else (found,)
 
-    def _problems(self) -> Iterator[Found]:
+    def _problems(self) -> Iterator[ProtobufDifference]:
         yield from self._first_message()
         for mine in self._reader.all_messages():
             theirs = self._writer.message_by_local_name(mine.local_name)
@@ -119,7 +120,7 @@ class _Walk:
                 facts: dict[str, object] = {"reader": _local_name(read), "writer": _local_name(written)}
                 yield _field_found(rules.FIELD_NAMED_TYPE_CHANGED, place, facts)
 
-    def _first_message(self) -> Iterator[Found]:
+    def _first_message(self) -> Iterator[ProtobufDifference]:
         """Yield the writer's first message, the type of its records, if the reader has none of that name."""
         theirs = next(iter(self._writer.messages.values()), None)
         if theirs is None or theirs.local_name in self._reader.messages:
@@ -129,18 +130,18 @@ class _Walk:
             self._meet(*renamed, None)
             if _have_common_fields(*renamed):
                 return
-        place = Place(theirs.names, None, theirs)
+        place = MessagePair(theirs.names, None, theirs)
         yield message_removed(place, theirs, self._reader.index)
 
-    def _meet(self, reader: MessageType, writer: MessageType, parent: Place | None) -> None:
+    def _meet(self, reader: MessageType, writer: MessageType, parent: MessagePair | None) -> None:
         pair = (reader, writer)
         if pair in self._place_by_pair or (parent is not None and len(self._place_by_pair) >= MAX_PAIRS):
             return
         if reader.node is not writer.node:
-            self._place_by_pair[pair] = Place(reader.names, reader, writer, parent=parent)
+            self._place_by_pair[pair] = MessagePair(reader.names, reader, writer, parent=parent)
             self._waiting.append(pair)
 
-    def _message(self, reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+    def _message(self, reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
         for found in oneof_differences(reader, writer, place):
             if CompatibilityPolicy.SOUND in found.kind.breaks:
                 yield found
@@ -159,7 +160,7 @@ class _Walk:
             elif theirs is not None and theirs.oneof is not None and not is_oneof_gone(theirs, reader):
                 yield oneof_field_removed(theirs, at)
 
-    def _enter(self, reader: Held, writer: Held, place: Place) -> Iterator[Found]:
+    def _enter(self, reader: Held, writer: Held, place: MessagePair) -> Iterator[ProtobufDifference]:
         """Yield the differences of the enums that two fields of one number hold, and add the messages to the queue."""
         if reader.is_map or writer.is_map:
             mine, theirs = _value_of_entry(reader), _value_of_entry(writer)
@@ -172,11 +173,11 @@ class _Walk:
         if _is_message(reader) and _is_message(writer) and _local_name(reader) != _local_name(writer):
             self._renamed.append((place, reader, writer))
 
-    def _symbols(self, reader: EnumType, writer: EnumType, place: Place) -> Iterator[Found]:
+    def _symbols(self, reader: EnumType, writer: EnumType, place: MessagePair) -> Iterator[ProtobufDifference]:
         if (reader, writer) in self._enums:
             return
         self._enums.add((reader, writer))
-        base = Place(reader.names, parent=place, enums=(reader, writer))
+        base = MessagePair(reader.names, parent=place, enums=(reader, writer))
         for name, mine, theirs in enum_renumberings(reader, writer):
             facts = {"enum": reader.local_name, "name": name, "reader": mine, "writer": theirs}
             pointers = self._symbol_pointers((reader, name), (writer, name), place)
@@ -189,13 +190,13 @@ class _Walk:
             yield found_at(at, sound.ENUM_VALUE_RENAMED, facts=facts, gist=gist, pointers=pointers)
 
     def _symbol_pointers(
-        self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: Place
-    ) -> tuple[str, str]:
+        self, reader: tuple[EnumType, str], writer: tuple[EnumType, str], place: MessagePair
+    ) -> tuple[Pointer, Pointer]:
         """Return the pointers of symbols of the two enums; of the field, for an enum declared in another file."""
         (mine, new), (theirs, old) = reader, writer
         return (
-            f"{mine.pointer}/{new}" if mine.file is self._reader.file else place.reader_pointer,
-            f"{theirs.pointer}/{old}" if theirs.file is self._writer.file else place.writer_pointer,
+            (*mine.pointer, new) if mine.file is self._reader.file else place.reader_pointer,
+            (*theirs.pointer, old) if theirs.file is self._writer.file else place.writer_pointer,
         )
 
     def _is_same_shape(self, reader: Held, writer: Held) -> bool:
@@ -226,14 +227,14 @@ def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:
     return not writer.fields or not reader.fields.keys().isdisjoint(writer.fields)
 
 
-def _field_found(rule: CompatibilityRule, place: Place, facts: dict[str, object]) -> Found:
+def _field_found(rule: CompatibilityRule, place: MessagePair, facts: dict[str, object]) -> ProtobufDifference:
     field = place.reader_field or place.writer_field
     named = {"name": field.name, "tag": field.number} if field else {}
     pointers = place.option_pointers("default") if rule is sound.DEFAULT_VALUE_CHANGED else None
     return found_at(place, rule, facts={**named, **facts}, gist="{name}" if field else "", pointers=pointers)
 
 
-def _key(place: Place) -> _Key:
+def _key(place: MessagePair) -> _Key:
     """Return the key of a place, equal in both walks: the pair of messages, and the step inside them."""
     field = place.reader_field or place.writer_field
     return (id(place.reader), id(place.writer), field.number if field else place.steps)

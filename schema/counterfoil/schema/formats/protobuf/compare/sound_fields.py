@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BrokenRule:
     """A rule that a pair of fields breaks, and the facts for its sentence beside name and number."""
 
     rule: CompatibilityRule
     facts: Mapping[str, object] = field(default_factory=dict)
 
 
-def field_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
+def field_problems(reader: FieldType, writer: FieldType) -> Iterator[BrokenRule]:
     """Yield every loss or change of a value, for any message of the writer that sets the field or leaves it out.
 
     The messages that both fields hold are not compared, nor are the symbols of their enums.
     """
     if reader.is_required and not writer.is_required:
-        yield Problem(sound.FIELD_MADE_REQUIRED)
+        yield BrokenRule(sound.FIELD_MADE_REQUIRED)
     if what := newly_checked_strings(reader, writer):
-        yield Problem(sound.UTF8_VALIDATION_ADDED, {"what": what})
+        yield BrokenRule(sound.UTF8_VALIDATION_ADDED, {"what": what})
     of_types = list(_held_problems(reader.holds, writer.holds))
     yield from of_types or _encoding_problems(reader, writer)
 
@@ -66,27 +66,27 @@ def enum_renamings(reader: EnumType, writer: EnumType) -> Iterator[tuple[int, st
             yield number, known[0], written[0]
 
 
-def _held_problems(reader: Held, writer: Held) -> Iterator[Problem]:
+def _held_problems(reader: Held, writer: Held) -> Iterator[BrokenRule]:
     mine, theirs = scalar_of(reader), scalar_of(writer)
     if reader.key and writer.key and reader.value and writer.value:
         yield from _held_problems(reader.key, writer.key)
         yield from _held_problems(reader.value, writer.value)
     elif mine and theirs and not is_in_group(mine, theirs):
-        yield Problem(rules.FIELD_SCALAR_KIND_CHANGED, _types(reader, writer))
+        yield BrokenRule(rules.FIELD_SCALAR_KIND_CHANGED, _types(reader, writer))
     elif mine and theirs:
         yield from _scalar_problems(reader, writer)
     elif (mine or theirs or reader.is_map != writer.is_map) and not _is_kept_whole(reader, writer):
-        yield Problem(rules.FIELD_KIND_CHANGED, _types(reader, writer))
+        yield BrokenRule(rules.FIELD_KIND_CHANGED, _types(reader, writer))
 
 
-def _scalar_problems(reader: Held, writer: Held) -> Iterator[Problem]:
+def _scalar_problems(reader: Held, writer: Held) -> Iterator[BrokenRule]:
     if reader.scalar == "string" and writer.scalar == "bytes":
-        yield Problem(sound.BYTES_TO_STRING)
+        yield BrokenRule(sound.BYTES_TO_STRING)
     written, read = written_range(writer), read_range(reader)
     if written is not None and read is not None and not is_inside(written, read):
-        yield Problem(sound.INTEGER_NARROWED, _types(reader, writer))
+        yield BrokenRule(sound.INTEGER_NARROWED, _types(reader, writer))
     elif reader.enum is not None and reader.enum.is_closed and (missing := _missing_numbers(reader.enum, writer)):
-        yield Problem(sound.CLOSED_ENUM_LOSES_VALUE, {"values": missing})
+        yield BrokenRule(sound.CLOSED_ENUM_LOSES_VALUE, {"values": missing})
 
 
 def _missing_numbers(reader: EnumType, writer: Held) -> str:
@@ -100,17 +100,17 @@ def _missing_numbers(reader: EnumType, writer: Held) -> str:
     return f"most numbers of {writer.scalar}"
 
 
-def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[Problem]:
+def _encoding_problems(reader: FieldType, writer: FieldType) -> Iterator[BrokenRule]:
     """Yield the problems of fields whose types fit: the encoding of messages, repeated or not, the default value."""
     if reader.is_delimited != writer.is_delimited:
         words = ("enclosed as a group", "with its length in front")
         facts = {"reader": words[not reader.is_delimited], "writer": words[not writer.is_delimited]}
-        yield Problem(sound.MESSAGE_ENCODING_CHANGED, facts)
+        yield BrokenRule(sound.MESSAGE_ENCODING_CHANGED, facts)
     elif writer.is_repeated and not reader.is_repeated:
-        yield Problem(sound.PACKED_REPEATED_TO_SINGULAR if writer.is_packed else sound.REPEATED_TO_SINGULAR)
+        yield BrokenRule(sound.PACKED_REPEATED_TO_SINGULAR if writer.is_packed else sound.REPEATED_TO_SINGULAR)
     elif _have_other_defaults(reader, writer):
         mine, theirs = default_of(reader), default_of(writer)
-        yield Problem(sound.DEFAULT_VALUE_CHANGED, {"reader": _said(mine), "writer": _said(theirs)})
+        yield BrokenRule(sound.DEFAULT_VALUE_CHANGED, {"reader": _said(mine), "writer": _said(theirs)})
 
 
 def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:

@@ -7,6 +7,7 @@ Source: the Protocol Buffers encoding guide ("Updating a message type"), and the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -15,119 +16,86 @@ from counterfoil.schema.model import SchemaType
 
 SOUND_ONLY: Final = frozenset({CompatibilityPolicy.SOUND})
 
-FIELD_MADE_REQUIRED: Final = CompatibilityRule(
+rule: Final = partial(CompatibilityRule, schema_type=SchemaType.PROTOBUF, error_type="", breaks=SOUND_ONLY)
+
+FIELD_MADE_REQUIRED: Final = rule(
     id="field-made-required",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader requires field {name} = {tag}, which the writer may leave out",
     why="SOUND: a message without a required field is not initialised; readers refuse it.",
     fix="Leave the field optional.",
-    breaks=SOUND_ONLY,
+    forward_fix="Keep the field required: deployed readers refuse records without it.",
 )
-PACKED_REPEATED_TO_SINGULAR: Final = CompatibilityRule(
+PACKED_REPEATED_TO_SINGULAR: Final = rule(
     id="packed-repeated-to-singular",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader expects one value in field {name} = {tag}, the writer writes many, packed",
     why="SOUND: packed values are one block of bytes; a singular field does not read it and stays at its default.",
     fix="Keep the field repeated, or add a singular field with a number of its own.",
-    breaks=SOUND_ONLY,
 )
-REPEATED_TO_SINGULAR: Final = CompatibilityRule(
+REPEATED_TO_SINGULAR: Final = rule(
     id="repeated-to-singular",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader expects one value in field {name} = {tag}, the writer may write many",
     why="SOUND: of several values the last is kept, and messages are merged into one.",
     fix="Keep the field repeated, or add a singular field with a number of its own.",
-    breaks=SOUND_ONLY,
 )
-BYTES_TO_STRING: Final = CompatibilityRule(
+BYTES_TO_STRING: Final = rule(
     id="bytes-to-string",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader expects a string in field {name} = {tag}, the writer writes bytes",
     why="SOUND: bytes that are not UTF-8 are no string; the whole message fails to parse, or the value to be read.",
     fix="Keep the field as bytes. From string to bytes is safe.",
-    breaks=SOUND_ONLY,
 )
-UTF8_VALIDATION_ADDED: Final = CompatibilityRule(
+UTF8_VALIDATION_ADDED: Final = rule(
     id="utf8-validation-added",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader requires {what} of field {name} = {tag} to be UTF-8, which the writer does not check",
     why="SOUND: strings of proto2, and those with the feature utf8_validation = NONE, may hold any bytes; where the "
     "reader checks them, the whole message fails to parse.",
     fix="Keep the syntax, or set the feature utf8_validation = NONE on the field of an edition.",
-    breaks=SOUND_ONLY,
 )
-INTEGER_NARROWED: Final = CompatibilityRule(
+INTEGER_NARROWED: Final = rule(
     id="integer-narrowed",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader expects {reader} in field {name} = {tag}, the writer writes {writer}",
     why="SOUND: the types share an encoding and not a range. A value outside the reader's range is cut or changes its "
     "sign without an error.",
     fix="Keep the type, or choose one that holds every value of the writer's: int32 may become int64, uint32 int64 or "
     "uint64, sint32 sint64, bool any integer.",
-    breaks=SOUND_ONLY,
 )
-ENUM_VALUE_RENUMBERED: Final = CompatibilityRule(
+ENUM_VALUE_RENUMBERED: Final = rule(
     id="enum-value-renumbered",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader has {name} of enum {enum} as number {reader}, the writer as number {writer}",
     why="SOUND: the number is what is written; the reader reads it as another symbol, or as none.",
     fix="Keep the numbers of symbols; add new symbols with new numbers.",
-    breaks=SOUND_ONLY,
 )
-ENUM_VALUE_RENAMED: Final = CompatibilityRule(
+ENUM_VALUE_RENAMED: Final = rule(
     id="enum-value-renamed",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader calls number {number} of enum {enum} {reader}, the writer calls it {writer}",
     why="SOUND: the number is what is written, and its name says what it means; the reader reads another symbol.",
     fix="Keep the name, or declare both names with option allow_alias; give a new symbol a new number.",
-    breaks=SOUND_ONLY,
 )
-CLOSED_ENUM_LOSES_VALUE: Final = CompatibilityRule(
+CLOSED_ENUM_LOSES_VALUE: Final = rule(
     id="closed-enum-loses-value",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader's closed enum in field {name} = {tag} lacks {values}, which the writer may write",
     why="SOUND: a closed enum (proto2, or the feature) holds its own numbers alone; another one becomes an "
     "unknown field, and the field itself is unset.",
     fix="Keep the numbers, or make the reader's enum open.",
-    breaks=SOUND_ONLY,
 )
-DEFAULT_VALUE_CHANGED: Final = CompatibilityRule(
+DEFAULT_VALUE_CHANGED: Final = rule(
     id="default-value-changed",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader takes field {name} = {tag} for {reader} where it is not set, the writer for {writer}",
     why="SOUND: a default is never written; each reader fills in its own.",
     fix="Keep the default, or set the field whenever it matters.",
-    breaks=SOUND_ONLY,
 )
-MESSAGE_ENCODING_CHANGED: Final = CompatibilityRule(
+MESSAGE_ENCODING_CHANGED: Final = rule(
     id="message-encoding-changed",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader expects field {name} = {tag} {reader}, the writer writes it {writer}",
     why="SOUND: a group is enclosed by marks, any other message begins with its length; the reader of the one skips "
     "the other as an unknown field.",
     fix="Keep the group (or the feature message_encoding), or add a field with a number of its own.",
-    breaks=SOUND_ONLY,
 )
-INVALID_FILE: Final = CompatibilityRule(
+INVALID_FILE: Final = rule(
     id="invalid-protobuf-file",
-    schema_type=SchemaType.PROTOBUF,
-    error_type="",
     sentence="The reader cannot rely on {side} file, which is not valid Protobuf: {problem}",
     why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it; nothing can be proved "
     "about what is written with it.",
     fix="Correct the file; protoc names the same fault.",
-    breaks=SOUND_ONLY,
     promises_witness=False,
 )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, MessageType
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
 
 
 _Type: TypeAlias = "MessageType | EnumType"
@@ -88,7 +89,7 @@ class _Diff:
         for path in now:
             if path not in before:
                 self._add(ChangeKind.IMPORT_ADDED, (), None, path)
-        self._options(earlier.options, later.options, (), ("", ""))
+        self._options(earlier.options, later.options, (), ((), ()))
         self._values(ChangeKind.DOC_CHANGED, (), quoted(earlier.doc), quoted(later.doc))
 
     def _type_names(self) -> None:
@@ -96,10 +97,10 @@ class _Diff:
         kept = {id(each) for pair in self._pairs for each in pair}
         for was in self._types[0]:
             if id(was) not in kept:
-                self._add(ChangeKind.TYPE_REMOVED, (), was.local_name, None, (was.pointer, ""))
+                self._add(ChangeKind.TYPE_REMOVED, (), was.local_name, None, (was.pointer, ()))
         for now in self._types[1]:
             if id(now) not in kept:
-                self._add(ChangeKind.TYPE_ADDED, (), None, now.local_name, ("", now.pointer))
+                self._add(ChangeKind.TYPE_ADDED, (), None, now.local_name, ((), now.pointer))
         for was, now in self._pairs:
             if was.local_name != now.local_name:
                 is_moved = was.node.name == now.node.name
@@ -123,7 +124,11 @@ class _Diff:
         self._values(ChangeKind.DOC_CHANGED, at, quoted(earlier.node.doc), quoted(later.node.doc), pointers)
 
     def _fields(
-        self, earlier: Iterable[FieldType], later: Iterable[FieldType], place: FieldPath, around: tuple[str, str]
+        self,
+        earlier: Iterable[FieldType],
+        later: Iterable[FieldType],
+        place: FieldPath,
+        around: tuple[Pointer, Pointer],
     ) -> list[tuple[FieldType, FieldType]]:
         before, now = list(earlier), list(later)
         pairs = match_fields(before, now)
@@ -203,16 +208,16 @@ class _Diff:
     def _extensions(self) -> None:
         before, now = (_by_extendee(types.extensions()) for types in (self._earlier, self._later))
         for extendee in dict.fromkeys((*before, *now)):
-            self._fields(before.get(extendee, ()), now.get(extendee, ()), (item(extendee),), ("", ""))
+            self._fields(before.get(extendee, ()), now.get(extendee, ()), (item(extendee),), ((), ()))
 
     def _services(self, earlier: Sequence[Service], later: Sequence[Service]) -> None:
         before, now = {each.name: each for each in earlier}, {each.name: each for each in later}
         for name, service in before.items():
             if name not in now:
-                self._add(ChangeKind.SERVICE_REMOVED, (), name, None, (service.pointer, ""))
+                self._add(ChangeKind.SERVICE_REMOVED, (), name, None, (service.pointer, ()))
         for name, service in now.items():
             if name not in before:
-                self._add(ChangeKind.SERVICE_ADDED, (), None, name, ("", service.pointer))
+                self._add(ChangeKind.SERVICE_ADDED, (), None, name, ((), service.pointer))
             else:
                 self._service(before[name], service)
 
@@ -233,7 +238,7 @@ class _Diff:
             self._values(ChangeKind.DOC_CHANGED, at, quoted(was.doc), quoted(rpc.doc), pointers)
 
     def _options(
-        self, earlier: Iterable[Option], later: Iterable[Option], place: FieldPath, pointers: tuple[str, str]
+        self, earlier: Iterable[Option], later: Iterable[Option], place: FieldPath, pointers: tuple[Pointer, Pointer]
     ) -> None:
         before, now = option_words(earlier), option_words(later)
         for name in dict.fromkeys((*before, *now)):
@@ -245,7 +250,7 @@ class _Diff:
         place: FieldPath,
         was: str | None,
         now: str | None,
-        pointers: tuple[str, str] = ("", ""),
+        pointers: tuple[Pointer, Pointer] = ((), ()),
     ) -> None:
         if was != now:
             self._add(kind, place, was, now, pointers)
@@ -256,7 +261,7 @@ class _Diff:
         place: FieldPath,
         was: str | None,
         now: str | None,
-        pointers: tuple[str, str] = ("", ""),
+        pointers: tuple[Pointer, Pointer] = ((), ()),
     ) -> None:
         self.changes.append(Change(kind, place, was, now, *pointers))
 

@@ -1,7 +1,7 @@
 """A ``.proto`` file as a syntax tree of frozen nodes, with positions and without interpretation.
 
 Type names stay as written; :mod:`~counterfoil.schema.formats.protobuf.read.symbols` resolves them. Every node has its
-``position`` in the text and its ``pointer``: the names from the file to it, joined by slashes (``/Outer/Inner/field``),
+``position`` in the text and its ``pointer``: the names from the file to it (``("Outer", "Inner", "field")``),
 ``""`` for the file. Nodes are never changed, so that files are shared between schemas and threads.
 
 Source: the Protocol Buffers language specifications, proto2, proto3 and editions 2023 and 2024.
@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum as _Enum
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from counterfoil.schema.pointer import Pointer
 
 MAX_TAG: Final = 536_870_911
 """The largest field number (2^29 - 1), the value of ``max`` in the ranges of a message."""
@@ -96,7 +99,7 @@ class Option:
     name: str
     value: OptionValue
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ class Field:
     number: int
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
     trailing_doc: str = ""
     group: Message | None = None
@@ -137,7 +140,7 @@ class OneOf:
     fields: tuple[Field, ...]
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
 
 
@@ -159,7 +162,7 @@ class Reserved:
 
     values: tuple[int | Range | str, ...]
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     has_bare_names: bool = False
 
 
@@ -170,7 +173,7 @@ class ExtensionRange:
     values: tuple[int | Range, ...]
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ class EnumConstant:
     number: int
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
     trailing_doc: str = ""
 
@@ -195,7 +198,7 @@ class Enum:
     options: tuple[Option, ...] = ()
     reserved: tuple[Reserved, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
     visibility: str = ""
 
@@ -207,7 +210,7 @@ class Extend:
     extendee: str
     fields: tuple[Field, ...]
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
 
 
@@ -230,7 +233,7 @@ class Message:
     extensions: tuple[ExtensionRange, ...] = ()
     all_fields: tuple[Field, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
     visibility: str = ""
 
@@ -246,7 +249,7 @@ class Rpc:
     response_streaming: bool = False
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
 
 
@@ -258,7 +261,7 @@ class Service:
     rpcs: tuple[Rpc, ...]
     options: tuple[Option, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
 
 
@@ -269,7 +272,7 @@ class Import:
     path: str
     kind: ImportKind = ImportKind.PLAIN
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +295,7 @@ class ProtoFile:
     extends: tuple[Extend, ...] = ()
     services: tuple[Service, ...] = ()
     position: Position = START
-    pointer: str = ""
+    pointer: Pointer = ()
     doc: str = ""
     package_position: Position | None = None
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protobuf.read.ast import Option
     from counterfoil.schema.formats.protobuf.read.lexer import Cursor
+    from counterfoil.schema.pointer import Pointer
 
 _FIELD: Final = re.compile(
     r"[ \t\r\n]*+(?:(optional|required|repeated)[ \t\r\n]++)?+"
@@ -86,7 +87,7 @@ class DeclarationReader:
         self._cursor = cursor
         self._needs_labels = edition is None and syntax != "proto3"
         self._has_bare_names = edition is not None
-        self._readers: dict[str, Callable[[Body, str], None]] = {
+        self._readers: dict[str, Callable[[Body, Pointer], None]] = {
             "message": self._nested_message,
             "enum": self._nested_enum,
             "oneof": self._oneof,
@@ -98,21 +99,21 @@ class DeclarationReader:
             "local": self._visible,
         }
 
-    def message(self, parent: str, *, visibility: str = "") -> Message:
+    def message(self, parent: Pointer, *, visibility: str = "") -> Message:
         """Read and return the message whose keyword ``message`` is at the cursor."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
         cursor.advance()
         name = read_name(cursor, "the message's name")
-        return self._body(name, f"{parent}/{name}", doc, start, visibility=visibility)
+        return self._body(name, (*parent, name), doc, start, visibility=visibility)
 
-    def enum(self, parent: str, *, visibility: str = "") -> Enum:
+    def enum(self, parent: Pointer, *, visibility: str = "") -> Enum:
         """Read and return the enum whose keyword ``enum`` is at the cursor."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
         name = read_name(cursor, "the enum's name")
-        pointer = f"{parent}/{name}"
+        pointer = (*parent, name)
         constants: list[EnumConstant] = []
         options: list[Option] = []
         reserved: list[Reserved] = []
@@ -128,7 +129,7 @@ class DeclarationReader:
                 constants.append(self._constant(pointer))
         return Enum(name, tuple(constants), tuple(options), tuple(reserved), position, pointer, doc, visibility)
 
-    def extend(self, parent: str) -> Extend:
+    def extend(self, parent: Pointer) -> Extend:
         """Read and return the extend block whose keyword ``extend`` is at the cursor."""
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
@@ -142,7 +143,7 @@ class DeclarationReader:
         return Extend(extendee, tuple(fields), position, parent, doc)
 
     def _body(
-        self, name: str, pointer: str, doc: str, start: int, *, visibility: str = "", is_group: bool = False
+        self, name: str, pointer: Pointer, doc: str, start: int, *, visibility: str = "", is_group: bool = False
     ) -> Message:
         cursor = self._cursor
         position = cursor.position(start)
@@ -180,22 +181,22 @@ class DeclarationReader:
             visibility,
         )
 
-    def _nested_message(self, body: Body, pointer: str) -> None:
+    def _nested_message(self, body: Body, pointer: Pointer) -> None:
         body.messages.append(self.message(pointer))
 
-    def _nested_enum(self, body: Body, pointer: str) -> None:
+    def _nested_enum(self, body: Body, pointer: Pointer) -> None:
         body.enums.append(self.enum(pointer))
 
-    def _nested_extend(self, body: Body, pointer: str) -> None:
+    def _nested_extend(self, body: Body, pointer: Pointer) -> None:
         body.extends.append(self.extend(pointer))
 
-    def _option(self, body: Body, pointer: str) -> None:
+    def _option(self, body: Body, pointer: Pointer) -> None:
         body.options.append(read_option_statement(self._cursor, pointer))
 
-    def _reserved(self, body: Body, pointer: str) -> None:
+    def _reserved(self, body: Body, pointer: Pointer) -> None:
         body.reserved.append(self._read_reserved(pointer, maximum=MAX_TAG))
 
-    def _visible(self, body: Body, pointer: str) -> None:
+    def _visible(self, body: Body, pointer: Pointer) -> None:
         visibility = self._cursor.advance()
         if self._cursor.word == "message":
             body.messages.append(self.message(pointer, visibility=visibility))
@@ -204,12 +205,12 @@ class DeclarationReader:
         else:
             self._cursor.fail_unexpected("'message' or 'enum'")
 
-    def _oneof(self, body: Body, parent: str) -> None:
+    def _oneof(self, body: Body, parent: Pointer) -> None:
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
         name = read_name(cursor, "the oneof's name")
-        pointer = f"{parent}/{name}"
+        pointer = (*parent, name)
         fields: list[Field] = []
         options: list[Option] = []
         cursor.expect("{")
@@ -226,7 +227,7 @@ class DeclarationReader:
         body.oneofs.append(OneOf(name, tuple(fields), tuple(options), position, pointer, doc))
         body.all_fields.extend(fields)
 
-    def _quick_fields(self, pointer: str, *, needs_labels: bool, takes_labels: bool = True) -> list[Field]:
+    def _quick_fields(self, pointer: Pointer, *, needs_labels: bool, takes_labels: bool = True) -> list[Field]:
         """Read and return the next fields that one pattern can match: without options and comments, and no groups."""
         cursor = self._cursor
         text, start = cursor.text, cursor.before
@@ -245,13 +246,13 @@ class DeclarationReader:
             map_type = None if key is None else MapType(key, value)
             kind = None if label is None else _LABELS[label]
             type_name = type_name if key is None else f"map<{key}, {value}>"
-            fields.append(Field(kind, type_name, name, int(number), (), position, f"{pointer}/{name}", map=map_type))
+            fields.append(Field(kind, type_name, name, int(number), (), position, (*pointer, name), map=map_type))
             offset = found.end()
         if offset != start:
             cursor.jump(offset)
         return fields
 
-    def _field(self, parent: str, *, needs_label: bool = True) -> Field:
+    def _field(self, parent: Pointer, *, needs_label: bool = True) -> Field:
         """Read and return the field at the cursor, which may be a group or a map."""
         cursor = self._cursor
         doc, start = cursor.doc(), cursor.start
@@ -272,7 +273,7 @@ class DeclarationReader:
         name = read_name(cursor, "the field's name", is_field=True)
         cursor.expect("=")
         number = read_int(cursor, f"the field's number, {_NUMBER}")
-        pointer = f"{parent}/{name}"
+        pointer = (*parent, name)
         options = _special_last(read_options(cursor, pointer))
         group = self._body(name, pointer, doc, start, is_group=True) if is_group else None
         if group is None:
@@ -295,25 +296,25 @@ class DeclarationReader:
         cursor.depth -= 1
         return f"map<{key}, {value}>", MapType(key, value)
 
-    def _constant(self, parent: str) -> EnumConstant:
+    def _constant(self, parent: Pointer) -> EnumConstant:
         cursor = self._cursor
         quick = _CONSTANT.match(cursor.text, cursor.start)
         if quick is not None and "/" not in cursor.text[cursor.before : cursor.start]:
             position = cursor.position()
             cursor.jump(quick.end())
-            return EnumConstant(quick[1], int(quick[2]), (), position, f"{parent}/{quick[1]}")
+            return EnumConstant(quick[1], int(quick[2]), (), position, (*parent, quick[1]))
         doc, position = cursor.doc(), cursor.position()
         name = read_name(cursor, "a constant's name or '}'")
         cursor.expect("=")
         if cursor.word == "-":
             cursor.fail_unexpected(_NUMBER)
         number = read_int(cursor, f"the constant's number, {_NUMBER}")
-        pointer = f"{parent}/{name}"
+        pointer = (*parent, name)
         options = read_options(cursor, pointer)
         cursor.expect(";")
         return EnumConstant(name, number, options, position, pointer, doc, cursor.trailing_doc())
 
-    def _read_reserved(self, pointer: str, *, maximum: int) -> Reserved:
+    def _read_reserved(self, pointer: Pointer, *, maximum: int) -> Reserved:
         cursor = self._cursor
         position = cursor.position()
         cursor.advance()
@@ -330,7 +331,7 @@ class DeclarationReader:
         cursor.expect(";")
         return Reserved(tuple(values), position, pointer, self._has_bare_names)
 
-    def _extensions(self, body: Body, pointer: str) -> None:
+    def _extensions(self, body: Body, pointer: Pointer) -> None:
         cursor = self._cursor
         position = cursor.position()
         cursor.advance()
@@ -351,7 +352,7 @@ def _special_last(options: tuple[Option, ...]) -> tuple[Option, ...]:
     return (*plain, *(special[name] for name in SPECIAL_OPTIONS if name in special))
 
 
-def read_option_statement(cursor: Cursor, pointer: str) -> Option:
+def read_option_statement(cursor: Cursor, pointer: Pointer) -> Option:
     """Read and return one ``option name = value;``."""
     cursor.advance()
     option = read_option(cursor, pointer)

@@ -14,6 +14,7 @@ from counterfoil.schema.formats.protobuf.read.ast import Aggregate, Entry, ListV
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import OptionValue
     from counterfoil.schema.formats.protobuf.read.lexer import Cursor
+    from counterfoil.schema.pointer import Pointer
 
 INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
@@ -90,7 +91,7 @@ def read_text(cursor: Cursor, expected: str) -> str:
     return content
 
 
-def read_options(cursor: Cursor, pointer: str) -> tuple[Option, ...]:
+def read_options(cursor: Cursor, pointer: Pointer) -> tuple[Option, ...]:
     """Read and return the options in brackets at the cursor; empty if there are no brackets."""
     if cursor.word != "[":
         return ()
@@ -104,7 +105,7 @@ def read_options(cursor: Cursor, pointer: str) -> tuple[Option, ...]:
             cursor.fail_unexpected("',' or ']'")
 
 
-def read_option(cursor: Cursor, pointer: str) -> Option:
+def read_option(cursor: Cursor, pointer: Pointer) -> Option:
     """Read and return one ``name = value``."""
     start = cursor.start
     name = _read_option_name(cursor)

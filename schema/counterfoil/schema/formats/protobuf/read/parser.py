@@ -14,6 +14,7 @@ from counterfoil.schema.formats.protobuf.read.literals import read_string, read_
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Message, Option
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 SYNTAXES: Final = ("proto2", "proto3")
@@ -75,7 +76,7 @@ class _FileReader:
             tuple(self._extends),
             tuple(self._services),
             position,
-            "",
+            (),
             doc,
             self._package_position,
         )
@@ -130,23 +131,23 @@ class _FileReader:
         self._imports.append(Import(path, kind, position))
 
     def _read_option(self) -> None:
-        self._options.append(read_option_statement(self._cursor, ""))
+        self._options.append(read_option_statement(self._cursor, ()))
 
     def _read_message(self) -> None:
-        self._messages.append(self._declarations.message(""))
+        self._messages.append(self._declarations.message(()))
 
     def _read_enum(self) -> None:
-        self._enums.append(self._declarations.enum(""))
+        self._enums.append(self._declarations.enum(()))
 
     def _read_extend(self) -> None:
-        self._extends.append(self._declarations.extend(""))
+        self._extends.append(self._declarations.extend(()))
 
     def _read_visible(self) -> None:
         visibility = self._cursor.advance()
         if self._cursor.word == "message":
-            self._messages.append(self._declarations.message("", visibility=visibility))
+            self._messages.append(self._declarations.message((), visibility=visibility))
         elif self._cursor.word == "enum":
-            self._enums.append(self._declarations.enum("", visibility=visibility))
+            self._enums.append(self._declarations.enum((), visibility=visibility))
         else:
             self._cursor.fail_unexpected("'message' or 'enum'")
 
@@ -155,7 +156,7 @@ class _FileReader:
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
         name = read_name(cursor, "the service's name")
-        pointer = f"/{name}"
+        pointer = (name,)
         rpcs: list[Rpc] = []
         options: list[Option] = []
         cursor.expect("{")
@@ -170,12 +171,12 @@ class _FileReader:
                 cursor.fail_unexpected("'rpc', 'option' or '}'")
         self._services.append(Service(name, tuple(rpcs), tuple(options), position, pointer, doc))
 
-    def _read_rpc(self, parent: str) -> Rpc:
+    def _read_rpc(self, parent: Pointer) -> Rpc:
         cursor = self._cursor
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
         name = read_name(cursor, "the method's name")
-        pointer = f"{parent}/{name}"
+        pointer = (*parent, name)
         request, request_streaming = self._read_rpc_type()
         cursor.expect("returns")
         response, response_streaming = self._read_rpc_type()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.jsontext.document import pointer_steps
 from counterfoil.schema.paths.model import member
 
 if TYPE_CHECKING:
@@ -16,48 +15,49 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Reserved
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
-PACKAGE_POINTER: Final = "/#package"
+PACKAGE_POINTER: Final[Pointer] = ("#package",)
 """The pointer of a file's ``package`` statement."""
 
 
-def import_pointer(path: str) -> str:
+def import_pointer(path: str) -> Pointer:
     """Return the pointer of the import of a file."""
-    return f"/#import {path}"
+    return (f"#import {path}",)
 
 
-def option_pointer(pointer: str, name: str) -> str:
+def option_pointer(pointer: Pointer, name: str) -> Pointer:
     """Return the pointer of an option of the element at ``pointer``."""
-    return f"{pointer}/#{name}"
+    return (*pointer, f"#{name}")
 
 
-def reserved_pointer(pointer: str, index: int) -> str:
+def reserved_pointer(pointer: Pointer, index: int) -> Pointer:
     """Return the pointer of one of the ``reserved`` statements of the message or enum at ``pointer``."""
-    return f"{pointer}/#reserved {index}"
+    return (*pointer, f"#reserved {index}")
 
 
-def path_at(pointer: str) -> FieldPath:
+def path_at(pointer: Pointer) -> FieldPath:
     """Return the field path of the element at ``pointer``; of its parent, if it has no name.
 
-    >>> [step.name for step in path_at("/Order/Line/price/#default")]
+    >>> [step.name for step in path_at(("Order", "Line", "price", "#default"))]
     ['Order', 'Line', 'price']
     """
-    return tuple(map(member, takewhile(lambda step: not step.startswith("#"), pointer_steps(pointer))))
+    return tuple(map(member, takewhile(lambda name: not name.startswith("#"), map(str, pointer))))
 
 
-def position_by_pointer(file: ProtoFile) -> Mapping[str, Position]:
+def position_by_pointer(file: ProtoFile) -> Mapping[Pointer, Position]:
     """Return the position of every element that findings may refer to, by its pointer.
 
     Of a name that is declared twice, it is the first position.
     """
-    found: dict[str, Position] = {}
+    found: dict[Pointer, Position] = {}
     for pointer, position in _in_file(file):
         found.setdefault(pointer, position)
     return found
 
 
-def _in_file(file: ProtoFile) -> Iterator[tuple[str, Position]]:
+def _in_file(file: ProtoFile) -> Iterator[tuple[Pointer, Position]]:
     if file.package_position is not None:
         yield PACKAGE_POINTER, file.package_position
     for item in file.imports:
@@ -76,7 +76,7 @@ def _in_file(file: ProtoFile) -> Iterator[tuple[str, Position]]:
                 yield option_pointer(rpc.pointer, option.name), option.position
 
 
-def _in_message(message: Message) -> Iterator[tuple[str, Position]]:
+def _in_message(message: Message) -> Iterator[tuple[Pointer, Position]]:
     yield message.pointer, message.position
     yield from _reserved(message.pointer, message.reserved)
     for field in message.all_fields:
@@ -93,24 +93,24 @@ def _in_message(message: Message) -> Iterator[tuple[str, Position]]:
         yield from _in_extend(extend)
 
 
-def _in_enum(enum: Enum) -> Iterator[tuple[str, Position]]:
+def _in_enum(enum: Enum) -> Iterator[tuple[Pointer, Position]]:
     yield enum.pointer, enum.position
     yield from _reserved(enum.pointer, enum.reserved)
     for constant in enum.constants:
         yield constant.pointer, constant.position
 
 
-def _in_extend(extend: Extend) -> Iterator[tuple[str, Position]]:
+def _in_extend(extend: Extend) -> Iterator[tuple[Pointer, Position]]:
     for field in extend.fields:
         yield from _in_field(field)
 
 
-def _in_field(field: Field) -> Iterator[tuple[str, Position]]:
+def _in_field(field: Field) -> Iterator[tuple[Pointer, Position]]:
     yield field.pointer, field.position
     for option in field.options:
         yield option_pointer(field.pointer, option.name), option.position
 
 
-def _reserved(pointer: str, statements: Sequence[Reserved]) -> Iterator[tuple[str, Position]]:
+def _reserved(pointer: Pointer, statements: Sequence[Reserved]) -> Iterator[tuple[Pointer, Position]]:
     for index, statement in enumerate(statements):
         yield reserved_pointer(pointer, index), statement.position

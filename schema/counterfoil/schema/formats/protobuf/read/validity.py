@@ -13,12 +13,14 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.protobuf.read.ast import Label, Scalar, ValueKind
 from counterfoil.schema.formats.protobuf.read.files import missing_imports
 from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS, SCALARS
+from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Extend, Field, Message, ProtoFile, Service
     from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
 _SHOWN: Final = 200
@@ -103,13 +105,13 @@ class _Checker:
             for field in extend.fields:
                 self._check_field(field, scope)
 
-    def _check_type(self, name: str, scope: str, position: Position, pointer: str) -> None:
+    def _check_type(self, name: str, scope: str, position: Position, pointer: Pointer) -> None:
         if name in SCALARS or self._symbols.resolve(name, scope) is not None:
             return
         raise SchemaParseError(
             f"no type {_cut(name)!r} is known{_why_missing(self._file, self._imports)}",
             position=position,
-            path=pointer,
+            path=print_pointer(pointer),
             expected="a scalar type, or a message or enum of this file or of a file that it imports",
         )
 
@@ -136,7 +138,7 @@ def _check_once(nodes: Iterable[Message | Enum | Service]) -> None:
             raise SchemaParseError(
                 f"{node.name!r} is declared twice, first at line {first.line}, column {first.column}",
                 position=max(seen[node.name], node.position),
-                path=node.pointer,
+                path=print_pointer(node.pointer),
                 expected="another name",
             )
         seen[node.name] = node.position
@@ -150,7 +152,10 @@ def _check_group(group: Message) -> None:
     first = next((each[0] for each in others if each), None)
     if first is not None:
         raise SchemaParseError(
-            "a group with more than fields in it", position=first.position, path=group.pointer, expected="fields"
+            "a group with more than fields in it",
+            position=first.position,
+            path=print_pointer(group.pointer),
+            expected="fields",
         )
 
 
@@ -168,4 +173,4 @@ def _check_default(field: Field) -> None:
 
 
 def _fail(problem: str, field: Field, *, expected: str) -> NoReturn:
-    raise SchemaParseError(problem, position=field.position, path=field.pointer, expected=expected)
+    raise SchemaParseError(problem, position=field.position, path=print_pointer(field.pointer), expected=expected)

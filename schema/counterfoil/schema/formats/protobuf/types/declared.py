@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Message
+    from counterfoil.schema.pointer import Pointer
 
 
 class DeclaredType:
@@ -20,6 +21,6 @@ class DeclaredType:
         return tuple(self.local_name.split("."))
 
     @property
-    def pointer(self) -> str:
+    def pointer(self) -> Pointer:
         """Its pointer in the file that declares it."""
-        return self.node.pointer or "/" + "/".join(self.names)
+        return self.node.pointer or self.names

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import Enum, Field, OneOf, Option
     from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
     from counterfoil.schema.formats.protobuf.read.symbols import Symbol
+    from counterfoil.schema.pointer import Pointer
 
 ENTRY_KEY: Final = 1
 ENTRY_VALUE: Final = 2
@@ -136,7 +137,7 @@ class FieldType:
         return self.oneof.name if self.oneof else None
 
     @property
-    def pointer(self) -> str:
+    def pointer(self) -> Pointer:
         """Its pointer in the file that declares it."""
         return self.node.pointer
 
@@ -348,7 +349,7 @@ class Uses:
         """Return whether it is the schema's own file."""
         return file is self._index.root.file
 
-    def pointer_to(self, declared: MessageType | EnumType) -> str:
+    def pointer_to(self, declared: MessageType | EnumType) -> Pointer:
         """Return the pointer of a type that the own file declares, else of the first field there that uses it.
 
         If no field does, it is the pointer for the outer type, and then that of the import.
@@ -361,13 +362,13 @@ class Uses:
         parent = declared.parent if isinstance(declared, MessageType) else None
         return self.pointer_to_file(declared.file) if parent is None else self.pointer_to(parent)
 
-    def pointer_to_file(self, file: ProtoFile) -> str:
+    def pointer_to_file(self, file: ProtoFile) -> Pointer:
         """Return the pointer of the import that leads to a file; empty for the own file."""
-        return self._pointer_by_file.get(id(file), "")
+        return self._pointer_by_file.get(id(file), ())
 
     @cached_property
-    def _pointer_by_type(self) -> Mapping[int, str]:
-        found: dict[int, str] = {}
+    def _pointer_by_type(self) -> Mapping[int, Pointer]:
+        found: dict[int, Pointer] = {}
         waiting = deque(self._used_by_own())
         while waiting:
             declared, pointer = waiting.popleft()
@@ -378,7 +379,7 @@ class Uses:
             waiting.extend((each, pointer) for field in inner for each in _declared_in(field.holds))
         return found
 
-    def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, str]]:
+    def _used_by_own(self) -> Iterator[tuple[MessageType | EnumType, Pointer]]:
         """Yield the types that the own file uses, with pointers: of fields first, then extensions, then methods."""
         root = self._index.root
         fields = [each for message in root.all_messages() for each in message.fields.values()]
@@ -391,8 +392,8 @@ class Uses:
                     yield declared, rpc.pointer
 
     @cached_property
-    def _pointer_by_file(self) -> Mapping[int, str]:
-        found: dict[int, str] = {}
+    def _pointer_by_file(self) -> Mapping[int, Pointer]:
+        found: dict[int, Pointer] = {}
         waiting = deque((item.path, import_pointer(item.path)) for item in self._index.root.file.imports)
         while waiting:
             path, pointer = waiting.popleft()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
-    from counterfoil.schema.formats.protobuf.compare.findings import Found, Place
+    from counterfoil.schema.formats.protobuf.compare.findings import MessagePair, ProtobufDifference
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
 
@@ -34,7 +34,7 @@ _JSON_GROUPS: Final = (
 )
 
 
-def field_differences(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+def field_differences(reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     """Yield the differences of two fields of one number, for both categories."""
     yield from _names(reader, writer, place)
     yield from _types(reader, writer, place)
@@ -58,7 +58,7 @@ def entry_name(field: FieldType) -> str:
     return f"{field.scope}.{map_entry_name(field.name)}"
 
 
-def _names(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+def _names(reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     if _full_name(reader) != _full_name(writer):
         yield _found(rules.FIELD_SAME_NAME, place, reader=_full_name(reader), writer=_full_name(writer))
     if not reader.is_extension and json_name(reader) != json_name(writer):
@@ -71,7 +71,7 @@ def _full_name(field: FieldType) -> str:
     return ".".join(filter(None, [field.scope, field.name])) if field.is_extension else field.name
 
 
-def _types(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+def _types(reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     mine, theirs = reader.holds, writer.holds
     if reader.is_delimited != writer.is_delimited and mine.message and theirs.message:
         words = ("a group", "a message")
@@ -108,7 +108,7 @@ def _type_name(held: Held) -> str:
     return held.message.full_name if held.message else held.name.removeprefix(".")
 
 
-def _cardinalities(reader: FieldType, writer: FieldType, place: Place) -> Iterator[Found]:
+def _cardinalities(reader: FieldType, writer: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     mine, theirs = _cardinality(reader), _cardinality(writer)
     facts = {"reader": mine, "writer": theirs}
     if mine != theirs:
@@ -131,7 +131,9 @@ def _have_other_defaults(reader: FieldType, writer: FieldType) -> bool:
     return mine != theirs and bool(mine or theirs)
 
 
-def _found(rule: CompatibilityRule, place: Place, *, reader: str, writer: str, option: str = "") -> Found:
+def _found(
+    rule: CompatibilityRule, place: MessagePair, *, reader: str, writer: str, option: str = ""
+) -> ProtobufDifference:
     """Return the finding about the two fields of ``place``, at their option ``option`` if given."""
     field = place.reader_field or place.writer_field
     facts = {"name": field.name if field else "", "tag": field.number if field else ""}

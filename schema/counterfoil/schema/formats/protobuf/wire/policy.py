@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.protobuf.compare.findings import ROOT, Place, found_at
+from counterfoil.schema.formats.protobuf.compare.findings import ROOT, MessagePair, found_at
 from counterfoil.schema.formats.protobuf.read.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.read.naming import map_entry_name
 from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER, reserved_pointer
@@ -25,14 +25,15 @@ from counterfoil.schema.formats.protobuf.wire.rpcs import rpc_differences
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.read.ast import Reserved
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Uses
+    from counterfoil.schema.pointer import Pointer
 
 
-def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[Found]:
+def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
     """Return every difference that breaks under WIRE, under WIRE_JSON, or under both."""
     mine, theirs = _files(reader), _files(writer)
     found = [*_packages(mine, theirs)]
@@ -56,7 +57,7 @@ def _files(schema: ProtobufSchema) -> dict[str, FileTypes]:
     }
 
 
-def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[Found]:
+def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[ProtobufDifference]:
     for path, theirs in writer.items():
         mine = reader.get(path)
         if mine is not None and mine.file.package != theirs.file.package:
@@ -65,7 +66,7 @@ def _packages(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) 
             yield found_at(ROOT, rules.FILE_SAME_PACKAGE, facts=said, gist="{writer} to {reader}", pointers=pointers)
 
 
-def _package_pointer(types: FileTypes) -> str:
+def _package_pointer(types: FileTypes) -> Pointer:
     return types.index.uses.pointer_to_file(types.file) or PACKAGE_POINTER
 
 
@@ -98,18 +99,18 @@ class _Sided(NamedTuple):
     enum: EnumType
     uses: Uses
 
-    def pointer(self, constant: str = "") -> str:
+    def pointer(self, constant: str = "") -> Pointer:
         """Return the pointer of the enum, or of a constant; for an imported enum, of the element that uses it."""
         pointer = self.uses.pointer_to(self.enum)
-        return f"{pointer}/{constant}" if constant and self.uses.is_own(self.enum.file) else pointer
+        return (*pointer, constant) if constant and self.uses.is_own(self.enum.file) else pointer
 
 
 def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, _Sided]:
     return {enum.full_name: _Sided(enum, types.index.uses) for types in files.values() for enum in types.all_enums()}
 
 
-def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
-    place = Place(reader.names, reader, writer)
+def _message(reader: MessageType, writer: MessageType) -> Iterator[ProtobufDifference]:
+    place = MessagePair(reader.names, reader, writer)
     for number, theirs in writer.fields.items():
         mine = reader.fields.get(number)
         if mine is None:
@@ -126,7 +127,7 @@ def _message(reader: MessageType, writer: MessageType) -> Iterator[Found]:
         yield found_at(place, rules.MESSAGE_SAME_JSON_FORMAT, facts=name)
 
 
-def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
+def _deleted(field: FieldType, place: MessagePair) -> Iterator[ProtobufDifference]:
     at = place.at_field(None, field, field.oneof_name)
     facts = {"name": field.name, "tag": field.number}
     kept = place.reader.node.reserved if place.reader else ()
@@ -136,7 +137,7 @@ def _deleted(field: FieldType, place: Place) -> Iterator[Found]:
         yield found_at(at, rules.FIELD_NO_DELETE_UNLESS_NAME_RESERVED, facts=facts)
 
 
-def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterator[Found]:
+def _required(reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
     """Yield the fields that only one side requires, by the written label."""
     mine, theirs = (
         {number for number, field in side.fields.items() if field.node.label is Label.REQUIRED}
@@ -149,26 +150,26 @@ def _required(reader: MessageType, writer: MessageType, place: Place) -> Iterato
         yield found_at(at, rules.MESSAGE_SAME_REQUIRED_FIELDS, facts=facts)
 
 
-def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[Found]:
+def _extensions(reader: Mapping[str, FileTypes], writer: Mapping[str, FileTypes]) -> Iterator[ProtobufDifference]:
     mine, theirs = (
         {(name, field.number): field for types in side.values() for name, field in types.extensions()}
         for side in (reader, writer)
     )
     for key, field in theirs.items():
         if key in mine:
-            place = Place((key[0], str(key[1])), reader_field=mine[key], writer_field=field)
+            place = MessagePair((key[0], str(key[1])), reader_field=mine[key], writer_field=field)
             yield from field_differences(mine[key], field, place)
 
 
-def _reserved(statements: Sequence[Reserved], what: str, pointer: str) -> str:
+def _reserved(statements: Sequence[Reserved], what: str, pointer: Pointer) -> Pointer:
     """Return the pointer of the statement that reserves ``what`` in the message or enum at ``pointer``."""
     index = next(index for index, each in enumerate(statements) if what in no_longer_reserved((), (each,)))
     return reserved_pointer(pointer, index)
 
 
-def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
+def _enum(reader: _Sided, writer: _Sided) -> Iterator[ProtobufDifference]:
     mine, theirs = reader.enum, writer.enum
-    place = Place(mine.names, enums=(mine, theirs))
+    place = MessagePair(mine.names, enums=(mine, theirs))
     for number, names in theirs.names_by_number.items():
         yield from _constant(reader, writer, number, names, place.at(str(number)))
     name = {"name": mine.local_name}
@@ -181,15 +182,17 @@ def _enum(reader: _Sided, writer: _Sided) -> Iterator[Found]:
         yield found_at(place, rules.ENUM_SAME_JSON_FORMAT, facts=name, pointers=pointers)
 
 
-def _constant(reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: Place) -> Iterator[Found]:
+def _constant(
+    reader: _Sided, writer: _Sided, number: int, names: Sequence[str], place: MessagePair
+) -> Iterator[ProtobufDifference]:
     """Yield the differences of one number of the writer's enum, which has ``names`` for it."""
     enum = reader.enum
     known = enum.names_by_number.get(number)
-    told = ", ".join(names)
-    facts = {"enum": enum.local_name, "number": number, "name": told}
+    listed = ", ".join(names)
+    facts = {"enum": enum.local_name, "number": number, "name": listed}
     if known is not None:
         if not set(names) <= set(known):
-            said = {**facts, "reader": ", ".join(known), "writer": told}
+            said = {**facts, "reader": ", ".join(known), "writer": listed}
             pointers = (reader.pointer(_other(known, names)), writer.pointer(_other(names, known)))
             yield found_at(place, rules.ENUM_VALUE_SAME_NAME, facts=said, pointers=pointers)
         return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.protobuf.compare.findings import Place, found_at
+from counterfoil.schema.formats.protobuf.compare.findings import MessagePair, found_at
 from counterfoil.schema.formats.protobuf.read.ast import Scalar
 from counterfoil.schema.formats.protobuf.read.places import option_pointer
 from counterfoil.schema.formats.protobuf.wire import rules
@@ -15,14 +15,15 @@ from counterfoil.schema.formats.protobuf.wire import rules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.read.ast import Rpc
     from counterfoil.schema.formats.protobuf.types.index import FileTypes
+    from counterfoil.schema.pointer import Pointer
 
 _UNKNOWN: Final = "IDEMPOTENCY_UNKNOWN"
 
 
-def rpc_differences(reader: Iterable[FileTypes], writer: Iterable[FileTypes]) -> Iterator[Found]:
+def rpc_differences(reader: Iterable[FileTypes], writer: Iterable[FileTypes]) -> Iterator[ProtobufDifference]:
     """Yield the differences of the methods that both sides have, matched by the service's full name and their own."""
     mine = {name: (rpc, types) for name, rpc, types in _methods(reader)}
     for name, rpc, types in _methods(writer):
@@ -37,8 +38,8 @@ def _methods(files: Iterable[FileTypes]) -> Iterator[tuple[str, Rpc, FileTypes]]
                 yield f"{types.file.package_prefix}{service.name}.{rpc.name}", rpc, types
 
 
-def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTypes]) -> Iterator[Found]:
-    place = Place(tuple(name.split(".")))
+def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTypes]) -> Iterator[ProtobufDifference]:
+    place = MessagePair(tuple(name.split(".")))
     mine, theirs = reader[0], writer[0]
     compared = (
         (rules.RPC_SAME_REQUEST_TYPE, _type(mine.request, reader[1]), _type(theirs.request, writer[1])),
@@ -55,7 +56,7 @@ def _method(name: str, reader: tuple[Rpc, FileTypes], writer: tuple[Rpc, FileTyp
             yield found_at(place, rule, facts=facts, gist="{writer} to {reader}", pointers=pointers)
 
 
-def _pointer(rpc: Rpc, types: FileTypes, option: str) -> str:
+def _pointer(rpc: Rpc, types: FileTypes, option: str) -> Pointer:
     """Return the pointer of the method or of its option ``option``; that of the import, if it is in another file."""
     pointer = types.index.uses.pointer_to_file(types.file) or rpc.pointer
     return option_pointer(pointer, option) if option else pointer

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.compatibility.report import Difference
-    from counterfoil.schema.formats.protobuf.compare.findings import Found
+    from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.witness.losses import Loss
@@ -64,7 +64,7 @@ def search_for_witness(reader: ProtobufSchema, writer: ProtobufSchema, differenc
         return NoWitness(0, str(refused))
 
 
-def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Found | None:
+def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> ProtobufDifference | None:
     for policy in _POLICIES:
         found = _found_by_difference(reader, writer, policy).get(difference)
         if found is not None:
@@ -75,9 +75,9 @@ def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference
 @lru_cache(maxsize=_KEPT)
 def _found_by_difference(
     reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
-) -> dict[Difference, Found]:
+) -> dict[Difference, ProtobufDifference]:
     """Return the findings of two schemas by difference, cached for further differences of them."""
-    found: dict[Difference, Found] = {}
+    found: dict[Difference, ProtobufDifference] = {}
     for each in find_all(reader, writer, policy=policy):
         found.setdefault(each, each)
     return found
@@ -86,7 +86,7 @@ def _found_by_difference(
 class _Search:
     """One search. ``_place`` is the place of the difference; for an enum's symbol, that of a field of the enum."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: Found) -> None:
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: ProtobufDifference) -> None:
         self._reader_schema = reader
         self._writer_schema = writer
         self._found = found
@@ -123,7 +123,9 @@ class _Search:
         """Return a record of the first message if the reader lacks that; for any other message there is no witness."""
         gone = self._place.writer
         if gone is None or gone is not next(iter(self._writer_schema.types.root.messages.values()), None):
-            return NoWitness(0, "records are of the first message; what fields hold is told by number, not by name")
+            return NoWitness(
+                0, "records are of the first message; the types of fields are matched by number, not by name"
+            )
         sound = _found_by_difference(self._reader_schema, self._writer_schema, CompatibilityPolicy.SOUND)
         if self._found not in sound:
             return NoWitness(0, "the reader's first message has another name and reads the same records")

@@ -1,14 +1,14 @@
-"""The texts of schemas and values in descriptions of changes."""
+"""The texts of schemas and values in descriptions of changes, and in the names of branches in field paths."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+    from collections.abc import Mapping, Sequence
 
 _LONGEST: Final = 80
 _MAX_DEPTH: Final = 4
@@ -19,6 +19,28 @@ _DRAFT_WORDS: Final = {
     Draft.DRAFT_2019_09: "2019-09",
     Draft.DRAFT_2020_12: "2020-12",
 }
+
+
+class Readable(Protocol):
+    """A schema at its place, as far as its text needs it."""
+
+    @property
+    def value(self) -> Any:
+        """The schema: an object, true or false."""
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """The keywords that apply."""
+
+    @property
+    def referred(self) -> Sequence[Self]:
+        """The schemas that its references lead to."""
+
+    def one(self, keyword: str) -> Self | None:
+        """Return the schema under a keyword; None if there is none."""
+
+    def children(self, keyword: str) -> Sequence[Self]:
+        """Return the schemas in the list under a keyword."""
 
 
 def draft_words(draft: Draft) -> str:
@@ -37,7 +59,7 @@ def said(keyword: str, value: Any) -> str:
     return f"{keyword} {value_words(value)}"
 
 
-def type_words(schema: WrittenSchema, depth: int = 0) -> str:
+def type_words(schema: Readable, depth: int = 0) -> str:
     """Return a schema in one line: ``string | null``, ``array<integer>``, ``enum ["A","B"]``, ``anything``."""
     if isinstance(schema.value, bool):
         return "anything" if schema.value else "nothing"
@@ -59,6 +81,6 @@ def type_words(schema: WrittenSchema, depth: int = 0) -> str:
     return "object" if "properties" in keywords else "anything"
 
 
-def _name_words(name: Any, schema: WrittenSchema, depth: int) -> str:
+def _name_words(name: Any, schema: Readable, depth: int) -> str:
     items = schema.one("items") if name == "array" else None
     return f"array<{type_words(items, depth + 1)}>" if items else str(name)

@@ -1,0 +1,161 @@
+"""A schema language: what other parts of the project need to know of it, and its operations.
+
+All other parts of the project use the languages only through this class and through
+:class:`~counterfoil.schema.parsed.ParsedSchema`. A further language is one folder beside this module, and one row in
+:mod:`counterfoil.schema.formats.table`. The types of the functions in the folders are checked in
+``tests/typing/schema_languages.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.parsed import Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.schema.change import Change
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.files import FileReferences
+    from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.model import ResolvedReference, SchemaType
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Format:
+    """One schema language with all its operations.
+
+    ``folder`` is the folder of its modules, ``parser`` the name of the function in its module ``parse``, and
+    ``rule_table`` the module with all its rules. Each method imports what it needs when it is first called, so that the
+    table of all languages loads no parser. A method that takes parsed schemas raises ``TypeError`` for those of another
+    language.
+    """
+
+    schema_type: SchemaType
+    folder: str
+    parser: str
+    rule_table: str = "rules"
+    file_suffixes: tuple[str, ...]
+    """The suffixes of files that contain its schemas."""
+    plain_suffixes: tuple[str, ...] = ()
+    """The suffixes of files with any content, which are its schemas only if they are named explicitly."""
+    claimed_suffixes: tuple[str, ...] = ()
+    """Those plain suffixes of another language with which a file is of this one, if it declares a name in it."""
+    is_json: bool = True
+    """Whether its texts are JSON."""
+    pointers_are_names: bool = False
+    """Whether pointers consist of names, so that one leads to about the same place in another schema, too."""
+    policies_about_bytes: frozenset[CompatibilityPolicy] = frozenset()
+    """The policies whose verdict is about the structure of the bytes, and not about the values in them."""
+    validation_to_compare: Validation = Validation.LENIENT
+    """The strictness with which stored schemas are parsed to be compared."""
+    forward_fix: str
+    """The advice for a reader that is deployed already, where its rule has none of its own."""
+
+    @cached_property
+    def references(self) -> FileReferences:
+        """How its files refer to one another."""
+        rules: FileReferences = self._load("files", "REFERENCES")
+        return rules
+
+    def rules(self) -> Sequence[CompatibilityRule]:
+        """Return every compatibility rule of the language."""
+        rules: Sequence[CompatibilityRule] = self._load(self.rule_table, "RULES")
+        return rules
+
+    def parse(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> ParsedSchema:
+        """Return the schema that ``text`` declares.
+
+        ``references`` are resolved, transitive, in dependency order (a reference comes after those it needs).
+        Raises ``SchemaParseError`` with line, column and path.
+        """
+        return self._parse(text, references, validation=validation)
+
+    def outline(self, text: str) -> Outline | None:
+        """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable."""
+        outline: Outline | None = self._load("outline", "outline")(text)
+        return outline
+
+    def find_differences(
+        self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+    ) -> Sequence[Difference]:
+        """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
+
+        Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+        """
+        self._check(reader, writer)
+        return self._find_differences(reader, writer, policy=policy)
+
+    def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
+        """Return all changes, without a verdict, in the order of the later schema.
+
+        Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+        """
+        self._check(earlier, later)
+        changes: list[Change] = self._load("diff.changes", "find_changes")(earlier, later)
+        return changes
+
+    def search_for_witness(
+        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
+    ) -> Witness | NoWitness:
+        """Return a value that ``writer`` may write and ``reader`` cannot read, or why none was found."""
+        self._check(reader, writer)
+        found: Witness | NoWitness = self._load("witness.search", "search_for_witness")(reader, writer, difference)
+        return found
+
+    def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
+        """Write ``count`` generated values with ``writer``, read them with ``reader``, and return the result.
+
+        It ends at the first value that is not read, or is read as another value.
+        """
+        self._check(reader, writer)
+        confirmation: Confirmation = self._load("witness.confirm", "confirm_compatible")(reader, writer, count)
+        return confirmation
+
+    def table_column(self, schema: ParsedSchema) -> Column:
+        """Return the type of a table's rows as one column; raise ``NotATable`` for a schema that has none."""
+        self._check(schema)
+        column: Column = self._load("table_type", "table_column")(schema)
+        return column
+
+    def find_tags(self, schema: ParsedSchema) -> list[tuple[Entity, tuple[str, ...]]]:
+        """Return every entity that can have tags, in the order of the text, each with its tags."""
+        self._check(schema)
+        tags: list[tuple[Entity, tuple[str, ...]]] = self._load("tags", "find_tags")(schema)
+        return tags
+
+    def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
+        """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""
+        self._check(schema)
+        text: str = self._load("tags", "edit_tags")(schema, edit)
+        return text
+
+    def _check(self, *schemas: ParsedSchema) -> None:
+        for schema in schemas:
+            if schema.schema_type is not self.schema_type:
+                raise TypeError(f"the schema must be of the language {self.schema_type}, not {schema.schema_type}")
+
+    def _load(self, module: str, name: str) -> Any:
+        return getattr(import_module(f"counterfoil.schema.formats.{self.folder}.{module}"), name)
+
+    # The most used functions are looked up once, since an import at each call would take measurable time.
+
+    @cached_property
+    def _parse(self) -> Callable[..., ParsedSchema]:
+        parse: Callable[..., ParsedSchema] = self._load("parse", self.parser)
+        return parse
+
+    @cached_property
+    def _find_differences(self) -> Callable[..., Sequence[Difference]]:
+        find: Callable[..., Sequence[Difference]] = self._load("policies", "find_differences")
+        return find

@@ -1,0 +1,127 @@
+"""The modules in the folder of each schema language have the types that ``Format`` expects of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from counterfoil.schema.formats.avro import files as avro_files
+from counterfoil.schema.formats.avro import outline as avro_outline
+from counterfoil.schema.formats.avro import policies as avro_policies
+from counterfoil.schema.formats.avro import table_type as avro_table_type
+from counterfoil.schema.formats.avro import tags as avro_tags
+from counterfoil.schema.formats.avro.compare import rules as avro_rules
+from counterfoil.schema.formats.avro.diff import changes as avro_changes
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.schema import AvroSchema
+from counterfoil.schema.formats.avro.witness import confirm as avro_confirm
+from counterfoil.schema.formats.avro.witness import search as avro_search
+from counterfoil.schema.formats.jsonschema import files as jsonschema_files
+from counterfoil.schema.formats.jsonschema import outline as jsonschema_outline
+from counterfoil.schema.formats.jsonschema import policies as jsonschema_policies
+from counterfoil.schema.formats.jsonschema import rules as jsonschema_rules
+from counterfoil.schema.formats.jsonschema import table_type as jsonschema_table_type
+from counterfoil.schema.formats.jsonschema import tags as jsonschema_tags
+from counterfoil.schema.formats.jsonschema.diff import changes as jsonschema_changes
+from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
+from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.formats.jsonschema.witness import confirm as jsonschema_confirm
+from counterfoil.schema.formats.jsonschema.witness import search as jsonschema_search
+from counterfoil.schema.formats.protobuf import files as protobuf_files
+from counterfoil.schema.formats.protobuf import outline as protobuf_outline
+from counterfoil.schema.formats.protobuf import policies as protobuf_policies
+from counterfoil.schema.formats.protobuf import rules as protobuf_rules
+from counterfoil.schema.formats.protobuf import table_type as protobuf_table_type
+from counterfoil.schema.formats.protobuf import tags as protobuf_tags
+from counterfoil.schema.formats.protobuf.diff import changes as protobuf_changes
+from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.formats.protobuf.witness import confirm as protobuf_confirm
+from counterfoil.schema.formats.protobuf.witness import search as protobuf_search
+from counterfoil.schema.parsed import ParsedSchema, Validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.schema.change import Change
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.compatibility.rules import CompatibilityRule
+    from counterfoil.schema.entity import Entity, TagEdit
+    from counterfoil.schema.formats.files import FileReferences
+    from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.model import ResolvedReference
+    from counterfoil.schema.outline import Outline
+    from counterfoil.schema.witness import Confirmation, NoWitness, Witness
+
+S = TypeVar("S", bound=ParsedSchema)
+S_co = TypeVar("S_co", bound=ParsedSchema, covariant=True)
+S_contra = TypeVar("S_contra", bound=ParsedSchema, contravariant=True)
+
+
+class Parse(Protocol[S_co]):
+    def __call__(self, text: str, references: Sequence[ResolvedReference], *, validation: Validation) -> S_co: ...
+
+
+class FindDifferences(Protocol[S_contra]):
+    def __call__(self, reader: S_contra, writer: S_contra, *, policy: CompatibilityPolicy) -> Sequence[Difference]: ...
+
+
+class Language(Generic[S]):
+    """The types of everything that ``Format`` loads from the folder of a language."""
+
+    def __init__(
+        self,
+        *,
+        parse: Parse[S],
+        rules: Sequence[CompatibilityRule],
+        references: FileReferences,
+        outline: Callable[[str], Outline | None],
+        find_differences: FindDifferences[S],
+        find_changes: Callable[[S, S], list[Change]],
+        search_for_witness: Callable[[S, S, Difference], Witness | NoWitness],
+        confirm_compatible: Callable[[S, S, int], Confirmation],
+        table_column: Callable[[S], Column],
+        find_tags: Callable[[S], list[tuple[Entity, tuple[str, ...]]]],
+        edit_tags: Callable[[S, TagEdit], str],
+    ) -> None: ...
+
+
+Language[AvroSchema](
+    parse=parse_avro,
+    rules=avro_rules.RULES,
+    references=avro_files.REFERENCES,
+    outline=avro_outline.outline,
+    find_differences=avro_policies.find_differences,
+    find_changes=avro_changes.find_changes,
+    search_for_witness=avro_search.search_for_witness,
+    confirm_compatible=avro_confirm.confirm_compatible,
+    table_column=avro_table_type.table_column,
+    find_tags=avro_tags.find_tags,
+    edit_tags=avro_tags.edit_tags,
+)
+Language[ProtobufSchema](
+    parse=parse_protobuf,
+    rules=protobuf_rules.RULES,
+    references=protobuf_files.REFERENCES,
+    outline=protobuf_outline.outline,
+    find_differences=protobuf_policies.find_differences,
+    find_changes=protobuf_changes.find_changes,
+    search_for_witness=protobuf_search.search_for_witness,
+    confirm_compatible=protobuf_confirm.confirm_compatible,
+    table_column=protobuf_table_type.table_column,
+    find_tags=protobuf_tags.find_tags,
+    edit_tags=protobuf_tags.edit_tags,
+)
+Language[JsonSchema](
+    parse=parse_json_schema,
+    rules=jsonschema_rules.RULES,
+    references=jsonschema_files.REFERENCES,
+    outline=jsonschema_outline.outline,
+    find_differences=jsonschema_policies.find_differences,
+    find_changes=jsonschema_changes.find_changes,
+    search_for_witness=jsonschema_search.search_for_witness,
+    confirm_compatible=jsonschema_confirm.confirm_compatible,
+    table_column=jsonschema_table_type.table_column,
+    find_tags=jsonschema_tags.find_tags,
+    edit_tags=jsonschema_tags.edit_tags,
+)
