@@ -3,3 +3,7 @@
 check = "counterfoil.contracts.cli.check:check", "Check changed schemas against a git ref, a file or a registry."
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."
+decode = (
+    "counterfoil.contracts.cli.decode:decode",
+    "Take one message apart: frame, schema, value, and what a reader makes of it.",
+)

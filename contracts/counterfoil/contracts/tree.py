@@ -20,7 +20,7 @@ from counterfoil.schema.position import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.schema.model import SchemaType
+    from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -48,8 +48,8 @@ class ReadSchema:
     """The result of reading a schema: ``schema``, or its ``problem``.
 
     ``content`` is its text and those of everything it refers to, with one kind of line end: equal content means equal
-    schemas. ``missing`` are its references that no file of its side has. ``label`` names its origin, such as
-    ``main@8c1f2e0`` or ``orders-value version 3``.
+    schemas. ``references`` are what it refers to, ``missing`` its references that no file of its side has. ``label``
+    names its origin, such as ``main@8c1f2e0`` or ``orders-value version 3``.
     """
 
     label: str
@@ -59,6 +59,7 @@ class ReadSchema:
     problem: Problem | None = None
     missing: tuple[MissingReference, ...] = ()
     has_byte_order_mark: bool = False
+    references: tuple[ResolvedReference, ...] = ()
 
 
 class SchemaTree:
@@ -179,6 +180,7 @@ class SchemaTree:
             schema=schema,
             problem=_in_our_words(problem, references),
             missing=references.missing,
+            references=references.found,
             has_byte_order_mark=data.startswith(BYTE_ORDER_MARK.encode()),
         )
 

@@ -119,8 +119,11 @@ class RegistryBaseline:
 def read_version(registry: RegistryReader, subject: str, version: VersionNumber) -> ReadSchema:
     """Return one version of a subject with everything it refers to, read leniently; raise the errors of the client."""
     registered = registry.version(subject, version)
-    found = registered.schema
-    label = f"{subject} version {registered.version or version}"
+    return read_schema(registry, registered.schema, f"{subject} version {registered.version or version}")
+
+
+def read_schema(registry: RegistryReader, found: Schema, label: str) -> ReadSchema:
+    """Return a schema of a registry with everything it refers to, read leniently; raise the errors of the client."""
     texts: tuple[str, ...] = (found.text,)
     try:
         references = _resolve(registry, found)
@@ -130,7 +133,7 @@ def read_version(registry: RegistryReader, subject: str, version: VersionNumber)
         return ReadSchema(label, label, texts, problem=Problem(error.problem, error.position))
     except InvalidSchema as error:
         return ReadSchema(label, label, texts, problem=Problem(error.message))
-    return ReadSchema(label, label, texts, schema)
+    return ReadSchema(label, label, texts, schema, references=references)
 
 
 def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:

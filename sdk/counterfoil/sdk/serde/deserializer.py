@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec
+    from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.reading import Header, Latest
     from counterfoil.sdk.serde.renewal import Build
@@ -102,6 +102,8 @@ class Deserializer(RecordReader[T_co], Serde):
         self._is_latest = self._resolver.is_latest
         self._is_bare = from_dict is None and not self._returns_errors
         self._is_plain = self._is_bare and not self._is_latest
+        self._ready: dict[bytes, Decode] = {}
+        """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone.
@@ -113,17 +115,16 @@ class Deserializer(RecordReader[T_co], Serde):
         if data is None:
             return None
         try:
-            plan = self._plans.found.get(data[: self._prefix_size])
-        except (TypeError, ValueError):  # not bytes, or mutable bytes, which cannot be a key
-            plan = None
-        if plan is None or not self._is_plain or getattr(ctx, "headers", None):
-            other: T_co = self._latest_value(data, ctx) if self._is_latest else self._value(data, ctx, plan)
-            return other
-        try:
-            value: T_co = plan.decode(data, self._prefix_size)
+            decode = self._ready.get(data[: self._prefix_size])
+            if decode is not None and (ctx is None or not ctx.headers):  # type: ignore[attr-defined]  # some contexts have headers
+                value: T_co = decode(data, self._prefix_size)
+                return value
+        except (AttributeError, TypeError, ValueError):  # such as data that cannot be a key
+            pass
         except SerdeError as error:
-            self._raise_placed(error, ctx, plan.schema_id, data)
-        return value
+            self._raise_placed(error, ctx, self._plans.found[data[: self._prefix_size]].schema_id, data)
+        other: T_co = self._latest_value(data, ctx) if self._is_latest else self._value(data, ctx)
+        return other
 
     def decode(
         self,
@@ -190,18 +191,18 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def close(self) -> None:
         """Remove every plan; the registry, which others may use, stays open."""
+        self._ready = {}
         self._plans.clear()
         self._origins.clear()
         self._resolver.clear()
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
-    def _value(self, data: bytes, ctx: MessageContext | None, plan: ReadPlan | None) -> Any:
-        """Return the value; ``plan`` is the plan of the prefix, if it is known."""
-        bare = data
+    def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
         try:
-            if plan is None or (self._reads_headers and headers_of(ctx)):
-                plan, bare = self._plan(data, ctx)
+            plan, bare = self._plan(data, ctx)
+            if self._is_plain and plan.offset == self._prefix_size and not headers_of(ctx):
+                self._ready = {**self._ready, bare[: self._prefix_size]: plan.decode}
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:
             if self._returns_errors and not isinstance(error, SchemaNotCached):
@@ -218,7 +219,7 @@ class Deserializer(RecordReader[T_co], Serde):
             pass
         except SerdeError as error:
             self._raise_placed(error, ctx, plan.schema_id, data)
-        return self._value(data, ctx, None)
+        return self._value(data, ctx)
 
     def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Any:
         try:

@@ -150,7 +150,7 @@ class ProtobufSerializer(Serializer[Any]):
             clock=clock,
         )
 
-        self._class = classes[0] if classes and self._is_plain else None
+        self._class = classes[0] if classes and not (self._is_more or self._is_refreshed) else None
         self._direct: dict[tuple[Any, Any], tuple[Any, Any, bytes]] = {}
 
     def __call__(self, value: Any, ctx: MessageContext | None = None) -> bytes | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec
+    from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import WritePlan
     from counterfoil.sdk.serde.renewal import Build
@@ -78,8 +78,10 @@ class Serializer(Serde, Generic[T_contra]):
             self._source, ttl_s=latest_ttl_s if is_refreshed else None, clock=clock
         )
         self._clock = clock
+        self._is_refreshed = is_refreshed
         self._is_more = is_in_header or to_dict is not None
-        self._is_plain = not (self._is_more or is_refreshed)
+        self._ready: dict[tuple[str | None, str], tuple[Encode, bytes]] = {}
+        """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
 
     def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone.
@@ -90,15 +92,13 @@ class Serializer(Serde, Generic[T_contra]):
         if value is None:
             return None
         try:
-            plan = self._plans.found.get((ctx.topic, ctx.field))  # type: ignore[union-attr]  # None goes the slow way
-        except (AttributeError, TypeError):
-            plan = None
-        if plan is None or (not self._is_plain and (self._is_more or self._clock() >= plan.due_s)):
+            encode, prefix = self._ready[ctx.topic, ctx.field]  # type: ignore[union-attr]  # None goes the slow way
+        except (AttributeError, LookupError, TypeError):
             return self._write(value, ctx)
         try:
-            return plan.encode(value, plan.prefix)
+            return encode(value, prefix)
         except SerdeError as error:
-            self._raise_placed(error, ctx, plan)
+            self._raise_placed(error, ctx, self._plans.found.get((topic_of(ctx), field_of(ctx))))
 
     def bind(self, topic: str | None, field: Field = "value") -> Callable[[T_contra | None], bytes | None]:
         """Return a function of the value alone, for clients that call serializers as ``callable(value)``.
@@ -129,6 +129,7 @@ class Serializer(Serde, Generic[T_contra]):
 
     def close(self) -> None:
         """Remove every plan; the registry, which others may use, stays open."""
+        self._ready = {}
         self._plans.clear()
         self._resolver.clear()
 
@@ -139,12 +140,23 @@ class Serializer(Serde, Generic[T_contra]):
         plan: WritePlan | None = None
         try:
             plan = self._plan(ctx)
+            if not self._is_more:
+                self._make_ready(topic_of(ctx), field_of(ctx), plan)
             body = plan.encode(self._plain_value(value, ctx), plan.prefix)
             if plan.header is not None:
                 write_header(headers_of(ctx), *plan.header)
         except CounterfoilError as error:
             self._raise_placed(error, ctx, plan)
         return body
+
+    def _make_ready(self, topic: str | None, field: Field, plan: WritePlan) -> None:
+        def encode_until_due(value: Any, prefix: bytes) -> bytes:
+            if self._clock() < plan.due_s:
+                return plan.encode(value, prefix)
+            return self._write(value, SerializationContext(topic, field))
+
+        encode = encode_until_due if self._is_refreshed else plan.encode
+        self._ready = {**self._ready, (topic, field): (encode, plan.prefix)}
 
     def _plan(self, ctx: MessageContext | None) -> WritePlan:
         topic, field = topic_of(ctx), field_of(ctx)

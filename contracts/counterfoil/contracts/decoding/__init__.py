@@ -1,0 +1,1 @@
+"""One message, taken apart for the terminal."""
