@@ -104,6 +104,14 @@ def each_tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     return request.param
 
 
+@pytest.fixture(scope="module")
+def open_folder() -> Path:
+    """Return a folder that every user of the machine may enter; pytest's own are closed whenever a run begins."""
+    folder = Path(tempfile.mkdtemp(dir=os.environ[RUN_FOLDER]))
+    folder.chmod(0o755)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def broker() -> KafkaClient:
     """Return a real Kafka broker, one for all processes of the run. Tests use own names from ``unique_name``."""

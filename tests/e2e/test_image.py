@@ -38,21 +38,18 @@ def _python_for_everyone() -> str:
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def image(open_folder: Path) -> Path:
     """The folder that the build stage makes, as the second stage would copy it."""
-    base = tmp_path_factory.mktemp("image")
-    for folder in (base, *base.parents[:3]):
-        folder.chmod(0o755)
-    opt = base / "counterfoil"
+    opt = open_folder / "counterfoil"
     subprocess.run(
         ["sh", ROOT / "deploy/image/build.sh", ROOT, opt, _python_for_everyone()], check=True, stdout=subprocess.DEVNULL
     )
     shutil.copy(ROOT / "deploy/image/health.py", opt / "health.py")
-    data = base / "data"
+    data = open_folder / "data"
     data.mkdir()
     if os.geteuid() == 0:
         os.chown(data, 10001, 10001)
-    return base
+    return open_folder
 
 
 def test_every_build_step_is_a_script_that_is_tested_here():

@@ -333,11 +333,9 @@ def test_a_subject_too_long_for_an_index_is_refused_alone(postgres_url: str) -> 
 
 if can_mount():
 
-    def test_a_full_disk_is_reported_and_forgotten(tmp_path: Path) -> None:
-        for folder in (tmp_path, *tmp_path.parents[:3]):
-            folder.chmod(0o755)  # the server is another user
+    def test_a_full_disk_is_reported_and_forgotten(open_folder: Path) -> None:
         # A server of its own: while one disk is full, no database of the whole server can be removed.
-        with small_disk(tmp_path, size_mb=40) as disk, PostgresServer() as postgres:
+        with small_disk(open_folder, size_mb=40) as disk, PostgresServer() as postgres:
             user = unprivileged_user()
             assert user is not None
             os.chown(disk, user.pw_uid, user.pw_gid)

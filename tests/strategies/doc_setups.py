@@ -134,6 +134,31 @@ def rides_registered(stage: Stage) -> None:
     send(stage.url(), "POST", "/subjects/rides-value/versions", {"schema": RIDE})
 
 
+def orders_to_register(stage: Stage) -> None:
+    """Make a folder with an order and the type that it refers to, and a registry without schemas."""
+    files = {"schemas/common/money.avsc": MONEY % "long", "schemas/orders-value.avsc": ORDER % ("Money", "")}
+    _write(stage.folder, files)
+    stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("orders")
+
+
+def orders_registered(stage: Stage) -> None:
+    """Register an order."""
+    stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("orders")
+    send(stage.url("orders"), "POST", "/subjects/orders-value/versions", {"schema": ORDER % ("long", "")})
+
+
+def a_written_ride(stage: Stage) -> None:
+    """Register the schema of the message that the page decodes, and write the schema of a reader."""
+    fare = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
+    fields = [{"name": "id", "type": "string"}, {"name": "fare", "type": fare}, {"name": "raw", "type": "bytes"}]
+    ride = {"type": "record", "name": "Ride", "namespace": "taxi"}
+    body = {"schema": json.dumps({**ride, "fields": fields})}
+    send(stage.url("rides"), "POST", "/subjects/rides-value/versions", body)
+    later = [fields[0], {"name": "tip", "type": "long", "default": 0}]
+    (stage.folder / "ride-v2.avsc").write_text(json.dumps({**ride, "fields": later}))
+    stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("rides")
+
+
 def a_filled_database(stage: Stage) -> None:
     """Make a PostgreSQL store with a schema in it."""
     with stage.serving(stage.database()) as url:
@@ -242,6 +267,6 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge,
+        a_schemas_topic, a_topic_to_bridge, orders_to_register, orders_registered, a_written_ride,
     )
 }  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from jsonschema.validators import validator_for
 
-from counterfoil.schema.formats.jsonschema.compare.findings import ValueFinding
+from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings, stretched
@@ -34,9 +34,9 @@ def parsed(schema: Any, *references: ResolvedReference) -> Any:
     return parse_json_schema(json.dumps(schema), references)
 
 
-def at_path(path: str) -> ValueFinding:
+def at_path(path: str) -> ValueDifference:
     steps = tuple(path.removeprefix("#/").split("/")) if path != "#/" else ()
-    return ValueFinding(VALUE_REFUSED, {"value": "", "name": ""}, "", steps, ("", ""))
+    return ValueDifference(VALUE_REFUSED, {"value": "", "name": ""}, "", steps, ("", ""))
 
 
 def search(reader: Any, writer: Any, path: str = "#/", *references: ResolvedReference) -> Witness | NoWitness:

@@ -10,6 +10,7 @@ import sys
 import pytest
 from confluent_kafka import schema_registry as theirs
 from confluent_kafka.schema_registry import avro as their_avro
+from confluent_kafka.schema_registry import json_schema as their_json
 from confluent_kafka.schema_registry import protobuf as their_protobuf
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
 
@@ -182,7 +183,7 @@ def test_record_names_and_settings_are_theirs(client):
 @pytest.mark.parametrize("name", confluent.__all__)
 def test_every_name_is_one_of_theirs(name):
     assert getattr(confluent, name) is not None
-    assert any(hasattr(module, name) for module in (theirs, their_avro, their_protobuf))
+    assert any(hasattr(module, name) for module in (theirs, their_avro, their_json, their_protobuf))
 
 
 def test_a_name_that_is_not_there():

@@ -94,7 +94,7 @@ def test_fields_without_presence_are_always_read_and_others_when_they_are_set():
 def test_names_of_json_messages_symbols_and_numbers_may_be_written():
     assert WRITE({"isGift": True, "kind": 7}) == WRITE(Ride(is_gift=True, kind=7))
     assert READ(WRITE({"kind": 7}), 0)["kind"] == 7
-    assert WRITE({"pickup": Ride.DESCRIPTOR.nested_types_by_name["Place"]._concrete_class(lat=3)}) == WRITE(
+    assert WRITE({"pickup": GetMessageClass(Ride.DESCRIPTOR.nested_types_by_name["Place"])(lat=3)}) == WRITE(
         {"pickup": {"lat": 3}}
     )
     at = timestamp_pb2.Timestamp(seconds=5)  # of the compiled class, not of the schema's own

@@ -124,6 +124,7 @@ INNER = 'syntax = "proto3"; message A { string text = 1; A more = 2; repeated in
         (b"\x12\x02\x1a", "more", 5, "A value of 2 bytes, and the message has 1 more"),
         (b"\x18\x80", "numbers", 5, "The data ends inside a number"),
         (b"\x18" + b"\x80" * 10 + b"\x01", "numbers", 4, "A number of more than 10 bytes"),
+        (b"\x1a\x03\x01\x02\x80", "numbers", 8, "The data ends inside a number"),  # packed
         (b"\x00", "", 3, "0 is no field number"),
         (b"\x0c", "", 3, "The end of group 1, which is not open"),
         (b"\x0b\x08\x01", "text", 6, "The data ends inside group 1"),

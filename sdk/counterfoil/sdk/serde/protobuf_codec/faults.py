@@ -15,6 +15,24 @@ if TYPE_CHECKING:
 
 _VARINT, _FIXED64, _LENGTH, _GROUP, _END_GROUP, _FIXED32 = range(6)
 _SIZE_BY_WIRE_TYPE: Final = {_FIXED64: 8, _FIXED32: 4}
+_SIZE_BY_TYPE: Final = {
+    **dict.fromkeys(
+        (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64),
+        _SIZE_BY_WIRE_TYPE[_FIXED64],
+    ),
+    **dict.fromkeys(
+        (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_FIXED32, FieldDescriptor.TYPE_SFIXED32),
+        _SIZE_BY_WIRE_TYPE[_FIXED32],
+    ),
+}
+_UNPACKED: Final = frozenset(
+    {
+        FieldDescriptor.TYPE_STRING,
+        FieldDescriptor.TYPE_BYTES,
+        FieldDescriptor.TYPE_MESSAGE,
+        FieldDescriptor.TYPE_GROUP,
+    }
+)
 _MAX_VARINT_BYTES: Final = 10
 _MAX_DEPTH: Final = 100
 _MAX_NUMBER: Final = 2**29 - 1
@@ -96,7 +114,14 @@ class _Walk:
             self.message(inner, offset, after, group=None)
         elif field is not None and field.type == FieldDescriptor.TYPE_STRING:
             self._check_text(offset, after)
+        elif field is not None and field.is_repeated and field.type not in _UNPACKED:
+            self._check_packed(_SIZE_BY_TYPE.get(field.type), offset, after)
         return after
+
+    def _check_packed(self, size: int | None, offset: int, end: int) -> None:
+        """Check the numbers of a packed field, each of ``size`` bytes or, without one, a varint."""
+        while offset < end:
+            offset = self._varint(offset, end)[1] if size is None else self._skip(offset, size, end)
 
     def _varint(self, offset: int, end: int) -> tuple[int, int]:
         value = 0
