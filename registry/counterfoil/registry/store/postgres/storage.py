@@ -184,15 +184,19 @@ class PostgresStorage(PostgresReads):
             self._analysis = asyncio.create_task(self._analyze())
         return outcomes_of(plans, answer)
 
-    async def _call_commit(self, batch: Batch) -> str:
-        """Call the function in the database and return its result; create it again if an upgrade has removed it."""
-        arguments = (batch.plans, batch.guids, batch.texts)
+    async def _call_commit(self, batch: Batch, *, restorations: int = 5) -> str:
+        """Call the function in the database and return its result; create it again if an upgrade has removed it.
+
+        ``restorations`` is how often that is done: an upgrade may fall between the creation and the call.
+        """
         try:
-            rows = await self._connections.write(self._commit_call, *arguments)
+            rows = await self._connections.write(self._commit_call, batch.plans, batch.guids, batch.texts)
         except FunctionsGone:
+            if not restorations:
+                raise
             _LOGGER.warning("the functions in the database are missing, and are created again")
             await restore_functions(self._address, self._functions)
-            rows = await self._connections.write(self._commit_call, *arguments)
+            return await self._call_commit(batch, restorations=restorations - 1)
         return str(rows[0][0])
 
     async def _analyze(self) -> None:
