@@ -51,10 +51,10 @@ wheels: install  ## the accelerator's wheel for this Python and this machine, in
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
 
-test: install  ## every test, from nothing: real broker, real Spark; about ten minutes
+test: install  ## every test, from nothing: real broker, real Spark; about a quarter of an hour
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
-test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute
+test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long" tests/unit tests/architecture
 
 test-spark: install  ## every test of the converter on PySpark VERSION: oldest or newest of those that the package allows
