@@ -103,12 +103,16 @@ class Registration:
         return Plan(tuple(entries.values()), check_files(self._tree, new, baseline=baseline, allow_unmapped=True))
 
     def run(self, plan: Plan) -> Iterator[Entry]:
-        """Register every file and yield each when it is registered, with its version and id.
+        """Register what is new; yield every file when it is registered, with its version and id.
 
         Raises the registry's errors; what was yielded before is registered, and running again continues.
         """
         done: dict[str, Entry] = {}
         for entry in plan.entries:
+            if entry.state is State.UNCHANGED:
+                done[entry.path] = entry
+                yield entry
+                continue
             found = self._registry.register(entry.subject, self._schema(entry.path, done), normalize=self._normalize)
             version = found.version
             if version is None:  # before Confluent's 8.0 the response has only the id

@@ -41,7 +41,7 @@ def test_every_setting_of_theirs_is_known_here(client: Any):
 
 
 def test_the_deprecated_format_is_refused_with_the_reason(client: Any):
-    with pytest.raises(InvalidSettings, match="cannot be told from others, so it can only be False"):
+    with pytest.raises(InvalidSettings, match="cannot be distinguished from others, so it can only be False"):
         ProtobufDeserializer.from_confluent(Ride, {"use.deprecated.format": True}, client)
 
 

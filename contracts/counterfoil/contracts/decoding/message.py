@@ -16,7 +16,7 @@ from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import DecodeError, SerdeError
-from counterfoil.sdk.serde.codecs import plain_codec
+from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def take_apart(data: bytes, *, named: bytes | None, registry: Registry, reader: 
     """
     frame = frame_of(data if named is None else named)
     schema = registry.run(fetch_writer(registry.calls, frame))
-    codec = plain_codec(schema.schema_type)
+    codec = LANGUAGES[schema.schema_type].plain_codec()
     header = read_header_of(codec, data, named=named)
     writer = read_schema(registry, schema, shown_frame(frame))
     if writer.problem is not None:

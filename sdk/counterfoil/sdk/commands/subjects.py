@@ -132,45 +132,36 @@ def _concerned(client: Registry, subject: str, number: int | None, *, is_permane
 
     if number is not None:
         client.version(subject, number, visibility=Visibility.WITH_DELETED if is_permanent else Visibility.ACTIVE)
-        if is_permanent and number not in _deleted(client, subject):
+        if is_permanent and number not in _versions(client, subject)[1]:
             raise VersionNotFound(f"Version {number} of {subject!r} is not soft-deleted; delete it softly first")
         return (number,)
     if not is_permanent:
         return client.versions(subject)
-    deleted = _deleted(client, subject)
+    _, deleted = _versions(client, subject)
     if not deleted:
         raise SubjectNotFound(f"Subject {subject!r} has no soft-deleted versions; delete it softly first")
     return deleted
 
 
-def _deleted(client: Registry, subject: str) -> tuple[int, ...]:
-    """Return the soft-deleted versions of a subject; none where it has never been."""
+def _versions(client: Registry, subject: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the active and the soft-deleted versions of a subject; none where it has never been."""
     from counterfoil.schema.errors import SubjectNotFound
     from counterfoil.schema.rest.versions import Visibility
 
     try:
         known = client.versions(subject, visibility=Visibility.WITH_DELETED)
     except SubjectNotFound:
-        return ()
+        return (), ()
     try:
-        active = set(client.versions(subject))
+        active = client.versions(subject)
     except SubjectNotFound:
-        active = set()
-    return tuple(number for number in known if number not in active)
+        active = ()
+    return active, tuple(number for number in known if number not in set(active))
 
 
 def _facts(client: Registry, subject: str) -> dict[str, Any]:
-    from counterfoil.schema.errors import SubjectNotFound
-
-    deleted = _deleted(client, subject)
-    latest: RegisteredSchema | None = None
-    try:
-        active = client.versions(subject)
-        latest = client.version(subject)
-    except SubjectNotFound:
-        if not deleted:
-            raise
-        active = ()
+    active, deleted = _versions(client, subject)
+    latest = client.version(subject) if active or not deleted else None
     mode = client.mode(subject, default_to_global=True)
     return {
         "subject": subject,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.headers import header_name, read_header
+from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of
@@ -21,19 +20,13 @@ from counterfoil.sdk.serde.sources import Source
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Mapping
 
+    from counterfoil.schema.model import SchemaType
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
-
-_CLASS_BY_TYPE: Final = {
-    SchemaType.AVRO: ("counterfoil.sdk.serde.avro", "AvroDeserializer"),
-    SchemaType.JSON: ("counterfoil.sdk.serde.json", "JsonDeserializer"),
-    SchemaType.PROTOBUF: ("counterfoil.sdk.serde.protobuf", "ProtobufDeserializer"),
-}
-"""The module and the class of the deserializer of each language; a module is imported when a schema needs it."""
 
 
 class MultiDeserializer(RecordReader[Any]):
@@ -175,11 +168,7 @@ class MultiDeserializer(RecordReader[Any]):
     def _of_type(self, schema_type: SchemaType) -> Deserializer[Any]:
         found = self._by_type.get(schema_type)
         if found is None:
-            row = _CLASS_BY_TYPE.get(schema_type)
-            if row is None:
-                raise SerdeError(f"There is no deserializer for schemas of the type {schema_type.value}")
-            module, name = row
-            made = getattr(import_module(module), name)(self._registry)
+            made = LANGUAGES[schema_type].make_deserializer(self._registry)
             found = self._by_type.setdefault(schema_type, made)
         return found
 

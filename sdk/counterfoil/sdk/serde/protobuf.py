@@ -61,7 +61,7 @@ _CAPACITY: Final = 1000
 
 _DEPRECATED: Final = Option(
     "use.deprecated.format",
-    must_be(False, "message indexes without zigzag encoding cannot be told from others"),  # noqa: FBT003 - the only value
+    must_be(False, "message indexes without zigzag encoding cannot be distinguished from others"),  # noqa: FBT003 - the only value
     default=False,
 )
 _WRITE_OPTIONS: Final = (
