@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.associations import Association
     from counterfoil.schema.rest.json_values import JsonValue
-    from counterfoil.schema.rest.keys import Dek, Kek
+    from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
     from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.versions import (
         Compatibility,
@@ -459,14 +459,16 @@ def keks(*, visibility: Visibility) -> Operation[tuple[str, ...]]:
     return Operation("keks", "GET", _path(*_KEKS), read_texts, _deleted(visibility))
 
 
-def kek(name: str, *, visibility: Visibility) -> Operation[Kek]:
-    """``GET /dek-registry/v1/keks/{name}``."""
-    return Operation("kek", "GET", _path(*_KEKS, name), KEK.read, _deleted(visibility))
+def kek(name: str, *, visibility: Visibility, context: str | None = None) -> Operation[Kek]:
+    """``GET /dek-registry/v1/keks/{name}``; ``context`` is for registries that have keys in each context."""
+    query = _deleted(visibility) + _query(context=context)
+    return Operation("kek", "GET", _path(*_KEKS, name), KEK.read, query)
 
 
-def create_kek(new: Kek) -> Operation[Kek]:
+def create_kek(new: Kek, *, context: str | None = None) -> Operation[Kek]:
     """``POST /dek-registry/v1/keks``: repeatable, since the same key is found again."""
-    return Operation("create_kek", "POST", _path(*_KEKS), KEK.read, body=_json(NEW_KEK.write(new)))
+    body = _json(NEW_KEK.write(new))
+    return Operation("create_kek", "POST", _path(*_KEKS), KEK.read, _query(context=context), body)
 
 
 def delete_kek(name: str) -> Operation[None]:
@@ -490,16 +492,19 @@ def dek_versions(kek_name: str, subject: str, *, algorithm: str, visibility: Vis
     return Operation("dek_versions", "GET", _deks(kek_name, subject, "versions"), read_each(read_integer), query)
 
 
-def dek(kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility) -> Operation[Dek]:
+def dek(kek_name: str, subject: str, number: int, *, algorithm: str, visibility: Visibility) -> Operation[ShownDek]:
     """``GET /dek-registry/v1/keks/{name}/deks/{subject}/versions/{version}``."""
     query = _query(algorithm=algorithm) + _deleted(visibility)
     return Operation("dek", "GET", _deks(kek_name, subject, "versions", number), read_dek, query)
 
 
-def create_dek(new: Dek) -> Operation[Dek]:
-    """``POST /dek-registry/v1/keks/{name}/deks/{subject}``: repeatable, since the same key is found again."""
-    path = _deks(new.id.kek_name, str(new.id.subject))
-    return Operation("create_dek", "POST", path, read_dek, body=_json(new_dek_document(new)))
+def create_dek(dek_id: DekId, wrapped: str | None, *, has_subject_in_path: bool = True) -> Operation[ShownDek]:
+    """``POST /dek-registry/v1/keks/{name}/deks/{subject}``: repeatable, since the same key is found again.
+
+    ``wrapped`` None: the registry generates the key. Older registries (405) have the path without the subject.
+    """
+    path = _deks(dek_id.kek_name, *([str(dek_id.subject)] if has_subject_in_path else []))
+    return Operation("create_dek", "POST", path, read_dek, body=_json(new_dek_document(dek_id, wrapped)))
 
 
 def delete_dek(kek_name: str, subject: str, number: int, *, algorithm: str) -> Operation[None]:
@@ -508,8 +513,8 @@ def delete_dek(kek_name: str, subject: str, number: int, *, algorithm: str) -> O
     return _acting("delete_dek", "DELETE", path, _query(algorithm=algorithm))
 
 
-def _deks(kek_name: str, subject: str, *more: str | int) -> str:
-    return _path(*_KEKS, kek_name, "deks", subject, *more)
+def _deks(kek_name: str, *more: str | int) -> str:
+    return _path(*_KEKS, kek_name, "deks", *more)
 
 
 def _acting(name: str, method: str, path: str, query: tuple[tuple[str, str], ...] = ()) -> Operation[None]:

@@ -25,7 +25,7 @@ from counterfoil.schema.model import Metadata, Reference, Rule, RuleSet, Schema,
 from counterfoil.schema.rest.associations import Association, AssociationType, Lifecycle, Resource
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
-from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
+from counterfoil.schema.rest.keys import Algorithm, DekId, Kek
 from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
 from counterfoil.schema.rest.versions import Compatibility, ContextId, Deletion, SubjectVersion, Visibility
@@ -48,7 +48,7 @@ ASSOCIATION = Association(
     update_ts=2,
 )
 
-DEK = Dek(DekId("k", parse_subject("s"), Algorithm.AES256_SIV, 2), "AA==")
+DEK = DekId("k", parse_subject("s"), Algorithm.AES256_SIV, 2)
 
 MADE = [
     (operations.ping(), "GET", "/schemas/types"),
@@ -98,10 +98,12 @@ MADE = [
         "/dek-registry/v1/keks/k/deks/s/versions/2?algorithm=AES256_SIV",
     ),
     (
-        operations.create_dek(DEK),
+        operations.create_dek(DEK, "AA=="),
         "POST",
         "/dek-registry/v1/keks/k/deks/s",
     ),
+    (operations.create_dek(DEK, None, has_subject_in_path=False), "POST", "/dek-registry/v1/keks/k/deks"),
+    (operations.kek("k", visibility=ALL, context=".c"), "GET", "/dek-registry/v1/keks/k?deleted=true&context=.c"),
     (
         operations.delete_dek("k", "s", 2, algorithm="AES256_SIV"),
         "DELETE",

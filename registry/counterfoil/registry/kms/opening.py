@@ -7,9 +7,10 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.kms.local import LOCAL_SECRET, LocalKms
-from counterfoil.registry.kms.vault import VaultKms, VaultSettings
+from counterfoil.registry.kms.vault import VaultKms
 from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
+from counterfoil.schema.keys.vault import VaultSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.rest.json_values import read_text
 from counterfoil.schema.rest.object_forms import (
     FLAG,
     INTEGER,
@@ -103,6 +104,14 @@ class Dek:
         return self.wrapped
 
 
+@dataclass(frozen=True, slots=True)
+class ShownDek:
+    """A key in a response; ``plain`` is the base64 of the unwrapped key, if the registry may return it."""
+
+    dek: Dek
+    plain: str | None = field(default=None, repr=False)
+
+
 CHANGEABLE: Final = ObjectForm(
     Kek,
     (
@@ -142,17 +151,22 @@ DEK: Final = ObjectForm(Dek, (_WRAPPED, _TS, _DELETED), keeps_empty=True)
 """The members of a data encryption key in a response, beside its identity."""
 
 
-def dek_document(dek: Dek, *, plain: str | None) -> Document:
-    """Return the JSON of a data encryption key; ``plain`` is the base64 of it unwrapped, if the KEK is shared."""
-    document = {**DEK_ID.write(dek.id), **DEK.write(dek)}
-    return document if plain is None else {**document, KEY_MATERIAL: plain}
+def dek_document(key: ShownDek) -> Document:
+    """Return the JSON of a data encryption key, with its plain form if that is shown."""
+    document = {**DEK_ID.write(key.dek.id), **DEK.write(key.dek)}
+    return document if key.plain is None else {**document, KEY_MATERIAL: key.plain}
 
 
-def read_dek(value: JsonValue) -> Dek:
+def read_dek(value: JsonValue) -> ShownDek:
     """Return the data encryption key in a response."""
-    return Dek(DEK_ID.read(value), **DEK.read_fields(value))
+    plain = value.optional(KEY_MATERIAL, read_text)
+    return ShownDek(Dek(DEK_ID.read(value), **DEK.read_fields(value)), plain or None)
 
 
-def new_dek_document(dek: Dek) -> Document:
-    """Return the request that creates ``dek``; the path has the name of its key encryption key."""
-    return {**ObjectForm(DekId, _UNDER_KEK).write(dek.id), _WRAPPED.key: dek.wrapped}
+def new_dek_document(dek_id: DekId, wrapped: str | None) -> Document:
+    """Return the request that creates a key; the path has the name of its key encryption key.
+
+    ``wrapped`` None: the registry, with which the key encryption key is shared, generates and wraps the key.
+    """
+    document = ObjectForm(DekId, _UNDER_KEK).write(dek_id)
+    return document if wrapped is None else {**document, _WRAPPED.key: wrapped}

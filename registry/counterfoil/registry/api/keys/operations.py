@@ -15,9 +15,7 @@ from counterfoil.schema.rest.keys import DEFAULT_ALGORITHM, KEK, Algorithm, dek_
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
-    from counterfoil.registry.service.keys.deks import ShownDek
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document
 
 
 def _algorithm(call: Call) -> Algorithm:
@@ -35,10 +33,6 @@ async def _subject(call: Call) -> QualifiedSubject:
 
 async def _group(call: Call) -> DekGroup:
     return DekGroup(call.segment("name"), await _subject(call), _algorithm(call))
-
-
-def _shown(key: ShownDek) -> Document:
-    return dek_document(key.dek, plain=key.plain)
 
 
 # --- key encryption keys
@@ -102,25 +96,25 @@ async def list_dek_versions(call: Call) -> Any:
 async def get_dek(call: Call) -> Any:
     """Return version 1 of a subject's key."""
     group = await _group(call)
-    return _shown(await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
+    return dek_document(await call.cases.deks.get(group, FIRST_VERSION, deleted=call.flag("deleted")))
 
 
 async def get_dek_version(call: Call) -> Any:
     """Return one version of a subject's key."""
     version = parse_version(call.segment("version"))
-    return _shown(await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
+    return dek_document(await call.cases.deks.get(await _group(call), version, deleted=call.flag("deleted")))
 
 
 async def create_dek(call: Call) -> Any:
     """Store the data encryption key in the body; without one, generate a key and store it."""
     request = read_dek(await call.json(), call.segment("name"), await _subject(call))
-    return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return dek_document(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def create_dek_of_body(call: Call) -> Any:
     """Store or generate a data encryption key; the body names the subject, as in requests of older clients."""
     request = read_dek(await call.json(), call.segment("name"), None)
-    return _shown(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
+    return dek_document(await call.cases.deks.create(request, rewrap=call.flag("rewrap")))
 
 
 async def delete_deks(call: Call) -> Any:

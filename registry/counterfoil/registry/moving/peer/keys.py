@@ -78,7 +78,8 @@ class PeerKeys:
     async def _find_dek(self, dek_id: DekId) -> Dek | None:
         kek_name, subject, version = dek_id.kek_name, str(dek_id.subject), dek_id.version
         operation = operations.dek(kek_name, subject, version, algorithm=dek_id.algorithm, visibility=_ALL)
-        return await self._peer.found(operation)
+        found = await self._peer.found(operation)
+        return None if found is None else found.dek
 
     # --- writing
 
@@ -120,7 +121,7 @@ class PeerKeys:
             self._to_delete.add(kek_name)
             await self._peer.outcome(operations.undelete_kek(kek_name))
         if await self._find_dek(dek.id) is None:
-            operation = operations.create_dek(dek)
+            operation = operations.create_dek(dek.id, dek.wrapped)
             await self._peer.carry_out(operation, f"{_named(dek.id)} was refused")
         if dek.deleted:
             deletion = operations.delete_dek(kek_name, subject, dek.id.version, algorithm=dek.id.algorithm)

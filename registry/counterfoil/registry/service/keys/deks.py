@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 from counterfoil.registry.domain.keys.validity import check_kek_name, check_key_subject, check_key_version
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.service.keys.records import HeldDek
-from counterfoil.registry.service.keys.wrapping import new_material
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.errors import InvalidKey, KeyEncryptionKeyDeleted, KeyExists, KeyNotFound, KeyNotSoftDeleted
-from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
+from counterfoil.schema.keys.material import new_material
+from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek, ShownDek
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.modes import Mode
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDek:
-    """A key in a response; ``plain`` is the base64 of the unwrapped key, if the registry may return it."""
-
-    dek: Dek
-    plain: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,33 +2,24 @@
 
 A driver is for one type of service. It wraps and unwraps bytes: the key in Tink's form, so that clients that use Tink
 read it.
-
-Source: Tink's ``aes_gcm.proto`` and ``aes_siv.proto`` for the form of keys.
 """
 
 from __future__ import annotations
 
 import asyncio
 import binascii
-import os
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.registry.settings import DEFAULT_KMS_TIMEOUT_S
 from counterfoil.schema.errors import InvalidKey, KeyAccessDenied, KeyWrapFailed
+from counterfoil.schema.keys.material import new_material
 from counterfoil.schema.rest.keys import Algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from counterfoil.schema.rest.keys import Kek
-
-_FIELD_AND_SIZE: Final = {
-    Algorithm.AES128_GCM: (3, 16),
-    Algorithm.AES256_GCM: (3, 32),
-    Algorithm.AES256_SIV: (2, 64),
-}
-_LENGTH_DELIMITED: Final = 2
 
 
 class KmsDriver(Protocol):
@@ -45,12 +36,6 @@ class KmsDriver(Protocol):
 
     async def close(self) -> None:
         """Close the connections."""
-
-
-def new_material(algorithm: Algorithm) -> bytes:
-    """Return a random key for ``algorithm``, as Tink's Protobuf message."""
-    number, size_bytes = _FIELD_AND_SIZE[algorithm]
-    return bytes([number << 3 | _LENGTH_DELIMITED, size_bytes]) + os.urandom(size_bytes)
 
 
 class KeyWrapping:
