@@ -300,6 +300,10 @@ class KeyWrapFailed(_Coded, code=50070):
     """A key could not be wrapped or unwrapped: the key management service failed, or there is no driver for it."""
 
 
+class KeyServiceUnavailable(KeyWrapFailed):
+    """The key management service could not be reached, or did not answer in time; a later attempt may succeed."""
+
+
 class SchemaParseError(InvalidSchema):
     """A schema text that cannot be read, with the place of the error.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import AsyncHttpTransport
-from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, result_signature
+from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, result_signature
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
 
@@ -77,6 +77,8 @@ async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float
         case Call(function):
             outcome = function()
             return await outcome if isawaitable(outcome) else outcome
+        case Work(function):
+            return await asyncio.to_thread(function)
         case Aside(beside):
             task = asyncio.get_running_loop().create_task(_run(beside, transport, sleep))
             _ASIDE.add(task)

@@ -16,6 +16,12 @@
         ├── SubjectUnresolved        the subject needs a topic or a record name
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
         ├── SchemaNotCached          guid: an async registry has to be awaited first
+        ├── EncryptionError          kek: a value cannot be encrypted or decrypted
+        │   ├── KeyMissing           the registry has no such key, or it was deleted
+        │   ├── KeyMismatch          a key is not what the rule, or its algorithm, requires
+        │   ├── KeyRefused           the key management service refuses to use a key, or cannot
+        │   ├── KeyUnavailable       the key management service did not answer; retryable
+        │   └── NotDecrypted         bytes that are not a ciphertext of the key
         ├── RulesNotSupported        a schema has rules that a client must run
         ├── EncodeError              path, expected, got
         ├── DecodeError              offset, path
@@ -265,6 +271,48 @@ class SchemaNotCached(SerdeError):
     def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Any) -> None:
         super().__init__(problem, **facts)
         self.guid = guid
+
+
+class EncryptionError(SerdeError):
+    """A value that cannot be encrypted or decrypted; ``kek`` is the name of the key encryption key."""
+
+    retryable = False
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        kek: str | None = None,
+        topic: str | None = None,
+        field: str | None = None,
+        subject: str | None = None,
+        schema_id: int | None = None,
+        data: bytes | None = None,
+    ) -> None:
+        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+        self.kek = kek
+
+
+class KeyMissing(EncryptionError):
+    """The registry has no key encryption key or data encryption key of this name, or it was deleted."""
+
+
+class KeyMismatch(EncryptionError):
+    """A key in the registry that is not what the rule requires, or that is not a key for its algorithm."""
+
+
+class KeyRefused(EncryptionError):
+    """The key management service refuses to use a key, or cannot unwrap what the registry has."""
+
+
+class KeyUnavailable(EncryptionError):
+    """The key management service did not answer; a later attempt may succeed (``retryable`` is true)."""
+
+    retryable = True
+
+
+class NotDecrypted(EncryptionError):
+    """Bytes that are not a ciphertext of the key: another key wrote them, they were changed, or never encrypted."""
 
 
 class RulesNotSupported(SerdeError):

@@ -50,13 +50,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """Call the function, which may block; the outcome is its result. An async client calls it in a thread."""
+
+    function: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Aside:
     """Begin to run the script beside this one, in a thread or task of its own; no outcome."""
 
     script: Generator[Any, Any, None]
 
 
-Step: TypeAlias = Send | Pause | Join | Call | Aside
+Step: TypeAlias = Send | Pause | Join | Call | Work | Aside
 Script: TypeAlias = Generator[Step, Any, T]
 
 
@@ -87,7 +94,7 @@ def _perform(step: Step, transport: Transport, sleep: Callable[[float], None]) -
             return None
         case Join(flight):
             return flight.result()
-        case Call(function):
+        case Call(function) | Work(function):
             return function()
         case Aside(beside):
             threading.Thread(target=run, args=(beside, transport, sleep), daemon=True).start()

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
 
-_ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
+ALTERNATE_IDS: Final = "encrypt.alternate.kms.key.ids"
+"""The property, or setting, with the ids of alternate keys, joined by commas."""
 
 
 class Algorithm(StrEnum):
@@ -70,7 +71,7 @@ class Kek:
     @property
     def kms_key_ids(self) -> tuple[str, ...]:
         """The key's id, and after it the ids of alternate keys."""
-        listed = self.kms_props.get(_ALTERNATE_IDS, "").split(",")
+        listed = self.kms_props.get(ALTERNATE_IDS, "").split(",")
         return (self.kms_key_id, *(each.strip() for each in listed if each.strip()))
 
     @property

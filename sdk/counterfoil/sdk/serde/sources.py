@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.async_client import AsyncRegistry
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.subjects import Field
 
@@ -66,6 +67,9 @@ _CALLS: Final = (
 
 class SchemaCalls(AssociationCalls, Protocol):
     """The scripts of a client's calls that serializers use; see :class:`counterfoil.sdk.calls.Calls`."""
+
+    def call(self, operation: Operation[T]) -> Script[T]:
+        """Return the result of an operation of :mod:`counterfoil.sdk.operations`."""
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
         """Return the schema as it is registered under the subject."""
@@ -126,6 +130,11 @@ class _DirectCalls:
 
     def __init__(self, source: SchemaSource) -> None:
         self._source = source
+
+    def call(self, operation: Operation[T]) -> Script[T]:
+        kind = type(self._source).__name__
+        problem = f"The registry is a {kind}, which has no {operation.name}; expected a Registry or an AsyncRegistry"
+        raise InvalidSettings(problem, setting="registry")
 
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
         return _at_once(lambda: self._source.register(subject, schema, normalize=normalize))
