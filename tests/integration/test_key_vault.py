@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import ssl
-import threading
 from base64 import b64decode, b64encode
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
+from key_services_driver import TOKEN, Vault, certificate_file, serving
 
 from counterfoil.registry.kms.opening import open_kms
 from local_services import RegistryProcess, free_port
@@ -32,117 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEKS = "/dek-registry/v1/keks"
-TOKEN = "root-token"
-
-
-class Vault(ThreadingHTTPServer):
-    """Tokens, AppRole, and a transit engine with the keys ``orders`` and ``teams/a``'s ``rides``."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _VaultRequest)
-        self.ciphers = {name: AESGCM(os.urandom(32)) for name in ("transit/orders", "teams/a/transit/rides")}
-        self.tokens = {TOKEN}
-        self.asked: list[tuple[str, str | None, str | None]] = []
-        self.hangs = threading.Event()
-        self.begun = threading.Event()
-        self.goes_on = threading.Event()
-        self.answer: tuple[int, bytes] | None = None
-
-    scheme = "http"
-
-    @property
-    def url(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.server_port}"
-
-
-class _VaultRequest(BaseHTTPRequestHandler):
-    server: Vault
-    log_message: ClassVar[Any] = lambda *_: None
-
-    def do_POST(self) -> None:
-        vault = self.server
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        token = self.headers.get("X-Vault-Token")
-        vault.asked.append((self.path, token, self.headers.get("X-Vault-Namespace")))
-        if vault.hangs.is_set():
-            vault.begun.set()
-            vault.goes_on.wait(30)
-        if vault.answer is not None:
-            self._send(*vault.answer)
-            return
-        if self.path == "/v1/auth/approle/login":
-            if (body["role_id"], body["secret_id"]) != ("role", "secret"):
-                self._refuse(400, "invalid role or secret ID")
-                return
-            token = f"token-{len(vault.asked)}"
-            vault.tokens.add(token)
-            self._give({"auth": {"client_token": token}})
-            return
-        if token not in vault.tokens:
-            self._refuse(403, "permission denied")
-            return
-        self._transit(body)
-
-    def _transit(self, body: dict[str, str]) -> None:
-        engine, action, name = self.path.removeprefix("/v1/").rsplit("/", 2)
-        cipher = self.server.ciphers.get(f"{engine}/{name}")
-        if cipher is None:
-            self._refuse(400, "encryption key not found")
-        elif action == "encrypt":
-            nonce = os.urandom(12)
-            sealed = nonce + cipher.encrypt(nonce, b64decode(body["plaintext"]), None)
-            self._give({"data": {"ciphertext": "vault:v1:" + b64encode(sealed).decode()}})
-        else:
-            try:
-                sealed = b64decode(body["ciphertext"].removeprefix("vault:v1:"))
-                plain = cipher.decrypt(sealed[:12], sealed[12:], None)
-            except (InvalidTag, ValueError):
-                self._refuse(400, "invalid ciphertext")
-                return
-            self._give({"data": {"plaintext": b64encode(plain).decode()}})
-
-    def _give(self, value: dict[str, Any]) -> None:
-        self._send(200, json.dumps(value).encode())
-
-    def _refuse(self, status: int, reason: str) -> None:
-        self._send(status, json.dumps({"errors": [reason]}).encode())
-
-    def _send(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        if status == 307:
-            self.send_header("Location", f"{self.server.url}/v1/transit/encrypt/orders")
-        self.end_headers()
-        self.wfile.write(body)
 
 
 @pytest.fixture
 def vault() -> Iterator[Vault]:
-    with Vault() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(Vault()) as server:
         yield server
-        server.goes_on.set()
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
-    """A file with a certificate of 127.0.0.1 and its key, which nobody else vouches for."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "vault of the tests")])
-    now = datetime.now(tz=UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now, now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, SHA256())
-    )
-    file = tmp_path / "vault.pem"
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    file.write_bytes(made.public_bytes(Encoding.PEM) + private)
-    return file
+    return certificate_file(tmp_path)
 
 
 def tell(story: Callable[[InProcessRegistry], Awaitable[None]], *, timeout_s: float = 10, **environment: str) -> None:
@@ -299,10 +186,7 @@ def test_a_vault_that_hangs_stops_nobody_else(vault: Vault) -> None:
 
 
 def test_a_vault_is_believed_by_its_certificate_only(vault: Vault, certificate: Path) -> None:
-    secured = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    secured.load_cert_chain(certificate)
-    vault.socket = secured.wrap_socket(vault.socket, server_side=True)
-    vault.scheme = "https"
+    vault.secure(certificate)
 
     def story(status: int) -> Callable[[InProcessRegistry], Awaitable[None]]:
         async def told(registry: InProcessRegistry) -> None:

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
-from counterfoil.schema.errors import KeyAccessDenied, KeyWrapFailed
+from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
 
 _PATH: Final = re.compile(r"/((?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)+)keys/([A-Za-z0-9_-][A-Za-z0-9_.-]*)")
 _TOKEN_PROPERTY: Final = "token.id"  # noqa: S105 - the name of a property, no token
 _NAMESPACE_PROPERTY: Final = "namespace"
 _REFUSALS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_TEMPORARY: Final = frozenset({412, 429, 472, 473, 500, 502, 503, 504})
+"""Sealed, standby, overloaded, or not yet up to date: Vault's answers that a later attempt may not receive."""
+
 _MAX_REASON_CHARS: Final = 300
 
 
@@ -152,7 +155,8 @@ class VaultExchange:
         if answer.status in _REFUSALS:
             raise KeyAccessDenied(f"{what} is refused to {self._program} by Vault: {_reason(found)}")
         if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES or not isinstance(found, dict):
-            raise KeyWrapFailed(f"{what} cannot be used: Vault answered {answer.status}: {_reason(found)}")
+            kind = KeyServiceUnavailable if answer.status in _TEMPORARY else KeyWrapFailed
+            raise kind(f"{what} cannot be used: Vault answered {answer.status}: {_reason(found)}")
         return found
 
 

@@ -107,13 +107,15 @@ class _Vault:
 
     def _sent(self, request: VaultRequest) -> VaultReply:
         headers = {"Content-Type": "application/json", **request.headers}
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise KeyWrapFailed(f"The setting for the header {name} has characters that cannot be sent in a header")
         try:
             reply = self._transport.send(Request("POST", self._address + request.path, headers, request.body))
         except NoReply as error:
             raise KeyServiceUnavailable(f"Vault at {self._address} did not answer: {error.problem}") from None
-        except (InvalidSettings, ValueError) as error:  # certificates, and headers that are not ASCII
-            kind = str(error) if isinstance(error, InvalidSettings) else "a setting has characters outside ASCII"
-            raise KeyWrapFailed(f"Vault at {self._address} cannot be used: {kind}") from None
+        except InvalidSettings as error:  # of certificates
+            raise KeyWrapFailed(f"Vault at {self._address} cannot be used: {error}") from None
         return VaultReply(reply.status, reply.body)
 
 
