@@ -22,7 +22,9 @@
         │   ├── KeyRefused           the key management service refuses to use a key, or cannot
         │   ├── KeyUnavailable       the key management service did not answer; retryable
         │   └── NotDecrypted         bytes that are not a ciphertext of the key
-        ├── RulesNotSupported        a schema has rules that a client must run
+        ├── RuleError                rule, action: a rule of the schema failed, or cannot be run
+        │   ├── RuleConditionFailed  the message does not meet a condition
+        │   └── RuleTypeMissing      nothing runs rules of a type, or an action, that the schema names
         ├── EncodeError              path, expected, got
         ├── DecodeError              offset, path
         │   └── IncompatibleReader   the reader's schema can never read the writer's
@@ -39,6 +41,7 @@ from typing import TYPE_CHECKING, Any, Self
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
 _SHOWN_BYTES = 32
@@ -271,6 +274,8 @@ class SchemaNotCached(SerdeError):
     def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Any) -> None:
         super().__init__(problem, **facts)
         self.guid = guid
+        self.script: Callable[[], Any] | None = None
+        """What a rule needs besides the schema: begins the script that fetches it."""
 
 
 class EncryptionError(SerdeError):
@@ -278,18 +283,8 @@ class EncryptionError(SerdeError):
 
     retryable = False
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        kek: str | None = None,
-        topic: str | None = None,
-        field: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
-        data: bytes | None = None,
-    ) -> None:
-        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+    def __init__(self, problem: str, *, kek: str | None = None, **facts: Any) -> None:
+        super().__init__(problem, **facts)
         self.kek = kek
 
 
@@ -315,8 +310,28 @@ class NotDecrypted(EncryptionError):
     """Bytes that are not a ciphertext of the key: another key wrote them, they were changed, or never encrypted."""
 
 
-class RulesNotSupported(SerdeError):
-    """A schema has rules, such as encryption, that a client must run, and this client runs none.
+class RuleError(SerdeError):
+    """A rule of the schema failed, or cannot be run; ``rule`` is its name, ``action`` the action that raised the error.
+
+    The error of the rule itself is the cause (``__cause__``).
+    """
+
+    def __init__(self, problem: str, *, rule: str | None = None, action: str | None = None, **facts: Any) -> None:
+        super().__init__(problem, **facts)
+        self.rule = rule
+        self.action = action
+
+
+class RuleConditionFailed(RuleError):
+    """A message that does not meet a condition of its schema; ``path`` is the field's full name for a field rule."""
+
+    def __init__(self, problem: str, *, path: str | None = None, **facts: Any) -> None:
+        super().__init__(problem, **facts)
+        self.path = path
+
+
+class RuleTypeMissing(RuleError):
+    """The schema names a type of rules, or an action, that is not installed; the message names the extra.
 
     Data of such a schema is neither written nor read, since leaving out a rule may publish data that it encrypts.
     """

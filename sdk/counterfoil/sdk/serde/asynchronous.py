@@ -6,7 +6,7 @@ await, where a framework requires it; it raises ``SchemaNotCached`` until ``warm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import field_of, headers_of, topic_of
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.subjects import Field
 
+_MOST_REQUESTS: Final = 100
+"""How often a message is tried at most: besides its schema, each of its rules may need something of the registry."""
+
 T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
 
@@ -35,10 +38,14 @@ class AsyncSerializer(Generic[T_contra]):
 
     async def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; raises what the serializer raises, but never ``SchemaNotCached``."""
-        try:
-            return self.sync(value, ctx)
-        except SchemaNotCached:
-            await self.sync.warm(topic=topic_of(ctx), field=field_of(ctx))
+        for _ in range(_MOST_REQUESTS):
+            try:
+                return self.sync(value, ctx)
+            except SchemaNotCached as error:
+                if error.script is None:
+                    await self.sync.warm(topic=topic_of(ctx), field=field_of(ctx))
+                else:
+                    await self.sync.arun(error.script)
         return self.sync(value, ctx)
 
     def __await__(self) -> Generator[None, None, Self]:
@@ -56,10 +63,14 @@ class AsyncDeserializer(Generic[T_co]):
 
     async def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; raises what the deserializer raises, but never ``SchemaNotCached``."""
-        try:
-            return self.sync(data, ctx)
-        except SchemaNotCached:
-            await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
+        for _ in range(_MOST_REQUESTS):
+            try:
+                return self.sync(data, ctx)
+            except SchemaNotCached as error:
+                if error.script is None:
+                    await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
+                else:
+                    await self.sync.arun(error.script)
         return self.sync(data, ctx)
 
     async def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:

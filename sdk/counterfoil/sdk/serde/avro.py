@@ -12,6 +12,7 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.serde.writing import Register
 from counterfoil.sdk.subjects import TOPIC
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.rules.settings import Rules
+    from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import SubjectNaming
 
@@ -106,6 +110,22 @@ class AvroCodec:
         del data
         return offset
 
+    def for_rules(self) -> AvroCodec:
+        """Return the codec itself: rules see the values that it reads and writes."""
+        return self
+
+    def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
+        """Return how rules see the values of the schema."""
+        del suffix
+        from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
+
+        return AvroRuleValues(parsed, tags)
+
+    def suffix_in(self, reader: AvroSchema, writer: AvroSchema, suffix: bytes) -> bytes:
+        """Return nothing: the body follows the schema's id."""
+        del reader, writer, suffix
+        return b""
+
 
 def _read_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
@@ -133,6 +153,7 @@ class AvroSerializer(Serializer[Any]):
         id_location: Literal["prefix", "header"] = "prefix",
         to_dict: Callable[[Any, Any], Any] | None = None,
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -145,6 +166,7 @@ class AvroSerializer(Serializer[Any]):
             id_location=id_location,
             to_dict=to_dict,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 
@@ -188,6 +210,7 @@ class AvroDeserializer(Deserializer[Any]):
         latest_ttl_s: float = 60.0,
         allow_trailing_bytes: bool = False,
         max_empty_items: int | EllipsisType = ...,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -200,6 +223,7 @@ class AvroDeserializer(Deserializer[Any]):
             from_dict=from_dict,
             on_error=on_error,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.rules.tags import FieldTags
+    from counterfoil.sdk.serde.rules.values import RuleValues
 
 P = TypeVar("P")
 """The class of a parsed schema."""
@@ -40,7 +42,10 @@ class Decode(Protocol):
 
 
 class Codec(Protocol[P]):
-    """One message format, with its options."""
+    """One message format, with its options.
+
+    The last three methods are used for schemas with rules alone.
+    """
 
     @property
     def schema_type(self) -> SchemaType:
@@ -77,3 +82,15 @@ class Codec(Protocol[P]):
 
         Raises ``WireError``.
         """
+
+    def for_rules(self) -> Codec[P]:
+        """Return the codec whose values are those that rules see; it itself, if its values are.
+
+        It validates what it writes, if this codec does, and not what it reads, which rules may still change.
+        """
+
+    def rule_values(self, parsed: P, suffix: bytes, tags: FieldTags) -> RuleValues:
+        """Return how rules see the values of a schema that have this suffix; ``tags`` are those of its fields."""
+
+    def suffix_in(self, reader: P, writer: P, suffix: bytes) -> bytes:
+        """Return the suffix of the reader's schema for the type that ``suffix`` means in the writer's."""

@@ -17,6 +17,8 @@ from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
 from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.renewal import Planner
+from counterfoil.sdk.serde.rules import keys
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serde import Done, Serde, chosen
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.subjects import TOPIC, find_subject, strategy_named
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.reading import Header, Latest
     from counterfoil.sdk.serde.renewal import Build
+    from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
@@ -61,7 +64,8 @@ class Deserializer(RecordReader[T_co], Serde):
     ``{"metadata": {…}}`` the latest that has these properties; it is requested again within ``latest_ttl_s``, in the
     background. ``from_dict(value, ctx)`` turns values into objects. ``id_location="prefix"`` ignores the headers of
     records. With ``on_error="return"`` a record that cannot be read gives its error as the value. Without a
-    ``registry`` every message is read with the reader's schema, whatever its frame says.
+    ``registry`` every message is read with the reader's schema, whatever its frame says. ``rules`` is how the rules of
+    schemas are run.
 
     One object can be used by all threads. A schema is requested once; unknown ids and damaged data are errors of the
     record, while ``RegistryUnavailable`` means that the same record may be read later, and is always raised.
@@ -79,6 +83,7 @@ class Deserializer(RecordReader[T_co], Serde):
         from_dict: Callable[[Any, Any], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._codec = codec
@@ -88,6 +93,7 @@ class Deserializer(RecordReader[T_co], Serde):
             latest=latest,
             subject=strategy_named(subject) if isinstance(subject, str) else subject,
             has_registry=registry is not None,
+            rules=rules,
         )
         super().__init__(Source(registry), self._resolver)
         self._from_dict = from_dict
@@ -104,13 +110,14 @@ class Deserializer(RecordReader[T_co], Serde):
         self._is_plain = self._is_bare and not self._is_latest
         self._ready: dict[bytes, Decode] = {}
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
+        keys.NEED.join(self)
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone.
 
         Raises ``NotFramed``, ``TruncatedFrame``, ``UnknownSchemaId``, ``DecodeError`` (with offset and path),
-        ``ValidationError`` (JSON), all of them with topic, field, schema id and data, the registry's errors, and with
-        an async registry ``SchemaNotCached``.
+        ``ValidationError`` (JSON), ``RuleError`` (a rule of the schema), all of them with topic, field, schema id and
+        data, the registry's errors, and with an async registry ``SchemaNotCached``.
         """
         if data is None:
             return None
@@ -164,7 +171,7 @@ class Deserializer(RecordReader[T_co], Serde):
         if self._source.is_async:
             return self._warm_all(wanted, ctx)
         for message, named in wanted:
-            self._found(message, named, ctx)
+            self._found(message, named, ctx, with_rules=topic is not None)
         return Done()
 
     async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
@@ -185,23 +192,38 @@ class Deserializer(RecordReader[T_co], Serde):
             header: Header | None = None
             try:
                 header = read_header_of(self._codec, data, named=named)
-                await self._plans.warm(*self._script(header, ctx.topic, field_of(ctx), is_named=named is not None))
+                await self._warm_plan(header, ctx, is_named=named is not None)
             except CounterfoilError as error:
                 self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
 
-    def close(self) -> None:
-        """Remove every plan; the registry, which others may use, stays open."""
+    async def _warm_plan(self, header: Header, ctx: SerializationContext, *, is_named: bool) -> None:
+        key, build = self._script(header, ctx.topic, field_of(ctx), is_named=is_named)
+        await self._plans.warm(key, build)
+        if ctx.topic is not None and self._plans.found[key].needs_topic:
+            await self._plans.warm(*self._script(header, ctx.topic, field_of(ctx), is_named=is_named, for_topic=True))
+
+    def forget_short_ways(self) -> None:
+        """Handle every record on the way that keeps keys for the rules of values."""
         self._ready = {}
+
+    def close(self) -> None:
+        """Remove every plan; the registry and the rules' executors, which others may use, stay open."""
+        self.forget_short_ways()
         self._plans.clear()
         self._origins.clear()
         self._resolver.clear()
+
+    def _has_short_way(self, plan: ReadPlan) -> bool:
+        """Return whether a call needs nothing of the plan but its decoder, which begins after the shortest prefix."""
+        is_short = self._is_plain and plan.is_direct and plan.offset == self._prefix_size
+        return is_short and not keys.NEED.is_there
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
     def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
         try:
             plan, bare = self._plan(data, ctx)
-            if self._is_plain and plan.offset == self._prefix_size and not headers_of(ctx):
+            if self._has_short_way(plan) and not headers_of(ctx):
                 self._ready = {**self._ready, bare[: self._prefix_size]: plan.decode}
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:
@@ -213,7 +235,12 @@ class Deserializer(RecordReader[T_co], Serde):
         """Return the value by the plan of its topic and its prefix, if that is all it needs and the plan is not due."""
         try:
             plan = self._plans.found[ctx.topic, ctx.field, False, data[: self._prefix_size]]
-            if self._clock() < plan.due_s and self._is_bare and not getattr(ctx, "headers", None):
+            if (
+                plan.rules is None
+                and self._clock() < plan.due_s
+                and self._is_bare
+                and not getattr(ctx, "headers", None)
+            ):
                 return plan.decode(data, self._prefix_size)
         except (AttributeError, LookupError, TypeError, ValueError):
             pass
@@ -223,10 +250,14 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def _decoded(self, plan: ReadPlan, data: bytes, ctx: MessageContext | None) -> Any:
         try:
-            value = plan.decode(data, plan.offset)
+            rules = plan.rules
+            value = plan.decode(data, plan.offset) if rules is None else rules.read(data, plan.offset, ctx)
             return value if self._from_dict is None else self._converted(self._from_dict, value, ctx)
         except SerdeError as error:
             self._raise_placed(error, ctx, plan.schema_id, data)
+        finally:
+            if keys.NEED.is_there:
+                keys.keep(ctx, data)
 
     def _converted(self, from_dict: Callable[[Any, Any], Any], value: Any, ctx: MessageContext | None) -> Any:
         try:
@@ -248,13 +279,18 @@ class Deserializer(RecordReader[T_co], Serde):
         bare = bytes(data)
         return self._found(bare, self._named(ctx), ctx), bare
 
-    def _found(self, data: bytes, named: bytes | None, ctx: MessageContext | None) -> ReadPlan:
+    def _found(
+        self, data: bytes, named: bytes | None, ctx: MessageContext | None, *, with_rules: bool = True
+    ) -> ReadPlan:
         """Return the read plan of a message whose schema is in ``named``, the value of a header, or in its prefix."""
         header: Header | None = None
         try:
             header = read_header_of(self._codec, data, named=named)
-            key, build = self._script(header, topic_of(ctx), field_of(ctx), is_named=named is not None)
-            return self._plans.get(key, build)
+            topic, field, is_named = topic_of(ctx), field_of(ctx), named is not None
+            plan = self._plans.get(*self._script(header, topic, field, is_named=is_named))
+            if plan.needs_topic and with_rules:
+                plan = self._plans.get(*self._script(header, topic, field, is_named=is_named, for_topic=True))
+            return plan
         except CounterfoilError as error:
             self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
 
@@ -264,14 +300,14 @@ class Deserializer(RecordReader[T_co], Serde):
         return read_header(headers, header_name(field_of(ctx))) if headers else None
 
     def _script(
-        self, header: Header, topic: str | None, field: Field, *, is_named: bool
+        self, header: Header, topic: str | None, field: Field, *, is_named: bool, for_topic: bool = False
     ) -> tuple[Any, Build[ReadPlan]]:
         """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
 
         def build(*, refresh: bool) -> Script[ReadPlan]:
-            return self._resolver.plan(self._source.calls, header, topic, field, refresh=refresh)
+            return self._resolver.plan(self._source, header, topic, field, refresh=refresh, for_topic=for_topic)
 
-        if self._resolver.is_latest:
+        if for_topic or self._resolver.is_latest:
             return (topic, field, is_named, header.prefix), build
         return ((header.prefix,) if is_named else header.prefix), build
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.subjects import TOPIC
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.json_codec import Validate
     from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
     from counterfoil.sdk.subjects import SubjectNaming
@@ -69,6 +71,7 @@ class JsonSerializer(Serializer[Any]):
         to_dict: Callable[[Any, Any], Any] | None = None,
         json_encode: Callable[[Any], str | bytes] | None = None,
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -81,6 +84,7 @@ class JsonSerializer(Serializer[Any]):
             id_location=id_location,
             to_dict=to_dict,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 
@@ -129,6 +133,7 @@ class JsonDeserializer(Deserializer[Any]):
         json_decode: Callable[[bytes], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(
@@ -141,6 +146,7 @@ class JsonDeserializer(Deserializer[Any]):
             from_dict=from_dict,
             on_error=on_error,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 

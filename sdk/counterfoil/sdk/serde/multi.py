@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.serde import Done, chosen
 from counterfoil.sdk.serde.sources import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from counterfoil.schema.model import SchemaType
     from counterfoil.schema.wire import Frame
@@ -111,6 +111,10 @@ class MultiDeserializer(RecordReader[Any]):
             facts: Any = {"data": frame, "topic": ctx.topic, "field": ctx.field, "headers": ctx.headers}
             await typed.warm(**facts)
             await self._deserializer(frame, ctx).warm(**facts)
+
+    async def arun(self, script: Callable[[], Script[Any]]) -> None:
+        """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
+        await self._source.arun(script())
 
     async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
         """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""

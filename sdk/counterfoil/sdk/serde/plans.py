@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.rules.reading import ReadRules
+    from counterfoil.sdk.serde.rules.writing import WriteRules
 
 V = TypeVar("V")
 K = TypeVar("K", bound=Hashable)
@@ -35,18 +37,25 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritePlan(Plan):
-    """How to write to one subject: ``encode(value, prefix)``, and the header that holds the id, if any."""
+    """How to write to one subject: ``encode(value, prefix)``, and the header that holds the id, if any.
+
+    ``rules`` are those that run when values are written, if there are any; they replace ``encode``.
+    """
 
     encode: Encode
     prefix: bytes
     header: tuple[str, bytes] | None
     subject: str
     schema_id: int
+    rules: WriteRules | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan(Plan):
     """How to read data of one schema: ``decode(data, offset)``.
+
+    ``rules`` are those that run when messages are read, if there are any; they replace ``decode``. They belong to one
+    topic: a plan that is used for all topics has ``needs_topic`` instead.
 
     ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
     so is ``guid``, unless it is in the frame.
@@ -58,6 +67,13 @@ class ReadPlan(Plan):
     record_name: str | None
     schema_id: int | None
     guid: UUID | None
+    rules: ReadRules | None = None
+    needs_topic: bool = False
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether ``decode`` is all that a message needs."""
+        return self.rules is None and not self.needs_topic
 
 
 class PlanTable(Generic[K, V]):

@@ -32,6 +32,7 @@ from counterfoil.sdk.serde.protobuf_codec.class_schema import (
     schema_of_class,
 )
 from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.subjects import TOPIC
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
     from counterfoil.sdk.subjects import SubjectNaming
@@ -127,6 +129,7 @@ class ProtobufSerializer(Serializer[Any]):
         id_location: Literal["prefix", "header"] = "prefix",
         to_dict: Callable[[Any, Any], Any] | None = None,
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         classes = () if model is None else (checked_class(model, "model"),)
@@ -147,6 +150,7 @@ class ProtobufSerializer(Serializer[Any]):
             id_location=id_location,
             to_dict=to_dict,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 
@@ -165,14 +169,14 @@ class ProtobufSerializer(Serializer[Any]):
         written = super().__call__(value, ctx)
         if ctx is not None and self._class is not None and type(value) is self._class:
             plan = self._plans.found.get((ctx.topic, ctx.field))
-            if plan is not None:
+            if plan is not None and self._has_short_way(plan, ctx):
                 own = (ctx.topic, ctx.field), (self._class, self._class.SerializeToString, plan.prefix)
                 self._direct = _with_entry(self._direct, *own)
         return written
 
-    def close(self) -> None:
-        """Remove every plan; the registry, which others may use, stays open."""
-        super().close()
+    def forget_short_ways(self) -> None:
+        """Handle every record on the way that keeps keys for the rules of values."""
+        super().forget_short_ways()
         self._direct = {}
 
     @classmethod
@@ -213,6 +217,7 @@ class ProtobufDeserializer(Deserializer[Any]):
         from_dict: Callable[[Any, Any], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         models = model if isinstance(model, Sequence) else () if model is None else (model,)
@@ -232,6 +237,7 @@ class ProtobufDeserializer(Deserializer[Any]):
             from_dict=from_dict,
             on_error=on_error,
             latest_ttl_s=latest_ttl_s,
+            rules=rules,
             clock=clock,
         )
 
@@ -247,13 +253,13 @@ class ProtobufDeserializer(Deserializer[Any]):
         except _FAILURES:
             pass
         value: Any = super().__call__(data, ctx)
-        if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._plans.found:
+        if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._ready:
             self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
         return value
 
-    def close(self) -> None:
-        """Remove every plan; the registry, which others may use, stays open."""
-        super().close()
+    def forget_short_ways(self) -> None:
+        """Handle every record on the way that keeps keys for the rules of values."""
+        super().forget_short_ways()
         self._direct = {}
 
     @classmethod

@@ -11,17 +11,20 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
-from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rules
+from counterfoil.sdk.serde.references import load_schema, parse_own
 from counterfoil.sdk.subjects import find_subject
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.sources import SchemaCalls
+    from counterfoil.sdk.serde.rules.reading import ReadRules
+    from counterfoil.sdk.serde.rules.settings import Rules
+    from counterfoil.sdk.serde.sources import SchemaCalls, Source
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
 P = TypeVar("P")
@@ -85,9 +88,17 @@ class ReadResolver(Generic[P]):
     """Makes plans for reading; its methods are scripts. ``has_registry`` false: the reader's schema is the writer's."""
 
     def __init__(
-        self, codec: Codec[P], *, reader: Schema | None, latest: Latest, subject: SubjectNaming, has_registry: bool
+        self,
+        codec: Codec[P],
+        *,
+        reader: Schema | None,
+        latest: Latest,
+        subject: SubjectNaming,
+        has_registry: bool,
+        rules: Rules,
     ) -> None:
         self._codec = codec
+        self._rules = rules
         self._reader = reader
         self._is_latest, self._metadata = _read_latest(latest)
         self.subject = subject
@@ -104,25 +115,35 @@ class ReadResolver(Generic[P]):
         return self._is_latest
 
     def plan(
-        self, calls: SchemaCalls, header: Header, topic: str | None, field: Field, *, refresh: bool
+        self, source: Source, header: Header, topic: str | None, field: Field, *, refresh: bool, for_topic: bool
     ) -> Script[ReadPlan]:
-        """Return the plan for messages with this frame."""
+        """Return the plan for messages with this frame, in any topic or with ``for_topic`` in this one."""
+        calls = source.calls
         schema: Schema | None = None
         writer: P | None = None
         reader: Schema | None = self._reader
+        latest: RegisteredSchema | None = None
         if self._has_registry:
             schema = yield from fetch_writer(calls, header.frame)
-            refuse_rules(schema)
             writer = yield from self._load_writer(calls, schema)
         name = None if writer is None else self._codec.record_name(writer, header.suffix)
-        if self._is_latest:
+        may_have_rules = schema is not None and self._may_have_rules(schema, reader)
+        rules: ReadRules | None = None
+        if self._is_latest or (may_have_rules and for_topic):
             subject = yield from find_subject(
                 calls, self.subject, topic=topic, field=field, record_name=name, refresh=refresh
             )
-            reader = (yield from self._latest(calls, subject, refresh=refresh)).schema
-            refuse_rules(reader)
-        decode = yield from self._compiled(calls, schema, writer, reader, header.suffix)
+            if self._is_latest:
+                latest = yield from self._latest(calls, subject, refresh=refresh)
+                reader = latest.schema
+            if schema is not None:
+                rules = yield from self._compiled_rules(
+                    source, header, (schema, writer), (reader, latest), (subject, topic, field)
+                )
+        decode = rules.decode if rules else (yield from self._compiled(calls, schema, writer, reader, header.suffix))
         return ReadPlan(
+            rules=rules,
+            needs_topic=may_have_rules and not for_topic and not self._is_latest,
             decode=decode,
             offset=header.offset,
             schema=schema,
@@ -130,6 +151,29 @@ class ReadResolver(Generic[P]):
             schema_id=header.frame.schema_id,
             guid=header.frame.guid or _guid_of(schema),
         )
+
+    def _may_have_rules(self, schema: Schema, reader: Schema | None) -> bool:
+        if schema.rule_set is None and (reader is None or reader.rule_set is None):
+            return False
+        from counterfoil.sdk.serde.rules.reading import may_have_rules
+
+        return may_have_rules(schema, reader, self._rules)
+
+    def _compiled_rules(
+        self,
+        source: Source,
+        header: Header,
+        writer: tuple[Schema, P | None],
+        reader: tuple[Schema | None, RegisteredSchema | None],
+        place: tuple[str, str | None, Field],
+    ) -> Script[ReadRules | None]:
+        """Return the rules for messages of the writer's schema, if there are any."""
+        from counterfoil.sdk.serde.rules.reading import Reading, compile_read_rules
+        from counterfoil.sdk.serde.rules.stages import Place
+
+        parsed = yield from self._load_reader(source.calls, reader[0])
+        reading = Reading(self._codec, *writer, reader[0], parsed, header.suffix, reader[1])
+        return (yield from compile_read_rules(reading, Place(*place, source, self._rules)))
 
     def clear(self) -> None:
         """Remove what was compiled."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
-from counterfoil.sdk.errors import RulesNotSupported, SerdeError
+from counterfoil.sdk.errors import SerdeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import Reference, Rule, Schema
+    from counterfoil.schema.model import Reference, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec
     from counterfoil.sdk.serde.sources import SchemaCalls
@@ -36,7 +36,7 @@ def load_schema(
     Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema of another language.
     """
     _check_type(codec, schema)
-    references = yield from _resolve_references(calls, schema.references)
+    references = yield from resolve_references(calls, schema.references)
     return codec.parse(schema, references, validation=validation)
 
 
@@ -45,7 +45,8 @@ def _check_type(codec: Codec[P], schema: Schema) -> None:
         raise SerdeError(f"The schema is {schema.schema_type.value}; expected {codec.schema_type.value}")
 
 
-def _resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
+def resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
+    """Return the references with their texts, and before them those that they refer to themselves."""
     resolved: dict[tuple[str, int], ResolvedReference] = {}
     open_references: set[tuple[str, int]] = set()
 
@@ -63,14 +64,3 @@ def _resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -
 
     yield from visit(references)
     return list(resolved.values())
-
-
-def refuse_rules(schema: Schema) -> None:
-    """Raise ``RulesNotSupported`` if the schema has a rule that a client must run."""
-    if schema.rule_set is None:
-        return
-    rules = (*schema.rule_set.domain_rules, *schema.rule_set.encoding_rules)
-    active: list[Rule] = [rule for rule in rules if not rule.disabled]
-    if active:
-        named = ", ".join(f"{rule.name!r} ({rule.type})" for rule in active)
-        raise RulesNotSupported(f"The schema carries rules that this client does not run: {named}")

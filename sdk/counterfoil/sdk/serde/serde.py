@@ -10,6 +10,7 @@ from counterfoil.sdk.subjects import Associated
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import Source
     from counterfoil.sdk.subjects import SubjectNaming
 
@@ -31,6 +32,10 @@ class Serde:
     def is_async(self) -> bool:
         """Whether the registry is asynchronous, so that requests are sent by ``warm`` alone."""
         return self._source.is_async
+
+    async def arun(self, script: Callable[[], Script[Any]]) -> None:
+        """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
+        await self._source.arun(script())
 
     def set_cluster_id_resolver(self, resolver: Callable[[], str]) -> None:
         """Use the Kafka cluster's id, which ``resolver`` returns, for associations; confluent-kafka's clients call it.

@@ -12,6 +12,8 @@ from counterfoil.sdk.serde.context import SerializationContext, field_of, header
 from counterfoil.sdk.serde.headers import write_header
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.renewal import Planner
+from counterfoil.sdk.serde.rules import keys
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serde import Done, Serde, chosen
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.serde.writing import WriteResolver
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import WritePlan
     from counterfoil.sdk.serde.renewal import Build
+    from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Import, Register
     from counterfoil.sdk.subjects import Field, SubjectNaming
@@ -40,7 +43,8 @@ class Serializer(Serde, Generic[T_contra]):
     ``register`` is how the id is found (see :data:`~counterfoil.sdk.serde.writing.Register`); every subject has its own
     id. ``id_location`` puts the id before the body or, as a guid, into the record's headers. ``to_dict(value, ctx)``
     turns objects into the values of the codec. With ``latest`` and ``metadata`` the version is requested again within
-    ``latest_ttl_s``, in the background; while the registry cannot be reached, the known version stays in use.
+    ``latest_ttl_s``, in the background; while the registry cannot be reached, the known version stays in use. ``rules``
+    is how the rules of schemas are run.
 
     One object can be used by all threads. Raises ``InvalidSettings`` and ``SchemaParseError`` at once; the first
     request is sent when the first value of a subject is written, or by :meth:`warm`.
@@ -59,6 +63,7 @@ class Serializer(Serde, Generic[T_contra]):
         id_location: Literal["prefix", "header"] = "prefix",
         to_dict: Callable[[Any, Any], Any] | None = None,
         latest_ttl_s: float = 60.0,
+        rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._to_dict = to_dict
@@ -71,6 +76,7 @@ class Serializer(Serde, Generic[T_contra]):
             register=register,
             normalize=normalize,
             is_in_header=is_in_header,
+            rules=rules,
         )
         super().__init__(Source(registry), self._resolver)
         is_refreshed = self._resolver.is_refreshed
@@ -82,12 +88,14 @@ class Serializer(Serde, Generic[T_contra]):
         self._is_more = is_in_header or to_dict is not None
         self._ready: dict[tuple[str | None, str], tuple[Encode, bytes]] = {}
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
+        keys.NEED.join(self)
 
     def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone.
 
-        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``ValidationError`` (JSON),
-        ``SubjectUnresolved``, the registry's errors, and with an async registry ``SchemaNotCached``.
+        Raises ``EncodeError`` with path, topic, field, subject and schema id, ``ValidationError`` (JSON), ``RuleError``
+        (a rule of the schema), ``SubjectUnresolved``, the registry's errors, and with an async registry
+        ``SchemaNotCached``.
         """
         if value is None:
             return None
@@ -128,10 +136,14 @@ class Serializer(Serde, Generic[T_contra]):
         return Done()
 
     def close(self) -> None:
-        """Remove every plan; the registry, which others may use, stays open."""
-        self._ready = {}
+        """Remove every plan; the registry and the rules' executors, which others may use, stay open."""
+        self.forget_short_ways()
         self._plans.clear()
         self._resolver.clear()
+
+    def forget_short_ways(self) -> None:
+        """Handle every record on the way that keeps keys for the rules of values."""
+        self._ready = {}
 
     # --- the slow path: the first message of a subject, and messages with more than prefix and body
     # ---------------------------------
@@ -140,14 +152,24 @@ class Serializer(Serde, Generic[T_contra]):
         plan: WritePlan | None = None
         try:
             plan = self._plan(ctx)
-            if not self._is_more:
+            if self._has_short_way(plan, ctx):
                 self._make_ready(topic_of(ctx), field_of(ctx), plan)
-            body = plan.encode(self._plain_value(value, ctx), plan.prefix)
+            plain = self._plain_value(value, ctx)
+            rules = plan.rules
+            body = plan.encode(plain, plan.prefix) if rules is None else rules.write(plain, plan.prefix, ctx)
             if plan.header is not None:
                 write_header(headers_of(ctx), *plan.header)
         except CounterfoilError as error:
             self._raise_placed(error, ctx, plan)
+        finally:
+            if keys.NEED.is_there:
+                keys.keep(ctx, value)
         return body
+
+    def _has_short_way(self, plan: WritePlan, ctx: MessageContext | None) -> bool:
+        """Return whether a call needs nothing of the plan but its prefix and its encoder."""
+        is_kept = keys.NEED.is_there and field_of(ctx) == "key"
+        return plan.rules is None and not self._is_more and not is_kept
 
     def _make_ready(self, topic: str | None, field: Field, plan: WritePlan) -> None:
         def encode_until_due(value: Any, prefix: bytes) -> bytes:
@@ -164,7 +186,7 @@ class Serializer(Serde, Generic[T_contra]):
 
     def _script(self, topic: str | None, field: Field) -> Build[WritePlan]:
         def build(*, refresh: bool) -> Script[WritePlan]:
-            return self._resolver.plan(self._source.calls, topic, field, refresh=refresh)
+            return self._resolver.plan(self._source, topic, field, refresh=refresh)
 
         return build
 

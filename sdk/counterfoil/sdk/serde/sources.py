@@ -9,6 +9,7 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 
+from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached
 from counterfoil.sdk.script import StepNeeded, run_in_memory
 from counterfoil.sdk.subjects import ANY_CLUSTER, AssociationCalls
@@ -74,10 +75,19 @@ class SchemaCalls(AssociationCalls, Protocol):
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
         """Return the schema as it is registered under the subject."""
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, visibility: Visibility = Visibility.ACTIVE
+    ) -> Script[RegisteredSchema]:
         """Return the version of the subject that has this content."""
 
-    def version(self, subject: str, number: Any = "latest", *, refresh: bool = False) -> Script[RegisteredSchema]:
+    def version(
+        self,
+        subject: str,
+        number: Any = "latest",
+        *,
+        visibility: Visibility = Visibility.ACTIVE,
+        refresh: bool = False,
+    ) -> Script[RegisteredSchema]:
         """Return a version of the subject."""
 
     def version_with_metadata(
@@ -139,11 +149,21 @@ class _DirectCalls:
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
         return _at_once(lambda: self._source.register(subject, schema, normalize=normalize))
 
-    def lookup(self, subject: str, schema: Schema, *, normalize: bool = False) -> Script[RegisteredSchema]:
+    def lookup(
+        self, subject: str, schema: Schema, *, normalize: bool = False, visibility: Visibility = Visibility.ACTIVE
+    ) -> Script[RegisteredSchema]:
+        del visibility
         return _at_once(lambda: self._source.lookup(subject, schema, normalize=normalize))
 
-    def version(self, subject: str, number: Any = "latest", *, refresh: bool = False) -> Script[RegisteredSchema]:
-        del refresh
+    def version(
+        self,
+        subject: str,
+        number: Any = "latest",
+        *,
+        visibility: Visibility = Visibility.ACTIVE,
+        refresh: bool = False,
+    ) -> Script[RegisteredSchema]:
+        del visibility, refresh
         return _at_once(lambda: self._source.version(subject, number))
 
     def version_with_metadata(

@@ -12,7 +12,7 @@ from counterfoil.schema.wire import guid_prefix, id_prefix
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.headers import header_name
 from counterfoil.sdk.serde.plans import PlanTable, WritePlan
-from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rules
+from counterfoil.sdk.serde.references import load_schema, parse_own
 from counterfoil.sdk.subjects import find_subject
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
-    from counterfoil.sdk.serde.sources import SchemaCalls
+    from counterfoil.sdk.serde.rules.settings import Rules
+    from counterfoil.sdk.serde.rules.writing import WriteRules
+    from counterfoil.sdk.serde.sources import SchemaCalls, Source
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
 P = TypeVar("P")
@@ -69,6 +71,15 @@ class _Own(Generic[P]):
     parsed: P
 
 
+@dataclass(frozen=True, slots=True)
+class _Compiled(Generic[P]):
+    """A schema, parsed; its encoder, and the suffix of its frames."""
+
+    parsed: P
+    encode: Encode
+    suffix: bytes
+
+
 class WriteResolver(Generic[P]):
     """Makes plans for writing; its methods are scripts."""
 
@@ -82,6 +93,7 @@ class WriteResolver(Generic[P]):
         register: Register,
         normalize: bool,
         is_in_header: bool,
+        rules: Rules,
     ) -> None:
         self._codec = codec
         self._schema = schema
@@ -90,7 +102,8 @@ class WriteResolver(Generic[P]):
         self._way, self._chosen = _read_register(register, schema)
         self._normalize = normalize
         self._is_in_header = is_in_header
-        self._encoders: PlanTable[tuple[str, tuple[Reference, ...]], tuple[Encode, bytes]] = PlanTable()
+        self._rules = rules
+        self._encoders: PlanTable[tuple[str, tuple[Reference, ...]], _Compiled[P]] = PlanTable()
         self._own: _Own[P] | None = None
         self._parsed: P | None = None
         if schema is not None and not schema.references:
@@ -101,8 +114,9 @@ class WriteResolver(Generic[P]):
         """Whether the schema of a subject may change, so that its plans expire."""
         return self._way in _REFRESHED
 
-    def plan(self, calls: SchemaCalls, topic: str | None, field: Field, *, refresh: bool) -> Script[WritePlan]:
+    def plan(self, source: Source, topic: str | None, field: Field, *, refresh: bool) -> Script[WritePlan]:
         """Return the plan for the keys or the values of a topic."""
+        calls = source.calls
         own = yield from self._own_schema(calls)
         name = self._codec.record_name(own.parsed, self._codec.frame_suffix(own.parsed)) if own else None
         subject = yield from find_subject(
@@ -110,15 +124,21 @@ class WriteResolver(Generic[P]):
         )
         found = yield from self._find(calls, subject, own, refresh=refresh)
         schema = own.schema if own and self._way in _OWN_SCHEMA else found.schema
-        refuse_rules(found.schema)
-        refuse_rules(schema)
-        encode, suffix = yield from self._compiled(calls, schema)
+        compiled = yield from self._compiled(calls, schema)
+        ruled = schema if found.schema.rule_set is None else found.schema
+        rules = yield from self._compiled_rules(source, compiled.parsed, ruled, subject, topic, field)
         header = None
         if self._is_in_header:
             guid = found.guid or (yield from self._guid_of(calls, found.id))
-            header = (header_name(field), guid_prefix(guid) + suffix)
-        prefix = b"" if header else id_prefix(found.id) + suffix
-        return WritePlan(encode=encode, prefix=prefix, header=header, subject=subject, schema_id=found.id)
+            header = (header_name(field), guid_prefix(guid) + compiled.suffix)
+        return WritePlan(
+            encode=compiled.encode,
+            prefix=b"" if header else id_prefix(found.id) + compiled.suffix,
+            header=header,
+            subject=subject,
+            schema_id=found.id,
+            rules=rules,
+        )
 
     def clear(self) -> None:
         """Remove what was compiled."""
@@ -172,8 +192,20 @@ class WriteResolver(Generic[P]):
         held = yield from calls.schema_by_id(schema_id)
         return content_guid(held.text, held.references, held.metadata, held.rule_set)
 
-    def _compiled(self, calls: SchemaCalls, schema: Schema) -> Script[tuple[Encode, bytes]]:
-        """Return the encoder of a schema and the suffix of its frames; each content is compiled once."""
+    def _compiled_rules(
+        self, source: Source, parsed: P, ruled: Schema, subject: str, topic: str | None, field: Field
+    ) -> Script[WriteRules | None]:
+        """Return the rules of ``ruled`` for values of the parsed schema, if there are any."""
+        if ruled.rule_set is None and self._rules.check is None:
+            return None
+        from counterfoil.sdk.serde.rules.stages import Place
+        from counterfoil.sdk.serde.rules.writing import compile_write_rules
+
+        place = Place(subject, topic, field, source, self._rules)
+        return (yield from compile_write_rules(self._codec, parsed, ruled, place))
+
+    def _compiled(self, calls: SchemaCalls, schema: Schema) -> Script[_Compiled[P]]:
+        """Return what is compiled of a schema; each content is compiled once."""
         key = (schema.text, schema.references)
         found = self._encoders.found.get(key)
         if found is not None:
@@ -182,7 +214,8 @@ class WriteResolver(Generic[P]):
             parsed = self._own.parsed
         else:
             parsed = yield from load_schema(calls, self._codec, schema)
-        return self._encoders.resolve(key, lambda: (self._codec.encoder(parsed), self._codec.frame_suffix(parsed)))
+        codec = self._codec
+        return self._encoders.resolve(key, lambda: _Compiled(parsed, codec.encoder(parsed), codec.frame_suffix(parsed)))
 
 
 def _resolved(imports: Sequence[Import]) -> Iterator[ResolvedReference]:

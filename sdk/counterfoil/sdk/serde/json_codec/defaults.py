@@ -12,9 +12,9 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
+from counterfoil.sdk.serde.json_codec.applicable import MAX_STEPS, applicable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
-_MAX_STEPS: Final = 200_000
 _NONE: Final = object()
 
 
@@ -34,7 +33,7 @@ def compile_defaults(schema: JsonSchema) -> Callable[[Any], None] | None:
         return None
 
     def fill(value: Any) -> None:
-        defaults.fill(root, value, Evaluator(_MAX_STEPS))
+        defaults.fill(root, value, Evaluator(MAX_STEPS))
 
     return fill
 
@@ -72,7 +71,7 @@ class _Defaults:
         """Add the defaults to ``value`` and to what is in it."""
         if not isinstance(value, dict | list) or not self.are_below(schema):
             return
-        applicable = [*_applicable(schema, value, evaluator)]
+        applicable = [*applicable(schema, value, evaluator)]
         for each in applicable:
             for inner, part in _parts(each, value):
                 self.fill(inner, part, evaluator)
@@ -106,34 +105,6 @@ def _leads_to(schema: Schema) -> Iterator[Schema]:
         for each in (facts.additional, facts.items, facts.unevaluated_properties, facts.unevaluated_items)
         if each is not None
     )
-
-
-def _applicable(schema: Schema, value: Any, evaluator: Evaluator) -> Iterator[Schema]:
-    """Yield ``schema`` and the schemas beside it that certainly describe ``value``, each once."""
-    found: dict[Schema, None] = {}
-    waiting = [schema]
-    while waiting:
-        each = waiting.pop()
-        if each in found:
-            continue
-        found[each] = None
-        yield each
-        facts = each.facts
-        waiting += facts.all_of
-        branches = [*(facts.any_of or ()), *(facts.one_of or ())]
-        waiting += [branch for branch in branches if _fits(branch, value, evaluator)]
-        if facts.condition is not None:
-            holds = _fits(facts.condition, value, evaluator)
-            chosen = (facts.condition, facts.consequence) if holds else (facts.alternative,)
-            waiting += [one for one in chosen if one is not None]
-        waiting += [needed for name, needed in facts.needed_schemas.items() if name in value]
-
-
-def _fits(schema: Schema, value: Any, evaluator: Evaluator) -> bool:
-    try:
-        return evaluator.accepts(schema, exact_numbers(value)) is True
-    except (OutOfSteps, RecursionError):
-        return False
 
 
 def _default_of(schema: Schema) -> Any:

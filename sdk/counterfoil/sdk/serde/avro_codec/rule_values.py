@@ -1,0 +1,226 @@
+"""The values of an Avro schema as rules see them: dicts, lists, and the values of logical types.
+
+A field rule is applied by functions that are made once for each type that leads to one of its fields; other parts of a
+message are not looked at. A changed message shares its unchanged parts with the one that the program gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
+from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
+from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
+from counterfoil.sdk.serde.avro_codec.encode import compile_encoder
+from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
+from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
+    from counterfoil.sdk.serde.rules.tags import FieldTags
+    from counterfoil.sdk.serde.rules.values import InlineRule
+
+_RULES: Final = "confluent:rules"
+
+
+class _At(NamedTuple):
+    """A field, by its full name and its name."""
+
+    full_name: str
+    name: str
+
+
+class AvroRuleValues:
+    """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of an Avro schema."""
+
+    def __init__(self, parsed: AvroSchema, tags: FieldTags) -> None:
+        self._parsed = parsed
+        self._tags = tags
+
+    def opened(self, value: Any, /) -> Any:
+        """Return the value itself."""
+        return value
+
+    def fields(self, changes: FieldChanges, /) -> Transform:
+        """Return a function that applies a field rule to a message."""
+        apply = _Fields(changes, self._tags).of(self._parsed.root, None)
+        return (lambda message: message) if apply is None else (lambda message: apply(message, None))
+
+    def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
+        """Return a function that finds the values to check; None without inline rules."""
+        if _RULES not in self._parsed.canonical() and not self._parsed.supplied:
+            return None
+        root = self._parsed.root
+        return lambda message: _checked(root, message, "")
+
+    def to_json(self, message: Any, /) -> Any:
+        """Return the message itself: the values of logical types stay as they are."""
+        return message
+
+    def from_json(self, value: Any, /) -> Any:
+        """Return the value as a message of the schema: with its defaults, and without what is no field."""
+        body = compile_encoder(self._parsed, strict=False)(value, b"")
+        return compile_decoder(self._parsed, None)(body, 0)
+
+
+class _Fields:
+    """Makes the functions that apply a field rule to values of each type."""
+
+    def __init__(self, changes: FieldChanges, tags: FieldTags) -> None:
+        self._changes = changes
+        self._tags = tags
+        self._record_changes: dict[int, Change | None] = {}
+        self._open: set[int] = set()
+
+    def of(self, avro_type: AvroType, at: _At | None) -> Change | None:
+        """Return the function ``(value, containing message)`` for values of a type; None if nothing changes."""
+        match avro_type:
+            case Record():
+                return self._of_record(avro_type)
+            case Array(items=items):
+                return _array(self.of(items, at))
+            case Map(values=values):
+                return _map(self.of(values, at))
+            case Union():
+                return self._of_union(avro_type, at)
+        if at is None:
+            return None
+        return self._changes(SchemaField(at.full_name, at.name, FieldType[avro_type.kind.name], self._tags.of(at[0])))
+
+    def _of_record(self, record: Record) -> Change | None:
+        key = id(record)
+        if key in self._open:  # a record inside itself
+            return lambda value, message: _again(self._record_changes.get(key), value, message)
+        if key not in self._record_changes:
+            self._open.add(key)
+            inner = [(field.name, self._of_field(record, field.name, field.type)) for field in record.fields]
+            self._record_changes[key] = _record([(name, change) for name, change in inner if change is not None])
+            self._open.discard(key)
+        return self._record_changes[key]
+
+    def _of_field(self, record: Record, name: str, avro_type: AvroType) -> Change | None:
+        return self.of(avro_type, _At(f"{record.full_name}.{name}", name))
+
+    def _of_union(self, union: Union, at: _At | None) -> Change | None:
+        branches = [self.of(branch, at) for branch in union.branches]
+        if not any(branches):
+            return None
+        by_type = branch_by_type(union)
+
+        def change(value: Any, message: Any) -> Any:
+            index = by_type.get(type(value))
+            if index is not None:
+                inner = branches[index]
+                return value if inner is None else inner(value, message)
+            return _in_branch(union, branches, value, message)
+
+        return change
+
+
+def _again(change: Change | None, value: Any, message: Any) -> Any:
+    return value if change is None else change(value, message)
+
+
+def _in_branch(union: Union, branches: Sequence[Change | None], value: Any, message: Any) -> Any:
+    """Return a changed value of a union whose branch is not known by the value's Python type alone."""
+    try:
+        index, plain = EncodeWalk(strict=False).choose(union, value)
+    except EncodeError:
+        return value  # encoding it raises the error
+    changed = _again(branches[index], plain, message)
+    if changed is plain:
+        return value
+    if isinstance(value, tuple):
+        return (value[0], changed)
+    return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
+
+
+def _record(changes: Sequence[tuple[str, Change]]) -> Change | None:
+    if not changes:
+        return None
+
+    def change(value: Any, message: Any) -> Any:
+        del message
+        if not isinstance(value, Mapping):
+            return value
+        found: Any = value
+        for name, of_field in changes:
+            if name in found:
+                old = found[name]
+                new = of_field(old, found)
+                if new is not old:
+                    found = dict(value) if found is value else found
+                    found[name] = new
+        return found
+
+    return change
+
+
+def _array(items: Change | None) -> Change | None:
+    if items is None:
+        return None
+
+    def change(value: Any, message: Any) -> Any:
+        if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
+            return value
+        return [items(item, message) for item in value]
+
+    return change
+
+
+def _map(values: Change | None) -> Change | None:
+    if values is None:
+        return None
+
+    def change(value: Any, message: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {key: values(item, message) for key, item in value.items()}
+
+    return change
+
+
+def _checked(avro_type: AvroType, value: Any, path: str) -> Iterator[Checked]:
+    """Yield the values in ``value`` that have inline rules."""
+    match avro_type:
+        case Union():
+            yield from _checked_branch(avro_type, value, path)
+        case Array(items=items) if isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from _checked(items, item, f"{path}[{index}]")
+        case Map(values=values) if isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from _checked(values, item, f"{path}[{key!r}]")
+        case Record() if isinstance(value, Mapping):
+            yield from _checked_record(avro_type, value, path)
+
+
+def _checked_branch(union: Union, value: Any, path: str) -> Iterator[Checked]:
+    if value is None:
+        return
+    try:
+        index, plain = EncodeWalk(strict=False).choose(union, value)
+    except EncodeError:
+        return  # encoding it raises the error
+    yield from _checked(union.branches[index], plain, path)
+
+
+def _checked_record(record: Record, value: Mapping[str, Any], path: str) -> Iterator[Checked]:
+    yield from _checks(read_inline_rules(record.properties.get(_RULES)), path, value)
+    for field in record.fields:
+        inner = value.get(field.name)
+        where = f"{path}.{field.name}" if path else field.name
+        if inner is not None:
+            yield from _checks(read_inline_rules(field.properties.get(_RULES)), where, inner)
+            yield from _checked(field.type, inner, where)
+
+
+def _checks(rules: Sequence[InlineRule], path: str, value: Any) -> Iterator[Checked]:
+    return (Checked(rule, path, value) for rule in rules)

@@ -1,0 +1,170 @@
+"""What an expression reads and calls, found from its tokens, and its text as the engines get it.
+
+A rule mostly reads a few fields of a message, and converting a whole message takes far longer than evaluating it. What
+is found may be more than an evaluation reads, and never less.
+
+The text of the engines differs in two ways. ``has(message.a.b)`` becomes a variable, since an engine that is given a
+plain map cannot know which fields of a Protobuf message are set. Functions that the engines do not have, or that differ
+between them, have other names, in which a dot is an underscore.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Parts: TypeAlias = "dict[str, Parts] | None"
+"""The parts of a value that are read, by name; None for the whole value."""
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<space>\s+|//[^\n]*)
+    |(?P<text>[rRbB]{0,2}(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))
+    |(?P<number>0[xX][0-9a-fA-F]+[uU]?|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?[uU]?)
+    |(?P<name>[A-Za-z_]\w*)
+    |(?P<other>&&|\|\||[<>=!]=|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_PLAIN_TEXT: Final = re.compile(r"""(["'])([^"'\\]*)\1\Z""")
+_NAMESPACES: Final = frozenset({"decimals"})
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression: its text for the engines, and what it reads and calls.
+
+    ``reads`` are the parts that it reads of each variable; ``presences`` are the paths of ``has()``, by the variable
+    that stands for it: whether a path is there. ``calls`` are the names of the functions in ``text``.
+    """
+
+    source: str
+    text: str
+    reads: dict[str, Parts]
+    presences: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    calls: frozenset[str] = frozenset()
+
+
+def split_guard(source: str) -> tuple[str | None, str]:
+    """Return the guard of ``guard ; expression``, None without one, and the expression."""
+    position = 0
+    for token in _tokens(source):
+        if token.text == ";" and token.kind == "other":
+            guard = source[:position]
+            return (guard if guard.strip() else None), source[position + 1 :]
+        position += len(token.text)
+    return None, source
+
+
+def read_expression(source: str, variables: Iterable[str], own_functions: Iterable[str]) -> Expression:
+    """Return what an expression reads of ``variables``; ``own_functions`` get other names in its text."""
+    tokens = [token for token in _tokens(source) if token.kind != "space"]
+    return _Reading(tokens, frozenset(variables), frozenset(own_functions)).read(source)
+
+
+def function_alias(name: str) -> str:
+    """Return the name of an own function in the text of the engines."""
+    return f"own_{name.replace('.', '_')}"
+
+
+class _Reading:
+    def __init__(self, tokens: Sequence[_Token], variables: frozenset[str], own_functions: frozenset[str]) -> None:
+        self._tokens = tokens
+        self._variables = variables
+        self._own_functions = own_functions
+        self._reads: dict[str, Parts] = {}
+        self._presences: dict[str, tuple[str, ...]] = {}
+        self._calls: set[str] = set()
+
+    def read(self, source: str) -> Expression:
+        written: list[str] = []
+        at = 0
+        while at < len(self._tokens):
+            text, at = self._read_at(at)
+            written.append(text)
+        return Expression(source, " ".join(written), self._reads, self._presences, frozenset(self._calls))
+
+    def _read_at(self, at: int) -> tuple[str, int]:
+        """Return the text for the tokens from ``at``, and the place of the next token."""
+        token = self._tokens[at]
+        if token.kind != "name":
+            return token.text, at + 1
+        if token.text == "has" and self._text(at + 1) == "(":
+            path, end = self._path(at + 2)
+            if len(path) > 1 and self._text(end) == ")":
+                return self._presence(path), end + 1
+        if self._is_called(at):
+            return self._call(token.text), at + 1
+        if token.text in _NAMESPACES and self._text(at + 1) == "." and self._is_called(at + 2):
+            return self._call(f"{token.text}.{self._text(at + 2)}"), at + 3
+        path, _ = self._path(at)
+        if path:
+            self._add(path)
+        return token.text, at + 1
+
+    def _call(self, name: str) -> str:
+        written = function_alias(name) if name in self._own_functions else name
+        self._calls.add(written)
+        return written
+
+    def _presence(self, path: tuple[str, ...]) -> str:
+        name = f"has_{len(self._presences)}"
+        self._presences[name] = path
+        return name
+
+    def _path(self, at: int) -> tuple[tuple[str, ...], int]:
+        """Return the path that begins at a variable, empty if none does, and the place after it."""
+        if self._kind(at) != "name" or self._text(at) not in self._variables or self._is_member(at):
+            return (), at
+        path = [self._text(at)]
+        at += 1
+        while True:
+            if self._text(at) == "." and self._kind(at + 1) == "name" and not self._is_called(at + 1):
+                path.append(self._text(at + 1))
+                at += 2
+                continue
+            key = _PLAIN_TEXT.match(self._text(at + 1)) if self._text(at) == "[" and self._text(at + 2) == "]" else None
+            if key is None:
+                return tuple(path), at
+            path.append(key[2])
+            at += 3
+
+    def _add(self, path: tuple[str, ...]) -> None:
+        """Add a path to what is read of its variable."""
+        if len(path) == 1:
+            self._reads[path[0]] = None
+            return
+        parts = self._reads.setdefault(path[0], {})
+        for name in path[1:-1]:
+            if parts is None:
+                return
+            parts = parts.setdefault(name, {})
+        if parts is not None:
+            parts[path[-1]] = None
+
+    def _is_member(self, at: int) -> bool:
+        """Return whether a name is a field or method of what is before it, and no variable."""
+        before = self._tokens[at - 2] if at > 1 else _Token("other", "")
+        return at > 0 and self._text(at - 1) == "." and (before.kind in ("name", "text") or before.text in (")", "]", "}"))
+
+    def _is_called(self, at: int) -> bool:
+        return self._kind(at) == "name" and self._text(at + 1) == "("
+
+    def _text(self, at: int) -> str:
+        return self._tokens[at].text if at < len(self._tokens) else ""
+
+    def _kind(self, at: int) -> str:
+        return self._tokens[at].kind if at < len(self._tokens) else ""
+
+
+def _tokens(source: str) -> Iterable[_Token]:
+    return (_Token(match.lastgroup or "other", match[0]) for match in _TOKEN.finditer(source))

@@ -1,0 +1,161 @@
+"""CEL in Python: the package cel-python, with the comparisons of the language's current definition.
+
+Values of different types may be compared there: numbers by value, others are unequal. cel-python refuses that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+import celpy
+from celpy import celtypes
+from celpy.evaluation import base_functions
+
+_NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType, Decimal, int, float)
+_ENVIRONMENT: Final = celpy.Environment()
+
+
+def compile_text(text: str, functions: Mapping[str, Callable[..., Any]]) -> Callable[[dict[str, Any]], Any]:
+    """Return a function that evaluates the text with variables, plain values in and out."""
+    own = {name: _adapted(function) for name, function in functions.items()}
+    program = _ENVIRONMENT.program(_ENVIRONMENT.compile(text), functions={**_OPERATORS, **own})
+
+    def run(variables: dict[str, Any]) -> Any:
+        result = program.evaluate({name: to_cel(value) for name, value in variables.items()})
+        if isinstance(result, celpy.CELEvalError):
+            raise result
+        return to_plain(result)
+
+    return run
+
+
+def to_cel(value: Any) -> Any:
+    """Return a plain value as one of cel-python; decimals stay as they are."""
+    convert = _CEL_BY_TYPE.get(type(value))
+    return value if convert is None else convert(value)
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value of cel-python as a plain one."""
+    for kind, convert in _PLAIN_BY_TYPE:
+        if isinstance(value, kind):
+            return convert(value)
+    return value
+
+
+def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        try:
+            return to_cel(function(*map(to_plain, arguments)))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            return celpy.CELEvalError(str(error), type(error), error.args)
+
+    return call
+
+
+def _map(value: dict[Any, Any]) -> Any:
+    return celtypes.MapType({to_cel(key): to_cel(item) for key, item in value.items()})
+
+
+_CEL_BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
+    bool: celtypes.BoolType,
+    int: celtypes.IntType,
+    float: celtypes.DoubleType,
+    str: celtypes.StringType,
+    bytes: celtypes.BytesType,
+    datetime: celtypes.TimestampType,
+    timedelta: celtypes.DurationType,
+    dict: _map,
+    list: lambda value: celtypes.ListType([to_cel(item) for item in value]),
+}
+
+
+def _moment(value: Any) -> datetime:
+    return datetime(
+        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, value.tzinfo
+    )
+
+
+_PLAIN_BY_TYPE: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
+    (celtypes.BoolType, bool),
+    (celtypes.IntType, int),
+    (celtypes.UintType, int),
+    (celtypes.DoubleType, float),
+    (celtypes.StringType, str),
+    (celtypes.BytesType, bytes),
+    (celtypes.ListType, lambda value: [to_plain(item) for item in value]),
+    (celtypes.MapType, lambda value: {to_plain(key): to_plain(item) for key, item in value.items()}),
+    (datetime, _moment),
+    (timedelta, lambda value: timedelta(days=value.days, seconds=value.seconds, microseconds=value.microseconds)),
+)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) and not isinstance(value, (bool, celtypes.BoolType))
+
+
+def _are_equal(left: Any, right: Any) -> bool:
+    if _is_number(left) and _is_number(right):
+        return _comparable(left) == _comparable(right)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_are_equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return len(left) == len(right) and all(key in right and _are_equal(left[key], right[key]) for key in left)
+    return to_plain(left) == to_plain(right) if type(left) is type(right) else left is None and right is None
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return value
+    return float(value) if isinstance(value, float) else int(value)
+
+
+def _passing_errors(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator that returns the error of an operand."""
+
+    def operate(left: Any, right: Any) -> Any:
+        for operand in (left, right):
+            if isinstance(operand, celpy.CELEvalError):
+                return operand
+        return compare(left, right)
+
+    return operate
+
+
+def _ordering(name: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]:
+    own = base_functions[name]
+
+    def ordered(left: Any, right: Any) -> Any:
+        if _is_number(left) and _is_number(right):
+            return celtypes.BoolType(compare(_comparable(left), _comparable(right)))
+        return own(left, right)
+
+    return _passing_errors(ordered)
+
+
+def _contains(item: Any, container: Any) -> Any:
+    return celtypes.BoolType(any(_are_equal(item, each) for each in container))
+
+
+def _string(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return celtypes.StringType(format(value, "f"))
+    if isinstance(value, celtypes.DoubleType) and float(value).is_integer():
+        return celtypes.StringType(int(value))
+    return base_functions["string"](value)
+
+
+_OPERATORS: Final[dict[str, Any]] = {
+    "_==_": _passing_errors(lambda left, right: celtypes.BoolType(_are_equal(left, right))),
+    "_!=_": _passing_errors(lambda left, right: celtypes.BoolType(not _are_equal(left, right))),
+    "_<_": _ordering("_<_", lambda left, right: left < right),
+    "_<=_": _ordering("_<=_", lambda left, right: left <= right),
+    "_>_": _ordering("_>_", lambda left, right: left > right),
+    "_>=_": _ordering("_>=_", lambda left, right: left >= right),
+    "_in_": _passing_errors(_contains),
+    "string": _string,
+    "double": lambda value: celtypes.DoubleType(float(value)),
+}

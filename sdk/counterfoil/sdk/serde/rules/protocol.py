@@ -1,0 +1,232 @@
+"""What runs rules: executors, one for each type of rules, and actions, which run after a rule.
+
+An executor is compiled once for each rule of a schema, for a subject and a mode, by a script, so that it can request
+what it needs of the registry; the function that it returns is then called for every message. Executors and actions are
+found by the entry points ``counterfoil.rule_executors`` and ``counterfoil.rule_actions``, whose names are the types and
+whose values are classes without arguments, or they are given to
+:class:`~counterfoil.sdk.serde.rules.settings.Rules`.
+
+Source: the rules of data contracts in Confluent's documentation, and the public classes of confluent-kafka 2.16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from counterfoil.sdk.errors import SchemaNotCached
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.model import Rule, RuleSet, Schema
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.sources import SchemaCalls, Source
+    from counterfoil.sdk.subjects import Field
+
+T = TypeVar("T")
+
+
+class RuleMode(StrEnum):
+    """What is done with a message when a rule runs."""
+
+    WRITE = "WRITE"
+    READ = "READ"
+    UPGRADE = "UPGRADE"
+    DOWNGRADE = "DOWNGRADE"
+
+
+class RulePhase(StrEnum):
+    """Which list of a rule set a rule is in; encoding rules receive and return bytes."""
+
+    DOMAIN = "DOMAIN"
+    ENCODING = "ENCODING"
+    MIGRATION = "MIGRATION"
+
+
+class FieldType(StrEnum):
+    """The type of a field's value, by the names that rules of confluent-kafka see."""
+
+    RECORD = "RECORD"
+    ENUM = "ENUM"
+    ARRAY = "ARRAY"
+    MAP = "MAP"
+    COMBINED = "COMBINED"
+    FIXED = "FIXED"
+    STRING = "STRING"
+    BYTES = "BYTES"
+    INT = "INT"
+    LONG = "LONG"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    BOOLEAN = "BOOLEAN"
+    NULL = "NULL"
+
+    @property
+    def is_primitive(self) -> bool:
+        """Whether rules of the type CEL_FIELD run on values of this type."""
+        return self in _PRIMITIVE
+
+
+_PRIMITIVE = frozenset(
+    {
+        FieldType.STRING,
+        FieldType.BYTES,
+        FieldType.INT,
+        FieldType.LONG,
+        FieldType.FLOAT,
+        FieldType.DOUBLE,
+        FieldType.BOOLEAN,
+        FieldType.NULL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """A field of a schema, on whose values a field rule runs.
+
+    ``full_name`` begins with the full name of the record (Avro, Protobuf) or with ``$`` (JSON). ``type`` is the type of
+    the values: that of the items of an array, and of the branch of a union. ``tags`` are those in the schema's text and
+    those that its metadata assigns.
+    """
+
+    full_name: str
+    name: str
+    type: FieldType
+    tags: frozenset[str] = frozenset()
+
+
+Transform: TypeAlias = Callable[[Any], Any]
+"""A compiled rule: from the message to the new message (TRANSFORM), or to whether it is valid (CONDITION).
+
+In the encoding phase messages are bytes. It must not change its argument, which belongs to the program.
+"""
+
+Change: TypeAlias = Callable[[Any, Any], Any]
+"""A compiled rule for one field, ``(value, message)``: as :data:`Transform` for a value of the field.
+
+``message`` is the value of the record that contains the field.
+"""
+
+FieldChanges: TypeAlias = Callable[[SchemaField], Change | None]
+"""Returns the compiled rule for a field; None if the rule leaves its values as they are. Called once for each field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleScope:
+    """The rule that is compiled, and where it will run.
+
+    ``rules`` are all rules of its list, in the order in which they run, of which it is the one at ``index``. ``schema``
+    is the schema whose rule it is, ``conf`` are the settings of the program for its executors and actions.
+    """
+
+    rule: Rule
+    mode: RuleMode
+    phase: RulePhase
+    subject: str
+    topic: str | None
+    field: Field
+    schema: Schema
+    rules: tuple[Rule, ...]
+    index: int
+    conf: Mapping[str, Any]
+    source: Source
+
+    @property
+    def calls(self) -> SchemaCalls:
+        """The scripts of the registry client's calls, for :meth:`Executor.compile` and :meth:`request`."""
+        return self.source.calls
+
+    @property
+    def rule_set(self) -> RuleSet | None:
+        """The rule set that the rule is in."""
+        return self.schema.rule_set
+
+    @property
+    def is_condition(self) -> bool:
+        """Whether the rule decides about a message, and does not change it."""
+        return self.rule.kind == "CONDITION"
+
+    def parameter(self, name: str) -> str | None:
+        """Return a parameter of the rule, or else the property of this name in the schema's metadata."""
+        value = self.rule.params.get(name)
+        if value is None and self.schema.metadata is not None:
+            value = self.schema.metadata.properties.get(name)
+        return value
+
+    def request(self, script: Callable[[], Script[T]]) -> T:
+        """Return the result of a script while a message is written or read.
+
+        This is for requests that cannot be known when the rule is compiled, such as the key that a message names.
+        ``script()`` begins the script; it has no steps if its result is in memory. With an async registry a script that
+        has steps raises ``SchemaNotCached``, whose ``script`` the asynchronous serializers run before they repeat the
+        call: what it fetches must be kept by the executor.
+        """
+        try:
+            return self.source.run(script())
+        except SchemaNotCached as error:
+            error.script = script
+            raise
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Runs the rules of one type on whole messages; in the encoding phase, on bytes."""
+
+    def compile(self, scope: RuleScope) -> Script[Transform]:
+        """Return the function that runs the rule; it is called by several threads.
+
+        Raises ``RuleError`` if the rule cannot be run. Any error of the function is the rule's failure.
+        """
+
+    def close(self) -> None:
+        """Release what the executor holds; called by ``Rules.close``."""
+
+
+@runtime_checkable
+class FieldExecutor(Protocol):
+    """Runs the rules of one type on the fields whose tags are among the rule's; without tags, on every field."""
+
+    def compile_fields(self, scope: RuleScope) -> Script[FieldChanges]:
+        """Return the function that compiles the rule for each field.
+
+        Raises ``RuleError`` if the rule cannot be run. Any error of a compiled function is the rule's failure.
+        """
+
+    def close(self) -> None:
+        """Release what the executor holds; called by ``Rules.close``."""
+
+
+AnyExecutor: TypeAlias = Executor | FieldExecutor
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRun:
+    """A run of a rule, for an action.
+
+    ``error`` is why the rule failed, None if it succeeded. ``key`` and ``value`` are the record as it was given to the
+    serializer or deserializer: objects when writing, bytes when reading; the key is that of the key serializer's last
+    call in this thread or task. ``headers`` are the record's. ``redact`` returns a copy of a value without what the
+    fields with certain tags hold.
+    """
+
+    scope: RuleScope
+    error: Exception | None
+    key: Any
+    value: Any
+    headers: Any
+    redact: Callable[[Any, frozenset[str]], Any]
+
+
+@runtime_checkable
+class Action(Protocol):
+    """What happens after a rule."""
+
+    def run(self, run: RuleRun) -> None:
+        """Do it; raise ``RuleError`` if the message must not be written or read."""
+
+    def close(self) -> None:
+        """Release what the action holds; called by ``Rules.close``."""

@@ -1,0 +1,119 @@
+"""What a program decides about rules: executors, actions, overrides, settings, and when values are validated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import metadata
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+
+from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from counterfoil.sdk.serde.rules.protocol import Action, AnyExecutor
+
+T = TypeVar("T")
+
+EXECUTOR_GROUP: Final = "counterfoil.rule_executors"
+ACTION_GROUP: Final = "counterfoil.rule_actions"
+
+Checked: TypeAlias = Literal["before", "after"] | None
+"""When inline rules (``confluent:rules``) are checked on writing: before or after the domain rules, or never."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What is different from the schema for all rules of one type: their actions, and whether they run.
+
+    With ``disabled=False`` the rules run even if the schema disables them.
+    """
+
+    on_success: str | None = None
+    on_failure: str | None = None
+    disabled: bool | None = None
+
+
+class Rules:
+    """How serializers and deserializers run rules.
+
+    ``executors`` and ``actions``, by type, are used before those that are installed: entry points of the groups
+    ``counterfoil.rule_executors`` and ``counterfoil.rule_actions``, each loaded when a schema first names it.
+    ``overrides`` are by type of rules. ``conf`` are the settings that executors and actions read, such as
+    ``dlq.topic``. ``check`` is when inline rules are checked on writing; ``fail_fast`` stops at the first violation.
+
+    One object can be used by several serializers; :meth:`close` closes its executors and actions.
+    """
+
+    def __init__(
+        self,
+        *,
+        executors: Mapping[str, AnyExecutor] | None = None,
+        actions: Mapping[str, Action] | None = None,
+        overrides: Mapping[str, Override] | None = None,
+        conf: Mapping[str, Any] | None = None,
+        check: Checked = None,
+        fail_fast: bool = False,
+    ) -> None:
+        if check not in (None, "before", "after"):
+            raise InvalidSettings(f"check is {check!r}; expected 'before', 'after' or None", setting="check")
+        self.conf: Mapping[str, Any] = dict(conf or {})
+        self.check = check
+        self.fail_fast = fail_fast
+        self._overrides = dict(overrides or {})
+        self._executors: dict[str, AnyExecutor] = dict(executors or {})
+        self._actions: dict[str, Action] = dict(actions or {})
+        self._lock = Lock()
+
+    def override(self, rule_type: str) -> Override:
+        """Return what is different for rules of a type."""
+        return self._overrides.get(rule_type) or _NO_OVERRIDE
+
+    def executor(self, rule_type: str) -> AnyExecutor:
+        """Return the executor of a type of rules. Raises ``RuleTypeMissing``."""
+        with self._lock:
+            return _named(self._executors, rule_type, EXECUTOR_GROUP, "rules of the type")
+
+    def action(self, name: str) -> Action:
+        """Return the action of this name. Raises ``RuleTypeMissing``."""
+        with self._lock:
+            return _named(self._actions, name, ACTION_GROUP, "the action")
+
+    def close(self) -> None:
+        """Close the actions, then the executors; those that are installed are loaded again when they are needed."""
+        with self._lock:
+            held = [*self._actions.values(), *self._executors.values()]
+            self._actions, self._executors = {}, {}
+        for each in held:
+            each.close()
+
+
+_NO_OVERRIDE: Final = Override()
+
+
+def _named(known: dict[str, T], name: str, group: str, what: str) -> T:
+    found = known.get(name)
+    if found is None:
+        found = known[name] = _installed(name, group, what, known)
+    return found
+
+
+def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
+    entries = metadata.entry_points(group=group)
+    entry = next(iter(entries.select(name=name)), None)
+    if entry is None:
+        names = ", ".join(sorted({*known, *(each.name for each in entries)})) or "none"
+        raise RuleTypeMissing(f"Nothing is installed for {what} {name!r}; known are {names}")
+    try:
+        return entry.load()()
+    except ModuleNotFoundError as missing:
+        if not entry.extras or (missing.name or "").partition(".")[0] == "counterfoil":
+            raise
+        install = f'pip install "counterfoil[{entry.extras[0]}]"'
+        problem = f"{what[0].upper()}{what[1:]} {name!r} need {missing.name}, which is not installed: {install}"
+        raise RuleTypeMissing(problem) from missing
+
+
+DEFAULT_RULES: Final = Rules()
+"""What is used where a program decides nothing: everything that is installed."""

@@ -1,0 +1,274 @@
+"""The rules of one list of a schema, compiled for a subject and a mode: a function from message to message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.sdk.errors import RegistryUnavailable, RuleConditionFailed, RuleError, SchemaNotCached
+from counterfoil.sdk.serde.context import field_of, headers_of
+from counterfoil.sdk.serde.headers import read_header
+from counterfoil.sdk.serde.rules.protocol import FieldExecutor, RuleMode, RulePhase, RuleRun, RuleScope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.schema.model import Rule, Schema
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.rules.protocol import Action, Change, SchemaField, Transform
+    from counterfoil.sdk.serde.rules.settings import Rules
+    from counterfoil.sdk.serde.rules.values import RuleValues
+    from counterfoil.sdk.serde.sources import Source
+    from counterfoil.sdk.subjects import Field
+
+RULE_NAME_HEADER: Final = "__rule.name"
+"""The header of a record of a dead letter topic that names the rule that failed; that rule is not run again."""
+
+_BOTH_BY_MODE: Final = {
+    RuleMode.WRITE: "WRITEREAD",
+    RuleMode.READ: "WRITEREAD",
+    RuleMode.UPGRADE: "UPDOWN",
+    RuleMode.DOWNGRADE: "UPDOWN",
+}
+_SECOND: Final = (RuleMode.READ, RuleMode.DOWNGRADE)
+"""The modes of the second action of a pair ``onSuccess: "A,B"``; their rules run in reverse order."""
+_IN_CLIENTS: Final = (None, "ALL", "CLIENT")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where rules run: whose messages, and with whose executors."""
+
+    subject: str
+    topic: str | None
+    field: Field
+    source: Source
+    settings: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The record whose value runs through the rules, as actions see it."""
+
+    key: Any
+    value: Any
+    headers: Any
+
+    @classmethod
+    def of(cls, ctx: MessageContext | None, key: Any, value: Any) -> Record:
+        """Return the record of a call; ``key`` is the key that was serialized before its value."""
+        is_key = field_of(ctx) == "key"
+        return cls(value if is_key else key, None if is_key else value, headers_of(ctx))
+
+    @property
+    def rule_to_skip(self) -> str | None:
+        """The rule that failed for this record before, if it comes from a dead letter topic."""
+        named = read_header(self.headers, RULE_NAME_HEADER) if self.headers else None
+        return None if named is None else named.decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    scope: RuleScope
+    apply: Transform
+    on_success: Action | None
+    on_failure: Action | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Rules that run one after the other."""
+
+    rules: tuple[_Compiled, ...]
+    redact: Callable[[Any, frozenset[str]], Any]
+
+    def run(self, message: Any, record: Record) -> Any:
+        """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
+        skipped = record.rule_to_skip
+        for each in self.rules:
+            if skipped is not None and each.scope.rule.name == skipped:
+                continue
+            try:
+                message = _applied(each, message)
+            except (SchemaNotCached, RegistryUnavailable):
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a rule raises is its failure
+                self._act(each, each.on_failure, error, record)
+            else:
+                self._act(each, each.on_success, None, record)
+        return message
+
+    def _act(self, each: _Compiled, action: Action | None, error: Exception | None, record: Record) -> None:
+        if action is None:
+            return
+        try:
+            action.run(RuleRun(each.scope, error, record.key, record.value, record.headers, self.redact))
+        except RuleError:
+            raise
+        except Exception as failure:
+            problem = f"An action after the rule {each.scope.rule.name!r} failed: {failure}"
+            raise RuleError(problem, rule=each.scope.rule.name) from failure
+
+
+def _applied(each: _Compiled, message: Any) -> Any:
+    result = each.apply(message)
+    if each.scope.is_condition:
+        if not result:
+            raise condition_failed(each.scope.rule)
+        return message
+    if result is None:
+        raise RuleError("the rule returned null", rule=each.scope.rule.name)
+    return result
+
+
+def condition_failed(rule: Rule, path: str | None = None) -> RuleConditionFailed:
+    """Return the error for a message that does not meet a condition."""
+    reason = rule.doc or (f"Rule expr failed: {rule.expr}" if rule.expr else f"Rule failed: {rule.name}")
+    return RuleConditionFailed(reason, path=path, rule=rule.name)
+
+
+def compile_stage(
+    schema: Schema, mode: RuleMode, phase: RulePhase, place: Place, values: RuleValues | None
+) -> Script[Stage | None]:
+    """Return the rules of a schema's list that run in this mode; None if there are none.
+
+    ``values`` are those of the schema that the messages have; None for bytes. Raises ``RuleError``, such as
+    ``RuleTypeMissing``, for a rule that cannot be run.
+    """
+    ordered = ordered_rules(schema, mode, phase)
+    compiled: list[_Compiled] = []
+    for index, rule in enumerate(ordered):
+        if not runs(rule, schema, mode, place.settings):
+            continue
+        scope = RuleScope(
+            rule=rule,
+            mode=mode,
+            phase=phase,
+            subject=place.subject,
+            topic=place.topic,
+            field=place.field,
+            schema=schema,
+            rules=ordered,
+            index=index,
+            conf=place.settings.conf,
+            source=place.source,
+        )
+        try:
+            compiled.append((yield from _compile_rule(scope, place.settings, values)))
+        except RuleError as error:
+            error.rule = error.rule or rule.name
+            error.problem = f"The rule {rule.name!r} of the schema cannot be run: {error.problem}"
+            raise
+    return Stage(tuple(compiled), _redaction(values)) if compiled else None
+
+
+def has_rules(schema: Schema | None, mode: RuleMode, phase: RulePhase, settings: Rules) -> bool:
+    """Return whether any rule of a schema's list runs in this mode."""
+    return schema is not None and any(runs(rule, schema, mode, settings) for rule in ordered_rules(schema, mode, phase))
+
+
+def ordered_rules(schema: Schema, mode: RuleMode, phase: RulePhase) -> tuple[Rule, ...]:
+    """Return a list of a schema's rules in the order in which they run: reversed for reading and downgrading."""
+    if schema.rule_set is None:
+        return ()
+    rules = {
+        RulePhase.DOMAIN: schema.rule_set.domain_rules,
+        RulePhase.ENCODING: schema.rule_set.encoding_rules,
+        RulePhase.MIGRATION: schema.rule_set.migration_rules,
+    }[phase]
+    return rules[::-1] if mode in _SECOND else rules
+
+
+def runs(rule: Rule, schema: Schema, mode: RuleMode, settings: Rules) -> bool:
+    """Return whether a rule runs in this mode, in clients, and is not disabled."""
+    if rule.mode not in (mode.value, _BOTH_BY_MODE[mode]):
+        return False
+    overridden = settings.override(rule.type or "").disabled
+    if overridden is not None:
+        return not overridden
+    enabled_at = schema.rule_set.enable_at if schema.rule_set is not None else None
+    return enabled_at in _IN_CLIENTS and not rule.disabled
+
+
+def _compile_rule(scope: RuleScope, settings: Rules, values: RuleValues | None) -> Script[_Compiled]:
+    from counterfoil.sdk.serde.rules.actions import action_named
+
+    rule_type = (scope.rule.type or "").upper()
+    if not rule_type:
+        raise RuleError("it has no type")
+    executor = settings.executor(rule_type)
+    apply: Transform
+    if isinstance(executor, FieldExecutor):
+        if values is None or scope.phase is RulePhase.MIGRATION:
+            raise RuleError(f"rules of the type {rule_type} change fields, and are domain rules only")
+        apply = yield from _compile_fields(scope, executor, values)
+    else:
+        apply = yield from executor.compile(scope)
+    override = settings.override(rule_type)
+    on_success = _action_name(scope, override.on_success or scope.rule.on_success) or "NONE"
+    on_failure = _action_name(scope, override.on_failure or scope.rule.on_failure) or "ERROR"
+    return _Compiled(scope, apply, action_named(on_success, settings), action_named(on_failure, settings))
+
+
+def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValues) -> Script[Transform]:
+    if _repeats(scope):
+        return lambda message: message
+    changes = yield from executor.compile_fields(scope)
+    wanted = frozenset(scope.rule.tags)
+
+    def tagged(field: SchemaField) -> Change | None:
+        change = changes(field) if not wanted or wanted & field.tags else None
+        return _condition_on(scope.rule, field, change) if change is not None and scope.is_condition else change
+
+    apply = values.fields(tagged)
+    return _holding(apply) if scope.is_condition else apply
+
+
+def _holding(check: Transform) -> Transform:
+    def holds(message: Any) -> bool:
+        check(message)
+        return True
+
+    return holds
+
+
+def _condition_on(rule: Rule, field: SchemaField, holds: Change) -> Change:
+    def check(value: Any, message: Any) -> Any:
+        if not holds(value, message):
+            raise condition_failed(rule, field.full_name)
+        return value
+
+    return check
+
+
+def _repeats(scope: RuleScope) -> bool:
+    """Return whether another rule changes the same fields: of such rules, the first in the schema's order runs."""
+    others = scope.rules[scope.index + 1 :] if scope.mode in _SECOND else scope.rules[: scope.index]
+    return not scope.is_condition and any(_is_equal(scope.rule, other) for other in others)
+
+
+def _is_equal(rule: Rule, other: Rule) -> bool:
+    return bool(rule.tags) and (
+        (rule.kind, rule.mode, rule.type, frozenset(rule.tags))
+        == (other.kind, other.mode, other.type, frozenset(other.tags))
+    )
+
+
+def _action_name(scope: RuleScope, name: str | None) -> str | None:
+    """Return the action of this mode; rules of two modes may have a pair, the first for writing and upgrading."""
+    if not name or "," not in name or scope.rule.mode not in _BOTH_BY_MODE.values():
+        return name
+    pair: Sequence[str] = name.split(",")
+    return pair[1 if scope.mode in _SECOND else 0].strip()
+
+
+def _redaction(values: RuleValues | None) -> Callable[[Any, frozenset[str]], Any]:
+    def redact(message: Any, tags: frozenset[str]) -> Any:
+        from counterfoil.sdk.serde.rules.redaction import redacting
+
+        if values is None or not tags or isinstance(message, (bytes, bytearray, memoryview)):
+            return message
+        return values.fields(redacting(tags))(values.opened(message))
+
+    return redact

@@ -1,0 +1,61 @@
+"""How rules see the values of a schema: what a codec provides for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.sdk.serde.rules.protocol import FieldChanges, Transform
+
+
+@dataclass(frozen=True, slots=True)
+class InlineRule:
+    """A condition that stands in a schema's text, in ``confluent:rules``: ``expr`` is CEL about the value ``this``."""
+
+    name: str
+    expr: str
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A value to which an inline rule applies, and its place in the message."""
+
+    rule: InlineRule
+    path: str
+    value: Any
+
+
+class RuleValues(Protocol):
+    """The values of one schema, as rules see them: dicts and lists (Avro, JSON), or messages (Protobuf)."""
+
+    def opened(self, value: Any, /) -> Any:
+        """Return a value of the program as a message that rules can work on."""
+
+    def fields(self, changes: FieldChanges, /) -> Transform:
+        """Return a function that applies a field rule to a message, and returns a changed copy of it.
+
+        ``changes`` is called for each field of the schema with values; it may return None.
+        """
+
+    def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
+        """Return a function that finds the values to check in a message; None if the schema has no inline rules."""
+
+    def to_json(self, message: Any, /) -> Any:
+        """Return the message as a value of JSON, for migration rules."""
+
+    def from_json(self, value: Any, /) -> Any:
+        """Return the message of a value of JSON that migration rules returned."""
+
+
+def read_inline_rules(written: object) -> tuple[InlineRule, ...]:
+    """Return the inline rules of a property ``confluent:rules``; entries without ``expr`` are ignored, as elsewhere."""
+    entries = written if isinstance(written, list) else []
+    return tuple(
+        InlineRule(str(entry.get("name") or "unnamed"), entry["expr"], entry.get("doc") or entry.get("sql"))
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("expr"), str)
+    )

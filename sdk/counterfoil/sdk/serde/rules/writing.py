@@ -1,0 +1,74 @@
+"""What a plan for writing does between the value of the program and the message, if its schema has rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.sdk.serde.references import resolve_references
+from counterfoil.sdk.serde.rules.checks import compile_check
+from counterfoil.sdk.serde.rules.keys import kept_key
+from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
+from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules
+from counterfoil.sdk.serde.rules.tags import find_field_tags
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.schema.model import Schema
+    from counterfoil.sdk.script import Script
+    from counterfoil.sdk.serde.codec import Codec, Encode
+    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.rules.stages import Place, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRules:
+    """The rules of writing to one subject."""
+
+    opened: Callable[[Any], Any]
+    encode: Encode
+    before: Callable[[Any], None] | None
+    domain: Stage | None
+    after: Callable[[Any], None] | None
+    encoding: Stage | None
+
+    def write(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
+        """Return the message for a value. Raises ``RuleError``, ``ValidationError``, and the errors of encoding."""
+        record = Record.of(ctx, kept_key(ctx), value)
+        message = self.opened(value)
+        if self.before is not None:
+            self.before(message)
+        if self.domain is not None:
+            message = self.domain.run(message, record)
+        if self.after is not None:
+            self.after(message)
+        if self.encoding is None:
+            return self.encode(message, prefix)
+        return prefix + self.encoding.run(self.encode(message, b""), record)
+
+
+def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: Place) -> Script[WriteRules | None]:
+    """Return the rules of ``schema`` for values of ``parsed``; None if none of them runs when values are written.
+
+    Raises ``RuleError`` for a rule that cannot be run.
+    """
+    settings = place.settings
+    phases = (RulePhase.DOMAIN, RulePhase.ENCODING)
+    if settings.check is None and not any(has_rules(schema, RuleMode.WRITE, phase, settings) for phase in phases):
+        return None
+    references = yield from resolve_references(place.source.calls, schema.references)
+    values = codec.rule_values(parsed, codec.frame_suffix(parsed), find_field_tags(schema, references))
+    domain = yield from compile_stage(schema, RuleMode.WRITE, RulePhase.DOMAIN, place, values)
+    encoding = yield from compile_stage(schema, RuleMode.WRITE, RulePhase.ENCODING, place, values)
+    check = None if settings.check is None else compile_check(values, fail_fast=settings.fail_fast)
+    if domain is None and encoding is None and check is None:
+        return None
+    return WriteRules(
+        opened=values.opened,
+        encode=codec.for_rules().encoder(parsed),
+        before=check if settings.check == "before" else None,
+        domain=domain,
+        after=check if settings.check == "after" else None,
+        encoding=encoding,
+    )
