@@ -110,7 +110,7 @@ class FieldEncryption(_Executor):
         def compile_field(field: SchemaField) -> Change | None:
             compile_type = changes.get(field.type)
             if compile_type is not None:
-                return compile_type(use)
+                return compile_type(use, field)
             return None if use.policy.is_reading or field.type is FieldType.NULL else _refuse(use, field)
 
         return compile_field
@@ -135,7 +135,7 @@ class _Use:
             elif not self.policy.is_rotated:
                 self._keys = {1: (yield from self._store.key(self.policy, 1))}
         except EncryptionError:
-            return
+            return  # raised again for each message, from memory
 
     def encryptor(self) -> Callable[[bytes], bytes]:
         """Return :meth:`encrypt`, or the function of the key itself if the key is known and does not expire."""
@@ -204,7 +204,7 @@ class _Use:
         return found
 
 
-def _write_text(use: _Use) -> Change:
+def _write_text(use: _Use, field: SchemaField) -> Change:
     encrypt = use.encryptor()
 
     def change(value: Any, message: Any) -> str | None:
@@ -212,26 +212,28 @@ def _write_text(use: _Use) -> Change:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise _unfit(use, value, "a str")
+            raise _unfit(use, field, value, "a str")
         return binascii.b2a_base64(encrypt(value.encode()), newline=False).decode("ascii")
 
     return change
 
 
-def _read_text(use: _Use) -> Change:
+def _read_text(use: _Use, field: SchemaField) -> Change:
     def change(value: Any, message: Any) -> str | None:
         del message
         if value is None:
             return None
         try:
             return use.decrypt(binascii.a2b_base64(value)).decode()
+        except NotDecrypted as error:
+            raise _placed(error, field) from None
         except (ValueError, TypeError):
-            raise use.not_decrypted("A string is not the base64 of encrypted UTF-8 text") from None
+            raise _placed(use.not_decrypted("it is not the base64 of encrypted UTF-8 text"), field) from None
 
     return change
 
 
-def _write_bytes(use: _Use) -> Change:
+def _write_bytes(use: _Use, field: SchemaField) -> Change:
     encrypt = use.encryptor()
 
     def change(value: Any, message: Any) -> bytes | None:
@@ -239,18 +241,26 @@ def _write_bytes(use: _Use) -> Change:
         if value is None:
             return None
         if not isinstance(value, bytes | bytearray | memoryview):
-            raise _unfit(use, value, "bytes")
+            raise _unfit(use, field, value, "bytes")
         return encrypt(bytes(value))
 
     return change
 
 
-def _read_bytes(use: _Use) -> Change:
+def _read_bytes(use: _Use, field: SchemaField) -> Change:
     def change(value: Any, message: Any) -> bytes | None:
         del message
-        return None if value is None else use.decrypt(bytes(value))
+        try:
+            return None if value is None else use.decrypt(bytes(value))
+        except NotDecrypted as error:
+            raise _placed(error, field) from None
 
     return change
+
+
+def _placed(error: NotDecrypted, field: SchemaField) -> NotDecrypted:
+    error.problem = f"The field {field.full_name} cannot be decrypted: {error.problem}"
+    return error
 
 
 def _refuse(use: _Use, field: SchemaField) -> Change:
@@ -268,8 +278,8 @@ def _refuse(use: _Use, field: SchemaField) -> Change:
     return change
 
 
-def _unfit(use: _Use, value: Any, expected: str) -> EncryptionError:
-    problem = f"A value to encrypt is a {type(value).__name__}; expected {expected}"
+def _unfit(use: _Use, field: SchemaField, value: Any, expected: str) -> EncryptionError:
+    problem = f"The value of the field {field.full_name} is a {type(value).__name__}; expected {expected}"
     return EncryptionError(problem, kek=use.policy.kek_name, subject=str(use.policy.subject))
 
 
