@@ -78,7 +78,7 @@ class KeyStore:
 
     def successor(self, policy: KeyPolicy, expired: OpenKey) -> Script[OpenKey]:
         """Return the key to write with after one that has expired, created here or by another writer."""
-        return (yield from self._remembered(policy, expired, lambda: self._for_writing(policy, _LATEST)))
+        return (yield from self._remembered(policy, expired, lambda: self._after(policy, expired)))
 
     # --- memory -----------------------------------------------------------------------------------------------------
 
@@ -110,22 +110,25 @@ class KeyStore:
         found = yield from self._dek(policy, version, Visibility.ACTIVE)
         if found is None:
             found = yield from self._create_dek(policy, kek, _FIRST)
-        elif policy.is_rotated and self._expiry_s(policy, found) < self._clock():
-            found = yield from self._rotated(policy, kek, found)
         key = yield from self._opened(policy, kek, found)
-        return replace(key, expires_s=max(key.expires_s, self._clock() + _ROTATION_RETRY_S))
+        return (yield from self._after(policy, key)) if key.expires_s < self._clock() else key
 
-    def _rotated(self, policy: KeyPolicy, kek: Kek, expired: ShownDek) -> Script[ShownDek]:
-        """Return a new version of a key; the expired one stays in use while none can be created."""
-        number = expired.dek.id.version + 1
+    def _after(self, policy: KeyPolicy, expired: OpenKey) -> Script[OpenKey]:
+        """Return the latest key, a new version if it has expired; while there is none, the expired one stays in use."""
         try:
-            return (yield from self._create_dek(policy, kek, number))
+            kek = yield from self._kek(policy)
+            found = yield from self._dek(policy, _LATEST, Visibility.ACTIVE)
+            if found is None or self._expiry_s(policy, found) < self._clock():
+                number = expired.version if found is None else found.dek.id.version
+                found = yield from self._create_dek(policy, kek, number + 1)
+            return (yield from self._opened(policy, kek, found))
         except CounterfoilError as error:
             _LOG.warning(
-                "Version %d of the key of subject %s under %s could not be created (%s); version %d stays in use",
-                *(number, policy.subject, policy.kek_name, type(error).__name__, expired.dek.id.version),
+                "Version %d of the key of subject %s under %s has expired and stays in use, since a new version could "
+                "not be created (%s)",
+                *(expired.version, policy.subject, policy.kek_name, type(error).__name__),
             )
-            return expired
+            return replace(expired, expires_s=self._clock() + _ROTATION_RETRY_S)
 
     def _dek(self, policy: KeyPolicy, version: int, visibility: Visibility) -> Script[ShownDek | None]:
         operation = operations.dek(

@@ -99,9 +99,7 @@ def _compiled(source: str, variables: Sequence[str]) -> Callable[[Mapping[str, A
     return _bound(expression, compile_program(expression))
 
 
-def _bound(
-    expression: Expression, evaluate: Callable[[dict[str, Any]], Any]
-) -> Callable[[Mapping[str, Any]], Any]:
+def _bound(expression: Expression, evaluate: Callable[[dict[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
     """Return the function that evaluates an expression with what it reads of the given values."""
     reads = [(name, parts) for name, parts in expression.reads.items() if name != _NOW]
     presences = [(name, path[0], path[1:]) for name, path in expression.presences.items()]
