@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 try:
     import cel as rust
 except ImportError:
-    rust = None
+    rust = None  # type: ignore[assignment]  # the extra rules-fast has it
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.cel.expression import Expression
@@ -88,7 +88,7 @@ def compile_python(expression: Expression) -> Evaluate:
     try:
         from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
     except ModuleNotFoundError as missing:
-        problem = f"Rules in CEL need {missing.name}, which is not installed: pip install \"counterfoil[rules]\""
+        problem = f'Rules in CEL need {missing.name}, which is not installed: pip install "counterfoil[rules]"'
         raise RuleTypeMissing(problem) from missing
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
     try:

@@ -154,7 +154,9 @@ class _Reading:
     def _is_member(self, at: int) -> bool:
         """Return whether a name is a field or method of what is before it, and no variable."""
         before = self._tokens[at - 2] if at > 1 else _Token("other", "")
-        return at > 0 and self._text(at - 1) == "." and (before.kind in ("name", "text") or before.text in (")", "]", "}"))
+        return (
+            at > 0 and self._text(at - 1) == "." and (before.kind in ("name", "text") or before.text in (")", "]", "}"))
+        )
 
     def _is_called(self, at: int) -> bool:
         return self._kind(at) == "name" and self._text(at + 1) == "("
