@@ -290,9 +290,9 @@ class Deserializer(RecordReader[T_co], Serde):
             plan = self._plans.get(*self._script(header, topic, field, is_named=is_named))
             if plan.needs_topic and with_rules:
                 plan = self._plans.get(*self._script(header, topic, field, is_named=is_named, for_topic=True))
-            return plan
         except CounterfoilError as error:
             self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
+        return plan
 
     def _named(self, ctx: MessageContext | None) -> bytes | None:
         """Return the header of the record that names its schema."""

@@ -126,7 +126,7 @@ class WriteResolver(Generic[P]):
         schema = own.schema if own and self._way in _OWN_SCHEMA else found.schema
         compiled = yield from self._compiled(calls, schema)
         ruled = schema if found.schema.rule_set is None else found.schema
-        rules = yield from self._compiled_rules(source, compiled.parsed, ruled, subject, topic, field)
+        rules = yield from self._compiled_rules(source, compiled.parsed, ruled, (subject, topic, field))
         header = None
         if self._is_in_header:
             guid = found.guid or (yield from self._guid_of(calls, found.id))
@@ -193,7 +193,7 @@ class WriteResolver(Generic[P]):
         return content_guid(held.text, held.references, held.metadata, held.rule_set)
 
     def _compiled_rules(
-        self, source: Source, parsed: P, ruled: Schema, subject: str, topic: str | None, field: Field
+        self, source: Source, parsed: P, ruled: Schema, place: tuple[str, str | None, Field]
     ) -> Script[WriteRules | None]:
         """Return the rules of ``ruled`` for values of the parsed schema, if there are any."""
         if ruled.rule_set is None and self._rules.check is None:
@@ -201,8 +201,7 @@ class WriteResolver(Generic[P]):
         from counterfoil.sdk.serde.rules.stages import Place
         from counterfoil.sdk.serde.rules.writing import compile_write_rules
 
-        place = Place(subject, topic, field, source, self._rules)
-        return (yield from compile_write_rules(self._codec, parsed, ruled, place))
+        return (yield from compile_write_rules(self._codec, parsed, ruled, Place(*place, source, self._rules)))
 
     def _compiled(self, calls: SchemaCalls, schema: Schema) -> Script[_Compiled[P]]:
         """Return what is compiled of a schema; each content is compiled once."""

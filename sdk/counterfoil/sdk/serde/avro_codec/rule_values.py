@@ -48,6 +48,10 @@ class AvroRuleValues:
         """Return the value itself."""
         return value
 
+    def closed(self, message: Any, /) -> Any:
+        """Return the message itself."""
+        return message
+
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message."""
         apply = _Fields(changes, self._tags).of(self._parsed.root, None)

@@ -11,6 +11,7 @@ from counterfoil.sdk.serde.json_codec.decode import compile_decoder
 from counterfoil.sdk.serde.json_codec.defaults import compile_defaults
 from counterfoil.sdk.serde.json_codec.encode import compile_encoder
 from counterfoil.sdk.serde.json_codec.model import check_model, model_decoder, model_encoder, model_load
+from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.json_codec.validate import compile_validator
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
+    from counterfoil.sdk.serde.rules.tags import FieldTags
 
 Validate: TypeAlias = Literal["write", "read", "both"] | bool
 """When values are validated: ``write``, ``read``, ``both`` (also True), or never (False)."""
@@ -107,3 +110,37 @@ class JsonCodec:
         """Return ``offset``: the body follows the schema's id."""
         del data
         return offset
+
+    def for_rules(self) -> JsonCodec:
+        """Return the codec of plain JSON values, which validates what it writes alone."""
+        return JsonCodec(
+            validate="write" if self._validates_writing else False,
+            adds_defaults=self._adds_defaults,
+            json_encode=self._json_encode,
+            json_decode=self._json_decode,
+        )
+
+    def rule_values(self, parsed: JsonSchema, suffix: bytes, tags: FieldTags) -> JsonRuleValues:
+        """Return how rules see the values of the schema."""
+        del suffix
+        from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
+
+        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed))
+
+    def suffix_in(self, reader: JsonSchema, writer: JsonSchema, suffix: bytes) -> bytes:
+        """Return nothing: the body follows the schema's id."""
+        del reader, writer, suffix
+        return b""
+
+    def _loader(self, parsed: JsonSchema) -> Callable[[Any], Any]:
+        """Return the function from plain JSON values, which were not validated yet, to values of the program."""
+        if not self._validates_reading and self._model is None and self._load is None:
+            return lambda value: value
+        encode = compile_encoder(None, dump=None, json_encode=None)
+        decode = self.decoder(parsed, None, b"")
+        return lambda value: decode(encode(value, b""), 0)
+
+    def _plain(self, value: Any) -> Any:
+        """Return a value of the program as a value of JSON."""
+        encode = model_encoder(None) if self._model else compile_encoder(None, dump=self._dump, json_encode=None)
+        return read_exactly(encode(value, b""), 0)

@@ -71,12 +71,12 @@ class _Defaults:
         """Add the defaults to ``value`` and to what is in it."""
         if not isinstance(value, dict | list) or not self.are_below(schema):
             return
-        applicable = [*applicable(schema, value, evaluator)]
-        for each in applicable:
+        schemas = [*applicable(schema, value, evaluator)]
+        for each in schemas:
             for inner, part in _parts(each, value):
                 self.fill(inner, part, evaluator)
         if isinstance(value, dict):
-            for each in applicable:
+            for each in schemas:
                 for name, default in self._of(each).items():
                     if name not in value:
                         value[name] = deepcopy(default)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
+    from counterfoil.sdk.serde.protobuf_codec.rule_values import ProtobufRuleValues
+    from counterfoil.sdk.serde.rules.tags import FieldTags
 
 
 class ProtobufCodec:
@@ -60,9 +62,7 @@ class ProtobufCodec:
 
     def record_name(self, parsed: MessageTypes, suffix: bytes) -> str | None:
         """Return the full name of the message type that the message indexes lead to."""
-        found = _types_at(parsed, suffix)
-        own = (each for each in found if each.full_name in self._names)
-        return str(next(own, found[0]).full_name)
+        return str(self._named_type(parsed, suffix).full_name)
 
     def encoder(self, parsed: MessageTypes) -> Encode:
         """Return a function that writes messages and dicts."""
@@ -97,6 +97,30 @@ class ProtobufCodec:
         if len(wanted) == 1:
             return self._decoder_of(wanted[0], reader)
         return compile_choice(wanted, lambda descriptor: self._decoder_of(descriptor, reader))
+
+    def for_rules(self) -> ProtobufCodec:
+        """Return the codec of messages."""
+        if not self._as_dict:
+            return self
+        return ProtobufCodec(classes=tuple(self._class_by_name.values()), message=next(iter(self._names), None))
+
+    def rule_values(self, parsed: MessageTypes, suffix: bytes, tags: FieldTags) -> ProtobufRuleValues:
+        """Return how rules see messages of the type that ``suffix`` names."""
+        from counterfoil.sdk.serde.protobuf_codec.rule_values import ProtobufRuleValues
+
+        descriptor = self._named_type(parsed, suffix)
+        class_ = self._class_by_name.get(descriptor.full_name) or class_of(descriptor)
+        return ProtobufRuleValues(descriptor, class_, tags, as_dict=self._as_dict)
+
+    def suffix_in(self, reader: MessageTypes, writer: MessageTypes, suffix: bytes) -> bytes:
+        """Return the message indexes of the type of the same name in the reader's schema."""
+        return encode_message_indexes(path_of(_same_type(reader, self._named_type(writer, suffix))))
+
+    def _named_type(self, parsed: MessageTypes, suffix: bytes) -> AnyDescriptor:
+        """Return the message type that a frame's indexes mean, and that is read, if there are several."""
+        found = _types_at(parsed, suffix)
+        own = (each for each in found if each.full_name in self._names)
+        return next(own, found[0])
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)

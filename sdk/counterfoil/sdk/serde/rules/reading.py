@@ -103,26 +103,17 @@ def compile_read_rules(reading: Reading, place: Place) -> Script[ReadRules | Non
         migrate = _migration(migrations, to_json, values.from_json)
     else:
         decode = bare.decoder(reading.parsed_writer, reading.parsed_reader, reading.suffix)
-    closed = _closed(codec, bare, target, suffix)
-    return ReadRules(encoding, decode, migrate, domain, closed)
+    return ReadRules(encoding, decode, migrate, domain, values.closed)
 
 
 def _tags(reading: Reading, place: Place) -> Script[Any]:
     """Return the tags of the fields in both schemas."""
     tags = None
-    for schema in dict.fromkeys(each for each in (reading.writer, reading.reader) if each is not None):
+    for schema in (each for each in (reading.writer, reading.reader) if each is not None):
         references = yield from resolve_references(place.source.calls, schema.references)
         own = find_field_tags(schema, references)
         tags = own if tags is None else tags.joined(own)
     return tags
-
-
-def _closed(codec: Codec[Any], bare: Codec[Any], parsed: Any, suffix: bytes) -> Callable[[Any], Any]:
-    """Return the function from the messages of rules to the values of the program."""
-    if bare is codec:
-        return lambda message: message
-    encode, decode = bare.encoder(parsed), codec.decoder(parsed, parsed, suffix)
-    return lambda message: decode(encode(message, b""), 0)
 
 
 def _migration(

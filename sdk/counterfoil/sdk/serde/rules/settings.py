@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
+from counterfoil.sdk.serde.rules import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -65,6 +66,8 @@ class Rules:
         self._executors: dict[str, AnyExecutor] = dict(executors or {})
         self._actions: dict[str, Action] = dict(actions or {})
         self._lock = Lock()
+        if any(name == "producer" or name.startswith("dlq.") for name in self.conf):
+            keys.NEED.begin()
 
     def override(self, rule_type: str) -> Override:
         """Return what is different for rules of a type."""

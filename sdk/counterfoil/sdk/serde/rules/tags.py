@@ -39,9 +39,9 @@ class FieldTags:
 
 
 def find_field_tags(schema: Schema, references: Sequence[ResolvedReference]) -> FieldTags:
-    """Return the tags of a schema's fields; those of JSON schemas are found beside each property instead."""
+    """Return the tags of a schema's fields; those in the text of another language than Avro are beside each field."""
     by_path = schema.metadata.tags if schema.metadata is not None else {}
-    return FieldTags({} if schema.schema_type is SchemaType.JSON else _inline_tags(schema, references), by_path)
+    return FieldTags(_inline_tags(schema, references) if schema.schema_type is SchemaType.AVRO else {}, by_path)
 
 
 def _inline_tags(schema: Schema, references: Sequence[ResolvedReference]) -> dict[str, frozenset[str]]:

@@ -35,6 +35,9 @@ class RuleValues(Protocol):
     def opened(self, value: Any, /) -> Any:
         """Return a value of the program as a message that rules can work on."""
 
+    def closed(self, message: Any, /) -> Any:
+        """Return a message that rules changed as a value of the program; raise ``ValidationError`` if it is not one."""
+
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message, and returns a changed copy of it.
 

@@ -45,7 +45,8 @@ class WriteRules:
             self.after(message)
         if self.encoding is None:
             return self.encode(message, prefix)
-        return prefix + self.encoding.run(self.encode(message, b""), record)
+        body: bytes = self.encoding.run(self.encode(message, b""), record)
+        return prefix + body
 
 
 def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: Place) -> Script[WriteRules | None]:

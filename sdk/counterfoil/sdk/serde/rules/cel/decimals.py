@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_DIGITS: Final = 100_000
 _EXACT: Final = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
-_DIVIDING: Final = decimal.Context(
-    prec=38, rounding=decimal.ROUND_HALF_UP, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
-)
+_DIVIDING: Final = decimal.Context(38, decimal.ROUND_HALF_UP, decimal.MIN_EMIN, decimal.MAX_EMAX)
 
 
 def _number(value: Any, scale: Any = None) -> Decimal:

@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 try:
     import cel as rust
 except ImportError:
-    rust = None
+    rust = None  # type: ignore[assignment]  # the extra rules-fast has it
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.cel.expression import Expression

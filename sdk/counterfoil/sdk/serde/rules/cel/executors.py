@@ -76,13 +76,11 @@ def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mappin
         return None
     guard_source, body_source = split_guard(source)
     body = _compiled(body_source, variables)
-    if guard_source is None:
-        return lambda given, value: body(given)
-    guard = _compiled(guard_source, variables)
+    guard = None if guard_source is None else _compiled(guard_source, variables)
     is_condition = scope.is_condition
 
     def guarded(given: Mapping[str, Any], value: Any) -> Any:
-        if not guard(given):
+        if guard is not None and not guard(given):
             return True if is_condition else value
         return body(given)
 

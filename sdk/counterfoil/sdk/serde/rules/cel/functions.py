@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from counterfoil.sdk.serde.rules.cel.decimals import DECIMAL_FUNCTIONS
 from counterfoil.sdk.serde.rules.cel.formatting import format_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _LONGEST_HOSTNAME: Final = 253
 _LONGEST_EMAIL: Final = 254

@@ -78,9 +78,8 @@ def _whole(message: Any, field: Any) -> Any:
 
 def _part(message: Any, field: Any, parts: Parts) -> Any:
     if _is_unset_message(message, field):
-        return (
-            None if field.message_type.full_name in _WRAPPERS else convert(GetMessageClass(field.message_type)(), parts)
-        )
+        is_null = field.message_type.full_name in _WRAPPERS
+        return None if is_null else convert(GetMessageClass(field.message_type)(), parts)
     value = getattr(message, field.name)
     if not field.is_repeated:
         return convert(value, parts)

@@ -5,14 +5,16 @@ Values of different types may be compared there: numbers by value, others are un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import celpy
 from celpy import celtypes
-from celpy.evaluation import base_functions
+from celpy.evaluation import CELEvalError, base_functions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 _NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType, Decimal, int, float)
 _ENVIRONMENT: Final = celpy.Environment()
@@ -25,7 +27,7 @@ def compile_text(text: str, functions: Mapping[str, Callable[..., Any]]) -> Call
 
     def run(variables: dict[str, Any]) -> Any:
         result = program.evaluate({name: to_cel(value) for name, value in variables.items()})
-        if isinstance(result, celpy.CELEvalError):
+        if isinstance(result, CELEvalError):
             raise result
         return to_plain(result)
 
@@ -51,7 +53,7 @@ def _adapted(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return to_cel(function(*map(to_plain, arguments)))
         except (TypeError, ValueError, ArithmeticError) as error:
-            return celpy.CELEvalError(str(error), type(error), error.args)
+            return CELEvalError(str(error), type(error), error.args)
 
     return call
 
@@ -104,7 +106,7 @@ def _are_equal(left: Any, right: Any) -> bool:
         return len(left) == len(right) and all(map(_are_equal, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
         return len(left) == len(right) and all(key in right and _are_equal(left[key], right[key]) for key in left)
-    return to_plain(left) == to_plain(right) if type(left) is type(right) else left is None and right is None
+    return bool(to_plain(left) == to_plain(right)) if type(left) is type(right) else left is right
 
 
 def _comparable(value: Any) -> Any:
@@ -118,7 +120,7 @@ def _passing_errors(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
 
     def operate(left: Any, right: Any) -> Any:
         for operand in (left, right):
-            if isinstance(operand, celpy.CELEvalError):
+            if isinstance(operand, CELEvalError):
                 return operand
         return compare(left, right)
 
@@ -144,7 +146,7 @@ def _string(value: Any) -> Any:
     if isinstance(value, Decimal):
         return celtypes.StringType(format(value, "f"))
     if isinstance(value, celtypes.DoubleType) and float(value).is_integer():
-        return celtypes.StringType(int(value))
+        return celtypes.StringType(str(int(value)))
     return base_functions["string"](value)
 
 
