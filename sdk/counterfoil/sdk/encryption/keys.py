@@ -144,7 +144,9 @@ class KeyStore:
             material = new_material(policy.algorithm)
             wrapped = b64encode((yield Work(lambda: self._services.wrap(kek, material)))).decode()
         try:
-            return (yield from self._sent_dek(dek_id, wrapped))
+            created = yield from self._sent_dek(dek_id, wrapped)
+            # its age is counted by the clock of this program, or a clock that is ahead would expire it at once
+            return replace(created, dek=replace(created.dek, ts=max(created.dek.ts, int(self._clock() * 1000))))
         except RegistryError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
