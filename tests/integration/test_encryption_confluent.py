@@ -12,6 +12,8 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer as TheirAvroDeserializer
 from confluent_kafka.schema_registry.avro import AvroSerializer as TheirAvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as TheirProtobufDeserializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirProtobufSerializer
 from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import (
     Clock,
     EncryptionExecutor,
@@ -22,13 +24,24 @@ from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver impo
 from confluent_kafka.serialization import MessageField, SerializationContext
 from key_services_driver import TOKEN, Vault, serving
 
+from counterfoil.schema.formats.protobuf.read.confluent_types import TEXT_BY_PATH
 from counterfoil.schema.model import Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.rest.keys import Kek
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.sdk import AvroDeserializer, AvroSerializer, JsonDeserializer, JsonSerializer, Registry, operations
+from counterfoil.sdk import (
+    AvroDeserializer,
+    AvroSerializer,
+    JsonDeserializer,
+    JsonSerializer,
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    Registry,
+    operations,
+)
 from counterfoil.sdk.encryption.executors import FieldEncryption, PayloadEncryption
 from counterfoil.sdk.serde.rules.settings import Rules
 from local_services import RegistryProcess
+from protobuf_classes import generated_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +49,7 @@ if TYPE_CHECKING:
 SECRET = "s3cret"
 CONF = {"secret": SECRET, "token.id": TOKEN}
 ALGORITHMS = ["AES128_GCM", "AES256_GCM", "AES256_SIV"]
+META = "confluent/meta.proto"
 DAY_S = 24 * 60 * 60
 
 PII = {"confluent:tags": ["PII"]}
@@ -64,6 +78,18 @@ PERSON_JSON = json.dumps(
         },
     }
 )
+PERSON_PROTO = """syntax = "proto3";
+package people;
+
+import "confluent/meta.proto";
+
+message Person {
+  int64 id = 1;
+  string name = 2 [(confluent.field_meta).tags = "PII"];
+  bytes photo = 3 [(confluent.field_meta).tags = "PII"];
+  repeated string nicknames = 4 [(confluent.field_meta).tags = "PII"];
+}
+"""
 ANNA = {
     "id": 1,
     "name": "Anna \u00c4rmel \U0001f600",
@@ -151,6 +177,16 @@ class Topic:
     def json_read_by_them(self, data: bytes) -> Any:
         return JSONDeserializer(None, schema_registry_client=self._their_client, rule_conf=CONF)(data, self.context)
 
+    def protobuf_written_by_them(self, kind: Any, message: Any) -> bytes:
+        conf = {"auto.register.schemas": False, "use.latest.version": True}
+        serializer = TheirProtobufSerializer(kind, self._their_client, conf, rule_conf=CONF)
+        copied = kind()
+        copied.CopyFrom(message)
+        return serializer(copied, self.context)
+
+    def protobuf_read_by_them(self, kind: Any, data: bytes) -> Any:
+        return TheirProtobufDeserializer(kind, {}, self._their_client, rule_conf=CONF)(data, self.context)
+
     def written_by_us(self, value: Any) -> bytes:
         written = AvroSerializer(self.registry, register="latest", rules=self.rules)(value, self.context)
         assert written is not None
@@ -209,6 +245,21 @@ def test_fields_in_json(topic: Topic) -> None:
     assert hidden(ours)
     read = JsonDeserializer(topic.registry, rules=topic.rules)
     assert [read(theirs, topic.context), topic.json_read_by_them(ours), read(ours, topic.context)] == [ANNA_JSON] * 3
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_fields_in_protobuf(topic: Topic, algorithm: str) -> None:
+    person = generated_classes({META: TEXT_BY_PATH[META], "person.proto": PERSON_PROTO})["people.Person"]
+    topic.with_schema(PERSON_PROTO, SchemaType.PROTOBUF, dek_algorithm=algorithm)
+    anna = person(id=1, name="Anna \u00c4rmel", photo=b"\x00\xff picture", nicknames=["an", ""])
+    theirs = topic.protobuf_written_by_them(person, anna)
+    ours = ProtobufSerializer(topic.registry, model=person, register="latest", rules=topic.rules)(anna, topic.context)
+    assert ours is not None
+    assert hidden(theirs)
+    assert hidden(ours)
+    read = ProtobufDeserializer(topic.registry, model=person, rules=topic.rules)
+    found = [read(theirs, topic.context), topic.protobuf_read_by_them(person, ours), read(ours, topic.context)]
+    assert found == [anna] * 3
 
 
 def test_a_key_that_expires_is_replaced(
