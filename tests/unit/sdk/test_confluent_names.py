@@ -160,7 +160,7 @@ def test_the_asynchronous_classes_are_constructed_with_await(memory):
 @pytest.mark.parametrize(
     ("make", "setting"),
     [
-        (lambda client: AvroSerializer(client, RIDE, rule_conf={"a": "b"}), "rule_conf"),
+        (lambda client: AvroSerializer(client, RIDE, rule_conf="a"), "rule_conf"),
         (lambda client: AvroDeserializer(client, rule_registry=object()), "rule_registry"),
         (lambda client: AvroDeserializer(client, return_record_name=True), "return_record_name"),
         (lambda client: AvroSerializer(client, 7), "schema_str"),

@@ -14,7 +14,7 @@ from confluent_kafka.schema_registry import (
 )
 from confluent_kafka.schema_registry.avro import AvroDeserializer as TheirDeserializer
 from confluent_kafka.schema_registry.avro import AvroSerializer as TheirSerializer
-from confluent_kafka.schema_registry.common.serde import SubjectNameStrategyType, ValidationRulesExecution
+from confluent_kafka.schema_registry.common.serde import SubjectNameStrategyType
 from confluent_kafka.schema_registry.serde import AssociatedNameStrategy
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -183,8 +183,8 @@ def test_trailing_data_is_an_error_where_javas_setting_says_so(client):
         ({"subject.name.strategy.conf": {FALLBACK: "ASSOCIATED"}}, "subject"),
         ({"subject.name.strategy.conf": {CLUSTER: 7}}, CLUSTER),
         ({"validate.strict": 1}, "validate.strict"),
-        ({"validation.rules.execution": "AFTER_DOMAIN_RULES"}, "validation.rules.execution"),
-        ({"validation.rules.execution": ValidationRulesExecution.BEFORE_DOMAIN_RULES}, "validation.rules.execution"),
+        ({"validation.rules.execution": "LATER"}, "validation.rules.execution"),
+        ({"validation.rules.executor": len}, "validation.rules.executor"),
         ({"validation.rules.fail.fast": "no"}, "validation.rules.fail.fast"),
     ],
 )

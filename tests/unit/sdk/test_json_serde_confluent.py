@@ -152,7 +152,7 @@ def test_their_classes_by_the_import_line_alone(client):
         assert OwnJSONDeserializer(schema, lambda value, _ctx: value["id"], client)(data, VALUE) == 7
         assert OwnJSONDeserializer(schema)(data, VALUE) == {"id": 7}
     with pytest.raises(InvalidSettings):
-        OwnJSONSerializer(RIDE, client, rule_conf={"a": 1})
+        OwnJSONSerializer(RIDE, client, rule_conf="a")
 
 
 def test_a_topic_with_several_formats(client):
@@ -247,7 +247,7 @@ def test_their_functions_for_the_text_move_over(client):
         ({"validate.strict": True}, "validate.strict"),
         ({"auto.register.schema": False}, "auto.register.schema"),
         ({"use.latest.version": True}, "use.latest.version"),
-        ({"validation.rules.execution": "AFTER_DOMAIN_RULES"}, "validation.rules.execution"),
+        ({"validation.rules.execution": "LATER"}, "validation.rules.execution"),
     ],
 )
 def test_settings_without_a_counterpart_are_refused(client, conf, setting):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.sdk.confluent.rules import refuse_rule_arguments
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import avro
@@ -30,9 +29,11 @@ class AvroSerializer(avro.AvroSerializer):
         rule_conf: Mapping[str, Any] | None = None,
         rule_registry: object = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
         super().__init__(
-            schema_registry_client, own_schema(schema_str), to_dict=to_dict, **avro.confluent_writing(conf)
+            schema_registry_client,
+            own_schema(schema_str),
+            to_dict=to_dict,
+            **avro.confluent_writing(conf, rule_conf, rule_registry),
         )
 
 
@@ -49,12 +50,14 @@ class AvroDeserializer(avro.AvroDeserializer):
         rule_conf: Mapping[str, Any] | None = None,
         rule_registry: object = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
         if return_record_name:
             problem = "return_record_name has no counterpart here: a value of a union is its plain value"
             raise InvalidSettings(problem, setting="return_record_name")
         super().__init__(
-            schema_registry_client, reader=own_schema(schema_str), from_dict=from_dict, **avro.confluent_reading(conf)
+            schema_registry_client,
+            reader=own_schema(schema_str),
+            from_dict=from_dict,
+            **avro.confluent_reading(conf, rule_conf, rule_registry),
         )
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.model import SchemaType
-from counterfoil.sdk.confluent.rules import refuse_rule_arguments
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.serde import json
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
@@ -33,13 +32,12 @@ class JSONSerializer(json.JsonSerializer):
         rule_registry: object = None,
         json_encode: Callable[[Any], str | bytes] | None = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
         super().__init__(
             schema_registry_client,
             _json_schema(schema_str),
             to_dict=to_dict,
             json_encode=json_encode,
-            **json.confluent_writing(conf),
+            **json.confluent_writing(conf, rule_conf, rule_registry),
         )
 
 
@@ -56,13 +54,12 @@ class JSONDeserializer(json.JsonDeserializer):
         rule_registry: object = None,
         json_decode: Callable[[bytes], Any] | None = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
         super().__init__(
             schema_registry_client,
             reader=_json_schema(schema_str),
             from_dict=from_dict,
             json_decode=json_decode,
-            **json.confluent_reading(conf),
+            **json.confluent_reading(conf, rule_conf, rule_registry),
         )
 
 

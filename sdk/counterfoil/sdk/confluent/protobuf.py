@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.sdk.confluent.rules import refuse_rule_arguments
 from counterfoil.sdk.serde import protobuf
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
 
@@ -29,8 +28,9 @@ class ProtobufSerializer(protobuf.ProtobufSerializer):
         rule_conf: Mapping[str, Any] | None = None,
         rule_registry: object = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
-        super().__init__(schema_registry_client, model=msg_type, **protobuf.confluent_writing(conf))
+        super().__init__(
+            schema_registry_client, model=msg_type, **protobuf.confluent_writing(conf, rule_conf, rule_registry)
+        )
 
 
 class ProtobufDeserializer(protobuf.ProtobufDeserializer):
@@ -44,8 +44,9 @@ class ProtobufDeserializer(protobuf.ProtobufDeserializer):
         rule_conf: Mapping[str, Any] | None = None,
         rule_registry: object = None,
     ) -> None:
-        refuse_rule_arguments(rule_conf, rule_registry)
-        super().__init__(schema_registry_client, model=message_type, **protobuf.confluent_reading(conf))
+        super().__init__(
+            schema_registry_client, model=message_type, **protobuf.confluent_reading(conf, rule_conf, rule_registry)
+        )
 
 
 class AsyncProtobufSerializer(AsyncSerializer[Any]):

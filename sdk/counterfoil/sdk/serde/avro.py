@@ -41,21 +41,25 @@ _WRITE_OPTIONS: Final = (
 _READ_OPTIONS: Final = (Option("avro.fail.on.trailing.data", flag, default=False),)
 
 
-def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_writing(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`AvroSerializer` for the settings of confluent-kafka's.
 
     ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``. Raises ``InvalidSettings``.
     """
-    settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+    settings, own = serializer_settings(conf, _WRITE_OPTIONS, (rule_conf, rule_registry))
     return {**settings, "strict": any(own.values())}
 
 
-def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_reading(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`AvroDeserializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
     """
-    settings, own = deserializer_settings(conf or {}, _READ_OPTIONS)
+    settings, own = deserializer_settings(conf, _READ_OPTIONS, (rule_conf, rule_registry))
     return {**settings, "allow_trailing_bytes": not own["avro.fail.on.trailing.data"]}
 
 
@@ -177,6 +181,9 @@ class AvroSerializer(Serializer[Any]):
         schema: str | Schema | None = None,
         to_dict: Callable[[Any, Any], Any] | None = None,
         conf: Mapping[str, Any] | None = None,
+        *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``AvroSerializer`` would be with the same ``conf``.
 
@@ -184,7 +191,7 @@ class AvroSerializer(Serializer[Any]):
         ``auto.register.schemas``, and else a look-up. Raises ``InvalidSettings`` for a setting that has no counterpart
         here.
         """
-        return cls(registry, schema, to_dict=to_dict, **confluent_writing(conf))
+        return cls(registry, schema, to_dict=to_dict, **confluent_writing(conf, rule_conf, rule_registry))
 
 
 class AvroDeserializer(Deserializer[Any]):
@@ -234,10 +241,13 @@ class AvroDeserializer(Deserializer[Any]):
         schema: str | Schema | None = None,
         from_dict: Callable[[Any, Any], Any] | None = None,
         conf: Mapping[str, Any] | None = None,
+        *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``AvroDeserializer`` would be with the same ``conf``.
 
         So it ignores bytes after the value, unless ``avro.fail.on.trailing.data`` is True, as in Java. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        return cls(registry, reader=schema, from_dict=from_dict, **confluent_reading(conf))
+        return cls(registry, reader=schema, from_dict=from_dict, **confluent_reading(conf, rule_conf, rule_registry))

@@ -11,15 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.rules.confluent_rules import rules_from_confluent
 from counterfoil.sdk.subjects import Associated, function_named, strategy_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.sdk.serde.rules.settings import Checked
     from counterfoil.sdk.subjects import Field, SubjectNaming, SubjectStrategy
+
+TheirRules: TypeAlias = "tuple[Mapping[str, Any] | None, Any]"
+"""The arguments ``rule_conf`` and ``rule_registry`` of confluent-kafka's classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +70,39 @@ def function(name: str, value: Any) -> Callable[..., Any]:
     return found
 
 
-def serializer_settings(conf: Mapping[str, Any], own: Sequence[Option] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+def serializer_settings(
+    conf: Mapping[str, Any] | None, own: Sequence[Option], rules: TheirRules
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of every ``Serializer``, and the values of a format's ``own`` options by name.
 
-    Raises ``InvalidSettings``, which names the setting.
+    ``rules`` are ``rule_conf`` and ``rule_registry``. Raises ``InvalidSettings``, which names the setting.
     """
-    found = _read(conf, (*_WRITE, *own))
+    found = _read(conf or {}, (*_WRITE, *own))
+    check, fail_fast = found["validation.rules.execution"], found["validation.rules.fail.fast"]
     neutral = {
         "subject": _subject(found),
         "register": _register(found),
         "normalize": found["normalize.schemas"],
         "id_location": found["schema.id.serializer"],
+        "rules": rules_from_confluent(*rules, check=check, fail_fast=fail_fast),
     }
     return neutral, {option.name: found[option.name] for option in own}
 
 
-def deserializer_settings(conf: Mapping[str, Any], own: Sequence[Option] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+def deserializer_settings(
+    conf: Mapping[str, Any] | None, own: Sequence[Option], rules: TheirRules
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of every ``Deserializer``, and the values of a format's ``own`` options by name.
 
-    Raises ``InvalidSettings``, which names the setting.
+    ``rules`` are ``rule_conf`` and ``rule_registry``. Raises ``InvalidSettings``, which names the setting.
     """
-    found = _read(conf, (*_READ, *own))
+    found = _read(conf or {}, (*_READ, *own))
     metadata = found["use.latest.with.metadata"]
     neutral = {
         "subject": _subject(found),
         "latest": found["use.latest.version"] if metadata is None else {"metadata": metadata},
         "id_location": found["schema.id.deserializer"],
+        "rules": rules_from_confluent(*rules),
     }
     return neutral, {option.name: found[option.name] for option in own}
 
@@ -132,6 +144,15 @@ def _one_of(location_by_function: Mapping[str, str]) -> Callable[[str, Any], str
         return location_by_function[found]
 
     return read
+
+
+def _execution(name: str, value: Any) -> Checked:
+    """Read when inline rules are checked."""
+    checks: dict[Any, Checked] = {"DISABLED": None, "BEFORE_DOMAIN_RULES": "before", "AFTER_DOMAIN_RULES": "after"}
+    found = getattr(value, "value", value)
+    if found not in checks:
+        raise _misfit(name, value, " or ".join(checks))
+    return checks[found]
 
 
 def _strategy_type(name: str, value: Any) -> SubjectNaming:
@@ -209,16 +230,15 @@ _BOTH: Final = (
 )
 _LOCATION_WRITTEN: Final = {"prefix_schema_id_serializer": "prefix", "header_schema_id_serializer": "header"}
 _LOCATION_READ: Final = {"dual_schema_id_deserializer": "any", "prefix_schema_id_deserializer": "prefix"}
-_WITHOUT_RULES: Final = must_be("DISABLED", "this SDK does not run the rules inside of schemas")
 _WRITE: Final = (
     *_BOTH,
     Option("auto.register.schemas", flag, default=True),
     Option("normalize.schemas", flag, default=False),
     Option("use.schema.id", optional(_schema_id)),
     Option("schema.id.serializer", _one_of(_LOCATION_WRITTEN), default="prefix_schema_id_serializer"),
-    Option("validation.rules.execution", _WITHOUT_RULES, default="DISABLED"),
+    Option("validation.rules.execution", _execution, default="DISABLED"),
     Option("validation.rules.fail.fast", flag, default=False),
-    Option("validation.rules.executor", optional(function)),
+    Option("validation.rules.executor", must_be(None, "this SDK evaluates inline rules in CEL itself")),
 )
 _READ: Final = (
     *_BOTH,

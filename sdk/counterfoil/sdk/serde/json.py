@@ -28,21 +28,25 @@ __all__ = ["JsonCodec", "JsonDeserializer", "JsonSerializer"]
 _OPTIONS: Final = (Option("validate", flag, default=True),)
 
 
-def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_writing(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`JsonSerializer` for the settings of confluent-kafka's ``JSONSerializer``.
 
     Raises ``InvalidSettings``.
     """
-    settings, own = serializer_settings(conf or {}, _OPTIONS)
+    settings, own = serializer_settings(conf, _OPTIONS, (rule_conf, rule_registry))
     return {**settings, **own}
 
 
-def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_reading(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`JsonDeserializer` for the settings of confluent-kafka's ``JSONDeserializer``.
 
     Theirs adds no defaults. Raises ``InvalidSettings``.
     """
-    settings, own = deserializer_settings(conf or {}, _OPTIONS)
+    settings, own = deserializer_settings(conf, _OPTIONS, (rule_conf, rule_registry))
     return {**settings, **own, "defaults": False}
 
 
@@ -96,6 +100,8 @@ class JsonSerializer(Serializer[Any]):
         to_dict: Callable[[Any, Any], Any] | None = None,
         conf: Mapping[str, Any] | None = None,
         *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
         json_encode: Callable[[Any], str | bytes] | None = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``JSONSerializer`` would be with the same arguments.
@@ -104,7 +110,13 @@ class JsonSerializer(Serializer[Any]):
         ``use.latest.with.metadata``, ``use.latest.version``, ``auto.register.schemas``, and else a look-up. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        return cls(registry, schema, to_dict=to_dict, json_encode=json_encode, **confluent_writing(conf))
+        return cls(
+            registry,
+            schema,
+            to_dict=to_dict,
+            json_encode=json_encode,
+            **confluent_writing(conf, rule_conf, rule_registry),
+        )
 
 
 class JsonDeserializer(Deserializer[Any]):
@@ -158,10 +170,18 @@ class JsonDeserializer(Deserializer[Any]):
         registry: AnyRegistry | None = None,
         conf: Mapping[str, Any] | None = None,
         *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
         json_decode: Callable[[bytes], Any] | None = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``JSONDeserializer`` would be with the same arguments.
 
         So it adds no defaults. Raises ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        return cls(registry, reader=schema, from_dict=from_dict, json_decode=json_decode, **confluent_reading(conf))
+        return cls(
+            registry,
+            reader=schema,
+            from_dict=from_dict,
+            json_decode=json_decode,
+            **confluent_reading(conf, rule_conf, rule_registry),
+        )

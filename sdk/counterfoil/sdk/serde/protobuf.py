@@ -74,12 +74,14 @@ _WRITE_OPTIONS: Final = (
 _READ_OPTIONS: Final = (_DEPRECATED,)
 
 
-def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_writing(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`ProtobufSerializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
     """
-    settings, own = serializer_settings(conf or {}, _WRITE_OPTIONS)
+    settings, own = serializer_settings(conf, _WRITE_OPTIONS, (rule_conf, rule_registry))
     theirs = own["reference.subject.name.strategy"]
     return {
         **settings,
@@ -88,12 +90,14 @@ def confluent_writing(conf: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def confluent_reading(conf: Mapping[str, Any] | None) -> dict[str, Any]:
+def confluent_reading(
+    conf: Mapping[str, Any] | None, rule_conf: Mapping[str, Any] | None = None, rule_registry: Any = None
+) -> dict[str, Any]:
     """Return the arguments of :class:`ProtobufDeserializer` for the settings of confluent-kafka's.
 
     Raises ``InvalidSettings``.
     """
-    return deserializer_settings(conf or {}, _READ_OPTIONS)[0]
+    return deserializer_settings(conf, _READ_OPTIONS, (rule_conf, rule_registry))[0]
 
 
 def _adapted(theirs: Callable[..., str]) -> ReferenceSubject:
@@ -181,14 +185,20 @@ class ProtobufSerializer(Serializer[Any]):
 
     @classmethod
     def from_confluent(
-        cls, msg_type: type[Message], schema_registry_client: AnyRegistry, conf: Mapping[str, Any] | None = None
+        cls,
+        msg_type: type[Message],
+        schema_registry_client: AnyRegistry,
+        conf: Mapping[str, Any] | None = None,
+        *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
     ) -> Self:
         """Return the serializer that confluent-kafka's ``ProtobufSerializer`` would be with the same arguments.
 
         ``schema_registry_client`` is a client of this SDK. The precedence of the settings is the same. Raises
         ``InvalidSettings`` for a setting that has no counterpart here.
         """
-        return cls(schema_registry_client, model=msg_type, **confluent_writing(conf))
+        return cls(schema_registry_client, model=msg_type, **confluent_writing(conf, rule_conf, rule_registry))
 
 
 class ProtobufDeserializer(Deserializer[Any]):
@@ -268,13 +278,16 @@ class ProtobufDeserializer(Deserializer[Any]):
         message_type: type[Message],
         conf: Mapping[str, Any] | None = None,
         schema_registry_client: AnyRegistry | None = None,
+        *,
+        rule_conf: Mapping[str, Any] | None = None,
+        rule_registry: Any = None,
     ) -> Self:
         """Return the deserializer that confluent-kafka's ``ProtobufDeserializer`` would be with the same arguments.
 
         ``schema_registry_client`` is a client of this SDK. Raises ``InvalidSettings`` for a setting that has no
         counterpart here.
         """
-        return cls(schema_registry_client, model=message_type, **confluent_reading(conf))
+        return cls(schema_registry_client, model=message_type, **confluent_reading(conf, rule_conf, rule_registry))
 
 
 def _with_entry(direct: dict[K, V], key: K, entry: V) -> dict[K, V]:

@@ -101,7 +101,7 @@ def _is_number(value: Any) -> bool:
 
 def _are_equal(left: Any, right: Any) -> bool:
     if _is_number(left) and _is_number(right):
-        return _comparable(left) == _comparable(right)
+        return bool(_comparable(left) == _comparable(right))
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_are_equal, left, right))
     if isinstance(left, dict) and isinstance(right, dict):
