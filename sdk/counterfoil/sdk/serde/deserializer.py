@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # noqa: TC004 - defaults of type variables are for type checkers alone
+    import typing_extensions
 
-    T_co = TypeVar("T_co", covariant=True, default=Any)
+    T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
 else:
     T_co = TypeVar("T_co", covariant=True)
 """The class of the values; for type checkers ``Any`` unless a model names it."""

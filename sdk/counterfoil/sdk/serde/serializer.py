@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # noqa: TC004 - defaults of type variables are for type checkers alone
+    import typing_extensions
 
-    T_contra = TypeVar("T_contra", contravariant=True, default=Any)
+    T_contra = typing_extensions.TypeVar("T_contra", contravariant=True, default=Any)
 else:
     T_contra = TypeVar("T_contra", contravariant=True)
 """The class of the values; for type checkers ``Any`` unless a model names it."""

@@ -250,7 +250,7 @@ class _Deriving:
                 return value
             case EnumNode(python=python, symbol_attribute=attribute) if isinstance(value, python):
                 return getattr(value, attribute)
-            case ListNode(items=items, python=python) if isinstance(value, python):
+            case ListNode(items=items, python=python) if issubclass(type(value), python):
                 written = [self._default(items, item) for item in value]
                 return written if python in (list, tuple) else sorted(written, key=json.dumps)
             case MapNode(values=values) if isinstance(value, dict):

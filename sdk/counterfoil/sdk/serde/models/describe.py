@@ -29,7 +29,14 @@ from counterfoil.sdk.serde.models.description import (
     UnionNode,
     is_null,
 )
-from counterfoil.sdk.serde.models.kinds import UnreadableField, WrittenField, kind_of, tag_of, written_fields
+from counterfoil.sdk.serde.models.kinds import (
+    UnreadableField,
+    WrittenField,
+    kind_of,
+    model_kinds,
+    tag_of,
+    written_fields,
+)
 from counterfoil.sdk.serde.models.limits import limits_in
 from counterfoil.sdk.serde.models.markers import AvroType, ModelField, name_of
 
@@ -53,7 +60,6 @@ _EXPECTED: Final = (
     "bool, int, float, str, bytes, Decimal, date, time, datetime, timedelta, UUID, Duration, an Enum, a Literal, "
     "list, tuple[T, ...], set, frozenset, dict[str, T], a union of these, or another model"
 )
-_MODELS: Final = "a dataclass, a msgspec.Struct, a pydantic model, an attrs class or a TypedDict"
 
 
 def describe(model: Any) -> Node:
@@ -61,11 +67,7 @@ def describe(model: Any) -> Node:
 
     Raises ``ModelError``, which names class, field and type, for what no schema can describe.
     """
-    branches = get_args(model) if get_origin(model) in (Union, UnionType) else (model,)
-    for branch in branches:
-        if kind_of(branch) is None:
-            shown = _text_of(branch)
-            raise ModelError(f"model is {shown}; expected {_MODELS}, or a union of these", type_text=shown)
+    model_kinds(model)
     return _Describing().node(model, ())
 
 

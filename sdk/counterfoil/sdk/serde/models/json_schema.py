@@ -29,6 +29,7 @@ from counterfoil.sdk.serde.models.description import (
     ModelNode,
     ScalarNode,
     UnionNode,
+    models_in,
     nodes_of,
 )
 from counterfoil.sdk.serde.models.values import branch_of
@@ -74,6 +75,7 @@ class _Deriving:
     def __init__(self, root: Node) -> None:
         self.definitions: dict[str, Any] = {}
         self._root = root
+        self._is_of_pydantic = any(one.kind is ModelKind.PYDANTIC for one in models_in(root))
         self._class_by_name: dict[str, type] = {}
         self._place: tuple[str | None, str | None] = (None, None)
         for node in nodes_of(root):
@@ -110,6 +112,8 @@ class _Deriving:
         found = _SCALARS.get(node.python)
         if found is None:
             raise refusal(self._place, node.python, "another type, since JSON has no form of it")
+        if node.python is bytes and self._is_of_pydantic:  # its text, unless ser_json_bytes of its settings is base64
+            found = {"type": "string"}
         return {**found, **node.limits}
 
     def _defined(self, node: ModelNode | EnumNode) -> dict[str, Any]:

@@ -7,9 +7,23 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NotRequired, Required, get_args, get_origin, get_type_hints, is_typeddict
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
+from counterfoil.sdk.errors import ModelError
 from counterfoil.sdk.serde.models.description import NO_DEFAULT, ModelKind
+from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +67,19 @@ def kind_of(cls: object) -> ModelKind | None:
     if hasattr(cls, "__attrs_attrs__"):
         return ModelKind.ATTRS
     return ModelKind.TYPED_DICT if is_typeddict(cls) else None
+
+
+def model_kinds(model: Any) -> set[ModelKind]:
+    """Return the kinds of the classes of a model: one, or those of a union. Raises ``ModelError``."""
+    branches = get_args(model) if get_origin(model) in (Union, UnionType) else (model,)
+    kinds = [kind_of(branch) for branch in branches]
+    for branch, kind in zip(branches, kinds, strict=True):
+        if kind is None:
+            expected = (
+                "a msgspec.Struct, a dataclass, an attrs class, a TypedDict, a pydantic model, or a union of these"
+            )
+            raise ModelError(f"model is {shown(branch)}; expected {expected}", type_text=shown(branch))
+    return {kind for kind in kinds if kind is not None}
 
 
 def written_fields(cls: type, kind: ModelKind) -> Iterator[WrittenField]:
