@@ -46,6 +46,8 @@ enum Form {
     UuidBytes,
     /// A reader's float or double of a writer's int or long.
     Float,
+    /// Any other, which the functions of the Python module convert.
+    Python,
 }
 
 /// How one logical type is read and written.
@@ -72,6 +74,7 @@ impl Conversion {
             "uuid-text" => Form::UuidText,
             "uuid-bytes" => Form::UuidBytes,
             "float" => Form::Float,
+            "python" => Form::Python,
             other => return Err(unknown("logical type", other)),
         };
         Ok(Self { form, decode: part(node, 1)?, encode: part(node, 2)?, limit: part(node, 3)? })
@@ -95,6 +98,7 @@ impl Conversion {
             Form::Nanos | Form::LocalNanos => Ok(PyInt::new(py, number).into_any()),
             #[expect(clippy::cast_precision_loss, reason = "Avro promotes a long to a double, the nearest one")]
             Form::Float => Ok(PyFloat::new(py, number as f64).into_any()),
+            Form::Python => Ok(self.decode.bind(py).call1((number,))?),
             _ => Err(Irregular::HERE),
         }
     }
@@ -113,6 +117,7 @@ impl Conversion {
                 None => Ok(self.decode.bind(py).call1((PyBytes::new(py, bytes),))?),
             },
             Form::UuidBytes => uuid(py, u128::from_be_bytes(bytes.try_into().or_irregular()?)),
+            Form::Python => Ok(self.decode.bind(py).call1((PyBytes::new(py, bytes),))?),
             _ => Err(Irregular::HERE),
         }
     }

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         FrameError,
         IncompatibleReader,
         InvalidSettings,
+        ModelError,
         NotFramed,
         RegistryUnavailable,
         RuleError,
@@ -44,9 +45,12 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
     from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
+    from counterfoil.sdk.serde.avro_codec.duration import Duration
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
+    from counterfoil.sdk.serde.models.markers import AvroType, ModelField, type_name
+    from counterfoil.sdk.serde.models.schemas import schema_of
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
     from counterfoil.sdk.serde.serializer import Serializer
@@ -62,12 +66,15 @@ _MODULE_BY_NAME = {
     "AvroSerializer": "sdk.serde.avro",
     "Decoded": "sdk.serde.deserializer",
     "Deserializer": "sdk.serde.deserializer",
+    "Duration": "sdk.serde.avro_codec.duration",
     "JsonDeserializer": "sdk.serde.json",
     "JsonSerializer": "sdk.serde.json",
     "MessageField": "sdk.serde.context",
     "MultiDeserializer": "sdk.serde.multi",
     "ProtobufDeserializer": "sdk.serde.protobuf",
     "ProtobufSerializer": "sdk.serde.protobuf",
+    **dict.fromkeys(("AvroType", "ModelField", "type_name"), "sdk.serde.models.markers"),
+    "schema_of": "sdk.serde.models.schemas",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
     "Serializer": "sdk.serde.serializer",
@@ -85,6 +92,7 @@ _MODULE_BY_NAME = {
             "FrameError",
             "IncompatibleReader",
             "InvalidSettings",
+            "ModelError",
             "NotFramed",
             "RegistryUnavailable",
             "RuleError",
@@ -116,6 +124,7 @@ __all__ = [
     "AsyncSerializer",
     "AvroDeserializer",
     "AvroSerializer",
+    "AvroType",
     "BasicAuth",
     "BearerToken",
     "CacheSettings",
@@ -128,6 +137,7 @@ __all__ = [
     "Decoded",
     "Deletion",
     "Deserializer",
+    "Duration",
     "EncodeError",
     "FrameError",
     "IncompatibleReader",
@@ -136,6 +146,8 @@ __all__ = [
     "JsonSerializer",
     "MessageField",
     "Mode",
+    "ModelError",
+    "ModelField",
     "MultiDeserializer",
     "NotFramed",
     "ProtobufDeserializer",
@@ -161,6 +173,8 @@ __all__ = [
     "ValidationError",
     "Violation",
     "Visibility",
+    "schema_of",
+    "type_name",
 ]
 
 

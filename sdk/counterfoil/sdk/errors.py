@@ -7,6 +7,7 @@
     ├── RegistryUnavailable          the registry could not be asked; retryable
     │   └── UnexpectedReply          status: something answered, and not as a schema registry does
     ├── InvalidSettings              a setting of the client or of a serializer is not valid
+    │   └── ModelError               model, field, type_text: a class that no schema can describe
     ├── DamagedBundle                a file that is no bundle, was changed, or is not signed as required
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
     └── SerdeError                   topic, field, subject, schema_id, data; with confluent-kafka its SerializationError
@@ -93,6 +94,18 @@ class InvalidSettings(CounterfoilError):
     def __init__(self, message: str, *, setting: str = "") -> None:
         super().__init__(message)
         self.setting = setting
+
+
+class ModelError(InvalidSettings):
+    """A class that cannot be a model: ``model`` is its name, ``field`` the field, ``type_text`` the type in words."""
+
+    def __init__(
+        self, message: str, *, model: str | None = None, field: str | None = None, type_text: str | None = None
+    ) -> None:
+        super().__init__(message, setting="model")
+        self.model = model
+        self.field = field
+        self.type_text = type_text
 
 
 class DamagedBundle(CounterfoilError):

@@ -19,9 +19,11 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
+from counterfoil.sdk.serde.avro_codec.duration import Duration
 from counterfoil.sdk.serde.avro_codec.encode_code import encoder_source
 from counterfoil.sdk.serde.avro_codec.encode_plan import plan_encoding
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro_codec.logical import EPOCH, LOCAL_EPOCH
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
 pytestmark = pytest.mark.usefixtures("each_tier")
@@ -75,12 +77,67 @@ def fixed(size, name="F", **more):
         (logical("bytes", "decimal", precision=60, scale=30), Decimal(1).scaleb(-30)),
         (fixed(8, logicalType="decimal", precision=18, scale=0), Decimal(-(10**17))),
         (fixed(16, logicalType="uuid"), IDENTITY),
-        (fixed(12, logicalType="duration"), bytes(range(12))),
+        (fixed(12, logicalType="duration"), Duration(months=0, days=2**32 - 1, millis=1)),
+        (logical("bytes", "big-decimal"), Decimal("-1234567.8900")),
+        (logical("bytes", "big-decimal"), Decimal("12E+40")),
+        (logical("bytes", "big-decimal"), Decimal(0)),
+        (logical("bytes", "big-decimal"), Decimal("7E-2147483647")),
     ],
 )
 def test_logical_types_round_trip(document, value):
     again = there_and_back(document, value)
     assert (again, type(again)) == (value, type(value))
+
+
+def test_a_duration_is_written_from_its_bytes_too_and_nothing_else():
+    assert there_and_back(fixed(12, logicalType="duration"), bytes(range(12))) == Duration.from_bytes(bytes(range(12)))
+    schema = schema_of(record({"name": "took", "type": fixed(12, logicalType="duration")}))
+    for value in (dt.timedelta(days=1), b"short", 7):
+        with pytest.raises(EncodeError) as caught:
+            compile_encoder(schema)({"took": value})
+        assert caught.value.path == "took"
+    for months in (-1, 2**32, 1.0, True):
+        with pytest.raises(ValueError, match="months"):
+            Duration(months=months)
+
+
+def test_a_big_decimal_has_its_own_scale_in_the_message():
+    schema = schema_of(logical("bytes", "big-decimal"))  # at the top level without its length
+    assert compile_encoder(schema)(Decimal("-1.05")).hex(" ") == "02 97 04"  # the number -105 and the scale 2
+    assert compile_decoder(schema)(bytes.fromhex("02 97 04")).as_tuple() == Decimal("-1.05").as_tuple()
+    inside = schema_of(record({"name": "n", "type": logical("bytes", "big-decimal")}))
+    for value in (Decimal("NaN"), Decimal("-Infinity"), Decimal("1E+3000000000"), Decimal(1 << 8192), 1.5, 1, "1"):
+        with pytest.raises(EncodeError) as caught:
+            compile_encoder(inside)({"n": value})
+        assert caught.value.path == "n"
+
+
+@pytest.mark.parametrize("body", ["", "02", "02 97", "04 97 04", "02 97 04 00", "03", "02 97 80 80 80 80 20", "fe 40"])
+def test_bytes_that_are_no_big_decimal_are_refused(body):
+    schema = schema_of(record({"name": "n", "type": logical("bytes", "big-decimal")}))
+    raw = bytes.fromhex(body)
+    with pytest.raises(DecodeError, match="cannot be read as Decimal") as caught:
+        compile_decoder(schema)(bytes([2 * len(raw)]) + raw)
+    assert caught.value.path == "n"
+
+
+@pytest.mark.parametrize("zone", ["", "local-"])
+def test_nanoseconds_and_other_units_are_the_same_instant(zone):
+    def read(writer, reader, number):
+        schemas = [
+            schema_of(record({"name": "at", "type": logical("long", f"{zone}timestamp-{unit}")}))
+            for unit in (writer, reader)
+        ]
+        return compile_decoder(*schemas)(compile_encoder(schemas[0])({"at": number}))["at"]
+
+    instant = LOCAL if zone else INSTANT
+    nanos = 1_709_209_815_123_456_789
+    assert read("nanos", "nanos", nanos) == nanos
+    assert read("nanos", "micros", nanos) == instant  # rounded down
+    assert read("nanos", "millis", nanos) == instant
+    assert read("micros", "nanos", nanos // 1000) == nanos // 1000 * 1000
+    assert read("millis", "nanos", nanos // 10**6) == nanos // 10**6 * 10**6
+    assert read("nanos", "micros", -1) == (LOCAL_EPOCH if zone else EPOCH) - dt.timedelta(microseconds=1)
 
 
 def test_an_instant_is_the_same_in_every_zone():

@@ -348,7 +348,7 @@ for work in (
         "ValidationError",
         "EncodeError",
         "ValidationError",
-        "InvalidSettings",
+        "ModelError",
         "InvalidSettings",
     ]
     assert "counterfoil[json]" in lines[-1]

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
-from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+from counterfoil.sdk.serde.deserializer import Decoded, Deserializer, T_co
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.serde.serializer import Serializer, T_contra
 from counterfoil.sdk.serde.writing import Register
 from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from types import EllipsisType
+    from types import EllipsisType, UnionType
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
     from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.tags import FieldTags
@@ -67,16 +68,26 @@ class AvroCodec:
     """Avro's binary encoding.
 
     ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
-    ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000.
+    ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000. ``model`` is the class of the values.
     """
 
     schema_type = SchemaType.AVRO
     suffix_size = 0
 
-    def __init__(self, *, strict: bool = False, whole: bool = True, max_empty_items: int | EllipsisType = ...) -> None:
+    def __init__(
+        self,
+        *,
+        strict: bool = False,
+        whole: bool = True,
+        max_empty_items: int | EllipsisType = ...,
+        model: AvroModel | None = None,
+        names_records: bool = False,
+    ) -> None:
         self._strict = strict
-        self._limits = {} if max_empty_items is ... else {"max_empty_items": _read_limit(max_empty_items)}
+        self._model = model
+        self._max_empty_items = max_empty_items if max_empty_items is ... else _read_limit(max_empty_items)
         self._whole = whole
+        self._names_records = names_records or (model is not None and model.needs_names)
 
     def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
         """Return the type tree of the schema."""
@@ -93,7 +104,8 @@ class AvroCodec:
         """Return a function that writes values of the schema."""
         from counterfoil.sdk.serde.avro_codec import compile_encoder
 
-        return compile_encoder(parsed, strict=self._strict)
+        encode = compile_encoder(parsed, strict=self._strict)
+        return encode if self._model is None else self._model.encoder(encode, parsed.root)
 
     def decoder(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> Decode:
         """Return a function that reads data of ``writer`` as values of ``reader``."""
@@ -102,7 +114,10 @@ class AvroCodec:
             raise InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
         from counterfoil.sdk.serde.avro_codec import compile_decoder
 
-        return compile_decoder(writer, reader, whole=self._whole, **self._limits)
+        limits: dict[str, Any] = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
+        names = self._names_records
+        decode = compile_decoder(writer, reader, whole=self._whole, names_records=names, **limits)
+        return decode if self._model is None else self._model.decoder(decode, (reader or writer).root)
 
     def frame_suffix(self, parsed: AvroSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
@@ -115,20 +130,36 @@ class AvroCodec:
         return offset
 
     def for_rules(self) -> AvroCodec:
-        """Return the codec itself: rules see the values that it reads and writes."""
-        return self
+        """Return the codec of dicts and lists, without the model."""
+        return AvroCodec(
+            strict=self._strict,
+            whole=self._whole,
+            max_empty_items=self._max_empty_items,
+            names_records=self._names_records,
+        )
 
     def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
         """Return how rules see the values of the schema."""
         del suffix
         from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
 
-        return AvroRuleValues(parsed, tags)
+        return AvroRuleValues(parsed, tags, model=self._model)
 
     def suffix_in(self, reader: AvroSchema, writer: AvroSchema, suffix: bytes) -> bytes:
         """Return nothing: the body follows the schema's id."""
         del reader, writer, suffix
         return b""
+
+
+def described_model(model: Any, convert: object, *, setting: str) -> AvroModel | None:
+    """Return the model of a serializer; raise ``ModelError``, or ``InvalidSettings`` for a second conversion."""
+    if model is None:
+        return None
+    if convert is not None:
+        raise InvalidSettings(f"model converts values itself; leave out {setting}", setting=setting)
+    from counterfoil.sdk.serde.models.binding import AvroModel
+
+    return AvroModel(model)
 
 
 def _read_limit(limit: object) -> int:
@@ -138,11 +169,13 @@ def _read_limit(limit: object) -> int:
     return limit
 
 
-class AvroSerializer(Serializer[Any]):
+class AvroSerializer(Serializer[T_contra]):
     """Writes values as Avro, framed with the registry's id of their schema.
 
-    ``strict`` refuses dict keys that are no fields. The other arguments are those of
-    :class:`~counterfoil.sdk.serde.serializer.Serializer`.
+    ``model`` is the class of the values: a dataclass, a ``msgspec.Struct``, a pydantic model, an attrs class, a
+    ``TypedDict``, or a union of these. Without ``schema`` the schema is derived from it (see
+    :func:`~counterfoil.sdk.schema_of`). ``strict`` refuses dict keys that are no fields. The other arguments are those
+    of :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
 
     def __init__(
@@ -150,6 +183,7 @@ class AvroSerializer(Serializer[Any]):
         registry: AnyRegistry,
         schema: str | Schema | None = None,
         *,
+        model: type[T_contra] | UnionType | None = None,
         subject: SubjectNaming | str = TOPIC,
         register: Register = "auto",
         normalize: bool = False,
@@ -160,10 +194,11 @@ class AvroSerializer(Serializer[Any]):
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        described = described_model(model, to_dict, setting="to_dict")
         super().__init__(
-            AvroCodec(strict=strict),
+            AvroCodec(strict=strict, model=described),
             registry,
-            schema,
+            described.schema if schema is None and described is not None else schema,
             subject=subject,
             register=register,
             normalize=normalize,
@@ -194,11 +229,12 @@ class AvroSerializer(Serializer[Any]):
         return cls(registry, schema, to_dict=to_dict, **confluent_writing(conf, rule_conf, rule_registry))
 
 
-class AvroDeserializer(Deserializer[Any]):
+class AvroDeserializer(Deserializer[T_co]):
     """Reads framed Avro with the schema that the frame or a header names.
 
     ``reader`` is the schema of the values: fields that only the writer has are skipped, fields that only the reader has
-    get their defaults. Bytes after the value are an error, unless ``allow_trailing_bytes``. A message may have
+    get their defaults. ``model`` is the class of the values, whose schema is the reader's if there is no other: neither
+    ``reader`` nor ``latest``. Bytes after the value are an error, unless ``allow_trailing_bytes``. A message may have
     ``max_empty_items`` array items that take no bytes (null, or a record of nulls), so that a few bytes cannot become a
     large value; the defaults of repeated records are limited by the message's size and by this setting. The other
     arguments are those of :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
@@ -209,6 +245,7 @@ class AvroDeserializer(Deserializer[Any]):
         registry: AnyRegistry,
         *,
         reader: str | Schema | None = None,
+        model: type[T_co] | UnionType | None = None,
         latest: Latest = False,
         subject: SubjectNaming | str = TOPIC,
         id_location: Literal["any", "prefix"] = "any",
@@ -220,10 +257,12 @@ class AvroDeserializer(Deserializer[Any]):
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        described = described_model(model, from_dict, setting="from_dict")
+        derives = described is not None and reader is None and not latest
         super().__init__(
-            AvroCodec(whole=not allow_trailing_bytes, max_empty_items=max_empty_items),
+            AvroCodec(whole=not allow_trailing_bytes, max_empty_items=max_empty_items, model=described),
             registry,
-            reader=reader,
+            reader=described.schema if derives and described is not None else reader,
             latest=latest,
             subject=subject,
             id_location=id_location,

@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
-T_co = TypeVar("T_co", covariant=True)
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T_co = typing_extensions.TypeVar("T_co", covariant=True, default=Any)
+else:
+    T_co = TypeVar("T_co", covariant=True)
+"""The class of the values; for type checkers ``Any`` unless a model names it."""
 _Origin: TypeAlias = tuple[str | None, int | None]
 """A subject and a version of it; None for what is not known."""
 

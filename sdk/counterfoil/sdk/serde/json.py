@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
-from counterfoil.sdk.serde.deserializer import Deserializer
+from counterfoil.sdk.serde.deserializer import Deserializer, T_co
 from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.sdk.serde.serializer import Serializer, T_contra
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import UnionType
 
-    from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.json_codec import Validate
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.rules.settings import Rules
@@ -50,14 +52,15 @@ def confluent_reading(
     return {**settings, **own, "defaults": False}
 
 
-class JsonSerializer(Serializer[Any]):
+class JsonSerializer(Serializer[T_contra]):
     """Writes values as JSON, framed with the registry's id of their JSON schema.
 
     Values are those of JSON, and Decimal (a number), datetime, date, time, UUID (strings), Enum and dataclasses.
     ``validate`` is when values are validated against the schema: on writing, unless it is ``"read"`` or False.
-    ``model`` is a class whose values msgspec writes: ``msgspec.Struct``, a dataclass, an attrs class or a
-    ``TypedDict``. ``json_encode(value)`` returns the JSON text in place of the SDK's own code. The name of the record
-    is the schema's title, else the model's. The other arguments are those of
+    ``model`` is the class of the values, which msgspec or pydantic writes: a ``msgspec.Struct``, a dataclass, an attrs
+    class, a ``TypedDict``, a pydantic model, or a union of these. Without ``schema`` the schema is derived from it (see
+    :func:`~counterfoil.sdk.schema_of`). ``json_encode(value)`` returns the JSON text in place of the SDK's own code.
+    The name of the record is the schema's title, else the model's. The other arguments are those of
     :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
 
@@ -66,7 +69,7 @@ class JsonSerializer(Serializer[Any]):
         registry: AnyRegistry,
         schema: str | Schema | None = None,
         *,
-        model: type | None = None,
+        model: type[T_contra] | UnionType | None = None,
         subject: SubjectNaming | str = TOPIC,
         register: Register = "auto",
         normalize: bool = False,
@@ -78,8 +81,15 @@ class JsonSerializer(Serializer[Any]):
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        codec = JsonCodec(validate=validate, model=model, json_encode=json_encode)
+        if model is not None and to_dict is not None:
+            raise InvalidSettings("model converts values itself; leave out to_dict", setting="to_dict")
+        if model is not None and schema is None:
+            from counterfoil.sdk.serde.models.schemas import schema_of
+
+            schema = Schema(schema_of(model, language="json"), SchemaType.JSON)
         super().__init__(
-            JsonCodec(validate=validate, model=model, json_encode=json_encode),
+            codec,
             registry,
             schema,
             subject=subject,
@@ -119,14 +129,14 @@ class JsonSerializer(Serializer[Any]):
         )
 
 
-class JsonDeserializer(Deserializer[Any]):
+class JsonDeserializer(Deserializer[T_co]):
     """Reads framed JSON, and validates it against the schema that the frame or a header names.
 
     ``reader`` is the schema of the values, and the one that they are validated against: properties that are missing get
     its defaults, unless ``defaults`` is False. Without a registry it is the only schema. ``validate`` is when values
-    are validated: on reading, unless it is ``"write"`` or False. ``model`` is a class that msgspec reads JSON into,
-    with the checks of its types in place of validation, unless ``validate`` is set. ``json_decode(text)`` reads the
-    JSON text in place of the SDK's own code. The other arguments are those of
+    are validated: on reading, unless it is ``"write"`` or False. ``model`` is a class that msgspec or pydantic reads
+    JSON into, with the checks of its types in place of validation, unless ``validate`` is set.
+    ``json_decode(text)`` reads the JSON text in place of the SDK's own code. The other arguments are those of
     :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
     """
 
@@ -135,7 +145,7 @@ class JsonDeserializer(Deserializer[Any]):
         registry: AnyRegistry | None,
         *,
         reader: str | Schema | None = None,
-        model: type | None = None,
+        model: type[T_co] | UnionType | None = None,
         latest: Latest = False,
         subject: SubjectNaming | str = TOPIC,
         validate: Validate | None = None,

@@ -1,14 +1,16 @@
-"""Where an error happened: its record and its schema, added to the error on its way out."""
+"""What errors have in common: the record and the schema, added to the error on its way out; values in a few words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.sdk.serde.context import field_of, topic_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.serde.context import MessageContext
+
+_SHOWN_CHARACTERS: Final = 60
 
 
 def place(
@@ -30,3 +32,13 @@ def place(
     for name, value in facts.items():
         if getattr(error, name, None) is None:
             setattr(error, name, value)
+
+
+def shown(value: object) -> str:
+    """Return a value and its type in a few words, for an error message."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a repr of the program's own may raise anything
+        text = "without a repr"
+    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return f"{text} ({type(value).__name__})"

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.writing import Import, Register
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
-T_contra = TypeVar("T_contra", contravariant=True)
+if TYPE_CHECKING:
+    import typing_extensions
+
+    T_contra = typing_extensions.TypeVar("T_contra", contravariant=True, default=Any)
+else:
+    T_contra = TypeVar("T_contra", contravariant=True)
+"""The class of the values; for type checkers ``Any`` unless a model names it."""
 
 
 class Serializer(Serde, Generic[T_contra]):

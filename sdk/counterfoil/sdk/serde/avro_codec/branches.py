@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record
+from counterfoil.sdk.serde.avro_codec.duration import Duration
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _RANK_BY_TYPE: Final[dict[type, dict[Kind, Rank]]] = {
 _LOGICAL_FROM: Final[dict[type, tuple[type, ...]]] = {
     int: (date, datetime),
     str: (date,),
-    bytes: (Decimal,),
+    bytes: (Decimal, Duration),
     datetime: (date,),
 }
 

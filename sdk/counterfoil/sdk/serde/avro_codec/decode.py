@@ -8,6 +8,7 @@ from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
+from counterfoil.sdk.serde.avro_codec.plan import name_records
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
@@ -29,6 +30,7 @@ def compile_decoder(
     *,
     whole: bool = False,
     max_empty_items: int = MAX_EMPTY_ITEMS,
+    names_records: bool = False,
 ) -> Decode:
     """Return a function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
 
@@ -36,6 +38,7 @@ def compile_decoder(
     and UUID (see :mod:`.logical`). Bytes after the value are ignored, or with ``whole`` an error. A top-level
     ``bytes`` is all of the data, since it is written without its length. ``max_empty_items`` is how many array
     items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
+    With ``names_records`` the dict of a record has its full name under the key ``-type``, as encoders accept it.
 
     Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds, so store the
     function. It may be called from many threads. The accelerator runs it where it is installed, with the same results
@@ -44,6 +47,8 @@ def compile_decoder(
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
     """
     plan = resolve(writer, reader)
+    if names_records:
+        name_records(plan)
 
     def again(data: object, start: int) -> Any:
         if not isinstance(data, (bytes, bytearray, memoryview)):

@@ -16,6 +16,7 @@ from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Uni
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
+from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
 
@@ -121,10 +122,10 @@ class EncodeWalk:
                 return index, value[1]
             if not any(branch.kind is Kind.ARRAY for branch in union.branches):
                 self._fail(f"the name of a branch: {describe(union)}", value[0])
-        if isinstance(value, Mapping) and isinstance(value.get("-type"), str):
-            index = branch_named(union, value["-type"])
+        if isinstance(value, Mapping) and isinstance(value.get(TYPE_KEY), str):
+            index = branch_named(union, value[TYPE_KEY])
             if index is not None:
-                return index, {key: item for key, item in value.items() if key != "-type"}
+                return index, {key: item for key, item in value.items() if key != TYPE_KEY}
         return None
 
     def _fits(self, branch: AvroType, value: object) -> bool:

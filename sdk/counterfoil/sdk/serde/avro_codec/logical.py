@@ -10,11 +10,13 @@ time-millis, -micros      ``time``                    ``time``, or the number
 timestamp-millis, -micros ``datetime`` in UTC         ``datetime`` (naive: local time), or the number
 local-timestamp-…         naive ``datetime``          ``datetime`` (its zone is dropped), or the number
 …-nanos                   ``int``                     ``int``, or ``datetime``
-duration                  ``bytes`` of 12             ``bytes`` of 12
+duration                  ``Duration``                ``Duration``, or ``bytes`` of 12
+big-decimal               ``Decimal``, exact          ``Decimal`` of any precision, or the ``bytes`` of one
 ========================  ==========================  =========================================================
 
-Nanoseconds stay numbers, since ``datetime`` has microseconds only. The converters raise Python's exceptions; the
-callers turn them into typed errors.
+Nanoseconds stay numbers, since ``datetime`` has microseconds only. A reader's type without nanoseconds gets those of
+the writer rounded down to microseconds. The converters raise Python's exceptions; the callers turn them into typed
+errors.
 
 Source: Apache Avro 1.12 specification, "Logical Types".
 """
@@ -24,12 +26,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, SafeUUID
 
+from counterfoil.schema.formats.avro.compare.meaning import BIG_DECIMAL, logical_type_of
 from counterfoil.schema.formats.avro.types import Kind
+from counterfoil.sdk.serde.avro_codec.big_decimal import EXACT, decode_big_decimal, encode_big_decimal
+from counterfoil.sdk.serde.avro_codec.duration import Duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,9 +48,10 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _SPARE_DECIMAL_BYTES: Final = 16
 _UUID_DIGITS: Final = 32
+_NANOS: Final = "-nanos"
+_UNIT: Final = re.compile("-(millis|micros|nanos)$")
 _UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _set: Final = object.__setattr__
-_EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class Conversion:
     ``decode`` and ``encode`` convert between base value and Python value. ``decode_source`` and ``encode_source`` are
     the same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
     ``encode_source``, ``encode`` is called. ``native`` is the exact Python type that is read, and ``expected``
-    describes what may be written. ``form`` is a name and numbers by which the accelerator knows the conversion.
+    describes what may be written. ``form`` is a name and numbers by which the accelerator knows the conversion; for
+    ``python`` it calls ``decode`` and ``encode``.
     """
 
     native: type
@@ -71,7 +78,7 @@ class Conversion:
 
 def conversion_of(avro_type: AvroType) -> Conversion | None:
     """Return the conversion of a type's logical type; None when Python's value is the base value."""
-    logical = avro_type.logical_type
+    logical = logical_type_of(avro_type)
     if logical is None:
         return None
     if logical.name == "decimal":
@@ -81,13 +88,24 @@ def conversion_of(avro_type: AvroType) -> Conversion | None:
     return _BY_NAME.get(logical.name)
 
 
-def family_of(logical: LogicalType | None) -> str | None:
-    """Return the family, such as ``timestamp``, within which values of one logical type are read as another.
+def conversion_between(writer: AvroType, reader: AvroType) -> Conversion | None:
+    """Return the conversion of the writer's values for a reader.
 
-    Within a family the writer's type decides the meaning of the number, so that milliseconds read as microseconds are
-    the same instant.
+    Within a family, such as ``timestamp``, the writer's type decides the meaning of the number, so that milliseconds
+    read as microseconds are the same instant. Otherwise the reader's type does.
     """
-    return logical.name.removesuffix("-millis").removesuffix("-micros") if logical else None
+    was, now = logical_type_of(writer), logical_type_of(reader)
+    if _family_of(was) != _family_of(now):
+        return conversion_of(reader)
+    if was is None or now is None or was.name.endswith(_NANOS) == now.name.endswith(_NANOS):
+        return conversion_of(writer)
+    if was.name.endswith(_NANOS):
+        return _BETWEEN[now.name.removesuffix("-micros").removesuffix("-millis")]
+    return _BETWEEN[was.name]
+
+
+def _family_of(logical: LogicalType | None) -> str | None:
+    return _UNIT.sub("", logical.name) if logical else None
 
 
 def _as_number(value: object) -> int:
@@ -193,6 +211,12 @@ def _encode_local_nanos(value: object) -> int:
     return _as_number(value)
 
 
+def _encode_duration(value: object) -> bytes:
+    if isinstance(value, (Duration, bytes, bytearray)):
+        return bytes(value)
+    raise TypeError
+
+
 # --- uuid --------------------------------------------------------------------------------------------------------
 
 
@@ -239,9 +263,9 @@ def _decimal(logical: LogicalType, size_bytes: int | None) -> Conversion | None:
 @lru_cache(maxsize=256)
 def _decimal_conversion(precision: int, scale: int, size_bytes: int | None) -> Conversion:
     needed_bytes = precision * 10 // 24 + 1  # ten digits need less than 34 bits
-    step = Decimal(1).scaleb(-scale, _EXACT)
+    step = Decimal(1).scaleb(-scale, EXACT)
     checked = Context(prec=precision, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact, InvalidOperation])
-    quantize, scaleb = checked.quantize, _EXACT.scaleb
+    quantize, scaleb = checked.quantize, EXACT.scaleb
     up, down = Decimal(scale), Decimal(-scale)
 
     def decode(raw: bytes) -> Decimal:
@@ -315,7 +339,58 @@ _BY_NAME: Final[dict[str, Conversion]] = {
     "local-timestamp-nanos": Conversion(
         int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}", form=("local-nanos",)
     ),
+    "duration": Conversion(
+        Duration,
+        "a counterfoil.sdk.Duration",
+        Duration.from_bytes,
+        _encode_duration,
+        "read_duration({v})",
+        constants={"read_duration": Duration.from_bytes},
+        form=("python",),
+    ),
+    BIG_DECIMAL.name: Conversion(
+        Decimal,
+        "a decimal.Decimal",
+        decode_big_decimal,
+        encode_big_decimal,
+        "read_big_decimal({v})",
+        constants={"read_big_decimal": decode_big_decimal},
+        form=("python",),
+    ),
 }
+
+
+def _read_only(native: type, decode: Callable[[int], Any]) -> Conversion:
+    """Return a conversion that exists between the types of a writer and a reader only."""
+    name = decode.__name__.removeprefix("_")
+    return Conversion(
+        native, native.__name__, decode, _as_number, f"{name}({{v}})", constants={name: decode}, form=("python",)
+    )
+
+
+def _instant_of_nanos(nanos: int) -> datetime:
+    return EPOCH + nanos // 1000 * _MICROSECOND
+
+
+def _local_of_nanos(nanos: int) -> datetime:
+    return LOCAL_EPOCH + nanos // 1000 * _MICROSECOND
+
+
+def _nanos_of_millis(millis: int) -> int:
+    return millis * 1_000_000
+
+
+def _nanos_of_micros(micros: int) -> int:
+    return micros * 1000
+
+
+_BETWEEN: Final[dict[str, Conversion]] = {
+    "timestamp": _read_only(datetime, _instant_of_nanos),
+    "local-timestamp": _read_only(datetime, _local_of_nanos),
+    **dict.fromkeys(("timestamp-millis", "local-timestamp-millis"), _read_only(int, _nanos_of_millis)),
+    **dict.fromkeys(("timestamp-micros", "local-timestamp-micros"), _read_only(int, _nanos_of_micros)),
+}
+"""Between nanoseconds and other units: for a writer's nanoseconds by the reader's family, else by the writer's type."""
 
 PROMOTE_TO_FLOAT: Final = Conversion(float, "a number", float, float, "float({v})", form=("float",))
 """How a reader's float or double reads a writer's int or long."""

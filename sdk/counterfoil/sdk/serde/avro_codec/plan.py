@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
 
 NO_BYTES: Final = 0
+TYPE_KEY: Final = "-type"
+"""The key by which a dict names its record, which no field can have."""
 
 
 @dataclass(eq=False, slots=True)
@@ -236,3 +238,11 @@ def steps_of(*start: Step) -> list[Step]:
 def contains_itself(step: Step) -> bool:
     """Return whether a step leads to itself."""
     return any(one is step for one in steps_of(*children_of(step)))
+
+
+def name_records(plan: Step) -> None:
+    """Make every record's dict have the record's full name as its :data:`TYPE_KEY`."""
+    for step in steps_of(plan):
+        if isinstance(step, RecordStep):
+            step.targets.append(TYPE_KEY)
+            step.defaults[TYPE_KEY] = step.name

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_of, family_of
+from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_between
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
@@ -162,8 +162,7 @@ class _Resolver:
     def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
         if self._is_skipping:
             return None
-        is_same_family = family_of(writer.logical_type) == family_of(reader.logical_type)
-        return conversion_of(writer if is_same_family else reader)
+        return conversion_between(writer, reader)
 
     def _skip(self, writer: AvroType, path: tuple[str, ...]) -> Step:
         """Return the step that skips a value, without making Python values of logical types."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
     from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.rules.values import InlineRule
@@ -38,19 +39,17 @@ class _At(NamedTuple):
 
 
 class AvroRuleValues:
-    """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of an Avro schema."""
+    """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of an Avro schema.
 
-    def __init__(self, parsed: AvroSchema, tags: FieldTags) -> None:
+    ``model`` is the class of the program's values, if they are no dicts.
+    """
+
+    def __init__(self, parsed: AvroSchema, tags: FieldTags, *, model: AvroModel | None = None) -> None:
         self._parsed = parsed
         self._tags = tags
-
-    def opened(self, value: Any, /) -> Any:
-        """Return the value itself."""
-        return value
-
-    def closed(self, message: Any, /) -> Any:
-        """Return the message itself."""
-        return message
+        self._names_records = model is not None and model.needs_names
+        self.opened = _unchanged if model is None else model.taking(parsed.root)
+        self.closed = _unchanged if model is None else model.making(parsed.root)
 
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message."""
@@ -71,7 +70,11 @@ class AvroRuleValues:
     def from_json(self, value: Any, /) -> Any:
         """Return the value as a message of the schema: with its defaults, and without what is no field."""
         body = compile_encoder(self._parsed, strict=False)(value, b"")
-        return compile_decoder(self._parsed, None)(body, 0)
+        return compile_decoder(self._parsed, None, names_records=self._names_records)(body, 0)
+
+
+def _unchanged(value: Any, /) -> Any:
+    return value
 
 
 class _Fields:

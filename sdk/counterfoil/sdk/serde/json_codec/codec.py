@@ -36,8 +36,9 @@ class JsonCodec:
 
     ``validate`` is when values are validated; None is the default: always, but reading into a ``model`` checks the
     model's types instead. ``dump`` and ``load`` turn values of the program into values of JSON and back. ``model`` is a
-    class that msgspec reads and writes itself, instead of both. ``adds_defaults`` adds the defaults of a reader's
-    schema. ``json_encode`` and ``json_decode`` are used to write and read JSON texts in place of the SDK's own code.
+    class that msgspec or pydantic reads and writes itself, instead of both. ``adds_defaults`` adds the defaults of a
+    reader's schema. ``json_encode`` and ``json_decode`` are used to write and read JSON texts in place of the SDK's own
+    code.
     """
 
     schema_type: Final = SchemaType.JSON
@@ -47,7 +48,7 @@ class JsonCodec:
         self,
         *,
         validate: Validate | None = None,
-        model: type | None = None,
+        model: Any = None,
         dump: Callable[[Any], Any] | None = None,
         load: Callable[[Any], Any] | None = None,
         adds_defaults: bool = True,
@@ -78,13 +79,13 @@ class JsonCodec:
     def record_name(self, parsed: JsonSchema, suffix: bytes) -> str | None:
         """Return the schema's title, else the model's name; None without both."""
         del suffix
-        return parsed.name or (self._model.__name__ if self._model else None)
+        return parsed.name or getattr(self._model, "__name__", None)
 
     def encoder(self, parsed: JsonSchema) -> Encode:
         """Return a function that writes values. Raises ``SchemaUnusable``."""
         validator = compile_validator(parsed) if self._validates_writing else None
         if self._model is not None:
-            return model_encoder(validator)
+            return model_encoder(self._model, validator)
         return compile_encoder(validator, dump=self._dump, json_encode=self._json_encode)
 
     def decoder(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> Decode:

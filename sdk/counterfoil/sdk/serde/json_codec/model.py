@@ -1,17 +1,23 @@
-"""Values of classes that msgspec reads and writes itself: its ``Struct``, dataclasses, attrs classes, ``TypedDict``."""
+"""Values of models: msgspec reads and writes its ``Struct``, dataclasses, attrs classes and ``TypedDict``.
+
+pydantic does so for its own models.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, Final, is_typeddict
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings
+from counterfoil.sdk.errors import DecodeError, EncodeError, InvalidSettings, ModelError
 from counterfoil.sdk.serde.json_codec.encode import check_text
 from counterfoil.sdk.serde.json_codec.paths import path_text
+from counterfoil.sdk.serde.json_codec.pydantic_model import pydantic_decoder, pydantic_encoder, pydantic_load
 from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.json_codec.tiers import is_compiled, refuse_not_finite
-from counterfoil.sdk.serde.json_codec.write_walk import shown, write_exactly
+from counterfoil.sdk.serde.json_codec.write_walk import write_exactly
+from counterfoil.sdk.serde.models.description import ModelKind
+from counterfoil.sdk.serde.models.kinds import model_kinds
+from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,23 +29,22 @@ _PLACE: Final = re.compile(r" - at `(.*)`$", re.DOTALL)
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-def check_model(model: object) -> None:
-    """Raise ``InvalidSettings`` for a class that msgspec does not read and write."""
-    expected = "a msgspec.Struct, a dataclass, an attrs class or a TypedDict"
-    if not isinstance(model, type) or not (
-        hasattr(model, "__struct_fields__")
-        or is_dataclass(model)
-        or hasattr(model, "__attrs_attrs__")
-        or is_typeddict(model)
-    ):
-        raise InvalidSettings(f"model is {shown(model)}; expected {expected}", setting="model")
-    if not is_compiled:
+def check_model(model: Any) -> None:
+    """Raise ``ModelError`` for a class that is no model, ``InvalidSettings`` without the packages that read it."""
+    kinds = model_kinds(model)
+    if ModelKind.PYDANTIC not in kinds and not is_compiled:
         problem = "model needs the packages of the extra json; install counterfoil[json]"
         raise InvalidSettings(problem, setting="model")
 
 
-def model_encoder(validator: Validator | None) -> Encode:
-    """Return a function that writes values of any model."""
+def _is_pydantic(model: Any) -> bool:
+    return ModelKind.PYDANTIC in model_kinds(model)
+
+
+def model_encoder(model: Any, validator: Validator | None) -> Encode:
+    """Return a function that writes values of a model."""
+    if _is_pydantic(model):
+        return pydantic_encoder(model, validator)
     import msgspec
 
     write = msgspec.json.Encoder().encode
@@ -69,11 +74,18 @@ def _write_exactly(value: Any) -> bytes:
     return write_exactly(plain)
 
 
-def model_decoder(model: type) -> Decode:
-    """Return a function that reads JSON straight into a model, whose types are checked."""
+def model_decoder(model: Any) -> Decode:
+    """Return a function that reads JSON straight into a model, whose types are checked. Raises ``ModelError``."""
+    if _is_pydantic(model):
+        return pydantic_decoder(model)
     import msgspec
 
-    read: Callable[[bytes], Any] = msgspec.json.Decoder(model).decode
+    try:
+        read: Callable[[bytes], Any] = msgspec.json.Decoder(model).decode
+    except TypeError as error:
+        problem = f"JSON cannot be read as {_name(model)}: {error}"
+        hint = "in a union of classes, JSON tells apart msgspec.Structs with tag=True, and pydantic models"
+        raise ModelError(f"{problem} ({hint})", model=_name(model)) from error
 
     def decode(data: bytes, offset: int, /) -> Any:
         try:
@@ -82,13 +94,15 @@ def model_decoder(model: type) -> Decode:
             raise _misfit(error, model) from error
         except (ValueError, RecursionError) as error:
             read_exactly(data, offset)
-            raise DecodeError(f"The body cannot be read as {model.__name__}: {error}", offset=offset) from error
+            raise DecodeError(f"The body cannot be read as {_name(model)}: {error}", offset=offset) from error
 
     return decode
 
 
-def model_load(model: type) -> Callable[[Any], Any]:
+def model_load(model: Any) -> Callable[[Any], Any]:
     """Return a function that makes a model of a JSON value that was read already."""
+    if _is_pydantic(model):
+        return pydantic_load(model)
     import msgspec
 
     def load(value: Any) -> Any:
@@ -100,10 +114,14 @@ def model_load(model: type) -> Callable[[Any], Any]:
     return load
 
 
-def _misfit(error: Exception, model: type) -> DecodeError:
+def _name(model: Any) -> str:
+    return getattr(model, "__name__", str(model))
+
+
+def _misfit(error: Exception, model: Any) -> DecodeError:
     """Return the error for a value that is JSON and not of the model; msgspec names the place as ``$.stops[3].lat``."""
     place = _PLACE.search(str(error))
     steps = _STEP.findall(place[1]) if place else []
     path = path_text(name or (int(index) if index.isdigit() else "…") for name, index in steps)
     reason = _PLACE.sub("", str(error))
-    return DecodeError(f"{path or 'The value'} is not as {model.__name__} declares it: {reason}", path=path)
+    return DecodeError(f"{path or 'The value'} is not as {_name(model)} declares it: {reason}", path=path)

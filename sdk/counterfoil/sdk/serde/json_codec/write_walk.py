@@ -19,6 +19,7 @@ from uuid import UUID
 
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.json_codec.paths import path_text
+from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 254
 """The largest number of arrays and objects inside one another, as in orjson; it also ends values inside themselves."""
 
-_SHOWN_CHARACTERS: Final = 60
 _SHOWN_STEPS: Final = 10
 _EXPECTED: Final = (
     "a value of JSON: None, bool, int, float, str, list, dict; also Decimal, datetime, date, time, UUID, Enum"
@@ -149,13 +149,3 @@ _BY_TYPE: Final[tuple[tuple[Any, Callable[[_Writing, Any], None]], ...]] = (
     ((datetime, date, time), _Writing.write_moment),
     (UUID, _Writing.write_uuid),
 )
-
-
-def shown(value: object) -> str:
-    """Return a value and its type in a few words, for an error message."""
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a repr of the program's own may raise anything
-        text = "without a repr"
-    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
-    return f"{text} ({type(value).__name__})"

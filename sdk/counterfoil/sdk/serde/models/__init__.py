@@ -1,0 +1,1 @@
+"""Typed models: classes as the values of serializers, their schemas, and the conversion from and to plain values."""

@@ -1,0 +1,178 @@
+"""Plain values that codecs have read as objects of a program: generated code.
+
+A dict becomes a model by its constructor, a symbol a member, a list a tuple or a set. Where a union has several models,
+``TYPE_KEY`` in the dict names the record. The code raises any exception for a value that does not fit, and then
+:mod:`.making_walk` makes the object again and either returns it or raises the error that has the place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
+from counterfoil.sdk.serde.avro_codec.source import Source
+from counterfoil.sdk.serde.models.description import (
+    EnumNode,
+    ListNode,
+    MapNode,
+    ModelKind,
+    ModelNode,
+    ScalarNode,
+    UnionNode,
+    models_in,
+    nodes_of,
+)
+from counterfoil.sdk.serde.models.making_walk import MakingWalk, moment_of, validator_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.sdk.serde.models.description import FieldNode, Node
+    from counterfoil.sdk.serde.models.making_walk import Names
+
+
+def compile_making(root: Node, names: Names) -> Callable[[Any], Any]:
+    """Return a function that makes an object of a plain value.
+
+    Raises ``IncompatibleReader`` for a class with a field that no value has. The function raises ``DecodeError`` with
+    the path.
+    """
+    make = _MakingWriter(names).compile(root)
+
+    def make_or_explain(value: Any) -> Any:
+        try:
+            return make(value)
+        except Exception:  # noqa: BLE001 - constructors and validators of the program may raise anything
+            return MakingWalk(names).make(root, value)
+
+    return make_or_explain
+
+
+def has_choices(root: Node) -> bool:
+    """Return whether a union has several models, so that the dicts that are read must have ``TYPE_KEY``."""
+    return any(isinstance(node, UnionNode) and len(models_in(node)) > 1 for node in nodes_of(root))
+
+
+def _is_changed(node: Node) -> bool:
+    return any(map(_differs, nodes_of(node)))
+
+
+def _differs(node: Node) -> bool:
+    match node:
+        case EnumNode() | ModelNode():
+            return True
+        case ListNode(python=python):
+            return python is not list
+        case ScalarNode():
+            return moment_of(node) is not None
+        case _:
+            return False
+
+
+class _MakingWriter:
+    """Writes the code. A method returns an expression, which evaluates the expression of its value once."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._out = Source({})
+        self._function_by_model: dict[ModelNode, str] = {}
+        self._pending: list[tuple[str, ModelNode]] = []
+
+    def compile(self, root: Node) -> Callable[[Any], Any]:
+        made = self._made(root, "v")
+        self._out.line(f"def make(v): return {made}")
+        while self._pending:
+            self._function(*self._pending.pop())
+        make: Callable[[Any], Any] = self._out.run("objects of a model")["make"]
+        return make
+
+    def _made(self, node: Node, value: str) -> str:
+        if not _is_changed(node):
+            return value
+        match node:
+            case EnumNode(symbols=symbols):
+                return f"{self._out.bind('members', dict(symbols))}[{value}]"
+            case ScalarNode():
+                return f"{self._out.bind('moment', moment_of(node))}({value})"
+            case ListNode(items=items, python=python):
+                item = self._out.name("v")
+                made = f"[{self._made(items, item)} for {item} in {value}]" if _is_changed(items) else value
+                return made if python is list else f"{self._out.bind('kind', python)}({made})"
+            case MapNode(values=values):
+                key, item = self._out.name("k"), self._out.name("v")
+                return f"{{{key}: {self._made(values, item)} for {key}, {item} in {value}.items()}}"
+            case UnionNode(not_null=[only]):
+                found = self._out.name("w")
+                return f"(None if ({found} := {value}) is None else {self._made(only, found)})"
+            case UnionNode():
+                return f"{self._union(node)}({value})"
+            case ModelNode():
+                return f"{self._name(node)}({value})"
+            case _:
+                raise AssertionError(node)
+
+    def _union(self, node: UnionNode) -> str:
+        """Write a function for values of a union; it is complete before the function that calls it begins."""
+        table, name = self._out.name("make_by_class"), self._out.name("union")
+        models = models_in(node)
+        entries = {
+            _plain_class(one): self._made(one, "v")
+            for one in node.branches
+            if _is_changed(one) and not isinstance(one, ModelNode)
+        }
+        if len(models) == 1:
+            entries[dict] = self._made(models[0], "v")
+        elif models:
+            by_name = ", ".join(f"{self._names.name_of(one)!r}: {self._name(one)}" for one in models)
+            entries[dict] = f"{{{by_name}}}[v[{TYPE_KEY!r}]](v)"
+        lines = ", ".join(f"{self._out.bind('Class', cls)}: lambda v: {made}" for cls, made in entries.items())
+        self._out.line(f"{table} = {{{lines}}}")
+        self._out.line(f"def {name}(v):")
+        self._out.line(f" make = {table}.get(v.__class__)")
+        self._out.line(" return v if make is None else make(v)")
+        return name
+
+    def _name(self, node: ModelNode) -> str:
+        known = self._function_by_model.get(node)
+        if known is None:
+            known = self._function_by_model[node] = self._out.name("make")
+            self._pending.append((known, node))
+        return known
+
+    def _function(self, name: str, node: ModelNode) -> None:
+        values = [(one, self._made(one.type, f"v[{one.name!r}]")) for one in self._names.fields_of(node)]
+        cls = self._out.bind("Class", node.python)
+        if node.kind is ModelKind.TYPED_DICT:
+            lines = _typed_dict(values)
+        elif node.kind is ModelKind.PYDANTIC:
+            entries = ", ".join(f"{one.argument!r}: {made}" for one, made in values)
+            lines = [f" return {self._out.bind('validate', validator_of(node.python))}({{{entries}}})"]
+        else:
+            arguments = ", ".join(f"{one.argument}={made}" for one, made in values)
+            lines = [f" return {cls}({arguments})"]
+        self._out.line(f"def {name}(v):")
+        for line in lines:
+            self._out.line(line)
+
+
+def _typed_dict(values: list[tuple[FieldNode, str]]) -> list[str]:
+    """Return the lines that make a dict; a key that may be absent is absent for null, unless null is a value of it."""
+    entries = ", ".join(f"{one.attribute!r}: {made}" for one, made in values if not one.is_null_absence)
+    lines = [f" d = {{{entries}}}"]
+    for one, made in values:
+        if one.is_null_absence:
+            lines.append(f" if v[{one.name!r}] is not None: d[{one.attribute!r}] = {made}")
+    return [*lines, " return d"]
+
+
+def _plain_class(node: Node) -> type:
+    """Return the class of a branch's plain values."""
+    match node:
+        case EnumNode():
+            return str
+        case ListNode():
+            return list
+        case ScalarNode():
+            return int  # nanoseconds
+        case _:
+            return dict

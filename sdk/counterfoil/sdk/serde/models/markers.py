@@ -1,0 +1,83 @@
+"""What a program may write beside its types, so that a schema says more than Python's types do.
+
+Markers stand in ``Annotated``. The markers of pydantic (``Field``) and msgspec (``Meta``) are read as well: their
+descriptions, limits and patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+C = TypeVar("C", bound=type)
+
+_NAMING: Final = "__counterfoil_type_name__"
+
+
+@dataclass(frozen=True, slots=True)
+class AvroType:
+    """The Avro type of a field, where it is not the usual one of the Python type.
+
+    ``word`` is a primitive or a logical type in Avro's spelling, or ``fixed``:
+
+    =============  =====================================================================================
+    Python         ``word``, the usual one first
+    =============  =====================================================================================
+    ``int``        ``long``, ``int``, ``timestamp-nanos``, ``local-timestamp-nanos``
+    ``float``      ``double``, ``float``
+    ``bytes``      ``bytes``, ``fixed`` (with ``name`` and ``size``)
+    ``Decimal``    ``decimal`` (with ``precision``, ``scale``; a fixed with ``name`` and ``size``), ``big-decimal``
+    ``UUID``       ``uuid`` (a string; a fixed with ``name``)
+    ``date``       ``date``
+    ``time``       ``time-micros``, ``time-millis``
+    ``datetime``   ``timestamp-micros``, ``-millis``, ``-nanos``, and the same three with ``local-`` before them
+    ``Duration``   ``duration`` (a fixed, named ``Duration`` unless ``name`` is given)
+    =============  =====================================================================================
+    """
+
+    word: str
+    precision: int | None = None
+    scale: int = 0
+    name: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelField:
+    """How a field is written: its ``name`` in messages, earlier names (``aliases``), and its documentation."""
+
+    name: str | None = None
+    aliases: Sequence[str] = ()
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeName:
+    """The name that :func:`type_name` gives a class."""
+
+    name: str
+    namespace: str | None
+    aliases: tuple[str, ...]
+
+
+def type_name(full_name: str, *, aliases: Sequence[str] = ()) -> Callable[[C], C]:
+    """Return a decorator that names a class, or an Enum, in schemas: ``@type_name("taxi.Ride")``.
+
+    What is before the last dot is the namespace, which classes inside without one share. ``aliases`` are earlier names.
+    """
+    namespace, _, name = full_name.rpartition(".")
+
+    def decorate(cls: C) -> C:
+        setattr(cls, _NAMING, TypeName(name, namespace or None, tuple(aliases)))
+        return cls
+
+    return decorate
+
+
+def name_of(cls: type) -> TypeName:
+    """Return the name of a class in schemas; a subclass does not inherit it."""
+    given = cls.__dict__.get(_NAMING)
+    return given if isinstance(given, TypeName) else TypeName(cls.__name__, None, ())

@@ -1,0 +1,149 @@
+"""Random models of the five kinds, with objects of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import itertools
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Literal, NotRequired, TypedDict
+from uuid import UUID
+
+import attrs
+import msgspec
+import pydantic
+from hypothesis import strategies as st
+
+from counterfoil.sdk import AvroType, Duration
+
+LONGS = st.integers(-(2**63), 2**63 - 1)
+TEXTS = st.text(max_size=5)
+_NUMBERS = itertools.count()
+
+
+class Colour(Enum):
+    """Values that are symbols in Avro."""
+
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(Enum):
+    """Values that are no symbols, so that Avro has the names."""
+
+    SMALL = 1
+    LARGE = 2
+
+
+def _moments(*, zone):
+    return st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30), timezones=st.just(zone))
+
+
+PLAIN = [
+    (bool, st.booleans()),
+    (int, LONGS),
+    (Annotated[int, AvroType("int")], st.integers(-(2**31), 2**31 - 1)),
+    (float, st.floats(allow_nan=False, allow_infinity=False)),
+    (str, TEXTS),
+    (Annotated[Decimal, AvroType("decimal", precision=12, scale=3)], st.decimals(-(10**8), 10**8, places=3)),
+    (Annotated[Decimal, AvroType("big-decimal")], st.decimals(allow_nan=False, allow_infinity=False, places=7)),
+    (UUID, st.uuids()),
+    (dt.date, st.dates()),
+    (dt.time, st.times()),
+    (dt.datetime, _moments(zone=dt.UTC)),
+    (Annotated[dt.datetime, AvroType("local-timestamp-micros")], _moments(zone=None)),
+    (Colour, st.sampled_from(Colour)),
+    (Size, st.sampled_from(Size)),
+    (Literal["a", "b"], st.sampled_from(["a", "b"])),
+    (Literal[7, 8], st.sampled_from([7, 8])),
+    (int | str | None, st.none() | LONGS | TEXTS),
+]
+AVRO_ONLY = [
+    (bytes, st.binary(max_size=4)),
+    (Annotated[bytes, AvroType("fixed", name="Two", size=2)], st.binary(min_size=2, max_size=2)),
+    (Annotated[UUID, AvroType("uuid", name="Identity")], st.uuids()),
+    (Annotated[int, AvroType("timestamp-nanos")], LONGS),
+    (
+        Annotated[dt.datetime, AvroType("timestamp-nanos")],
+        st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1), timezones=st.just(dt.UTC)),
+    ),
+    (Duration, st.builds(Duration, *[st.integers(0, 2**32 - 1)] * 3)),
+]
+
+
+def _dataclass(name, fields):
+    rows = [
+        (key, hint, dataclasses.field(default=default)) if has else (key, hint) for key, hint, has, default in fields
+    ]
+    return dataclasses.make_dataclass(name, rows, kw_only=True)
+
+
+def _attrs(name, fields):
+    members = {
+        key: attrs.field(type=hint, **({"default": default} if has else {})) for key, hint, has, default in fields
+    }
+    return attrs.make_class(name, members, kw_only=True)
+
+
+def _struct(name, fields):
+    rows = [(key, hint, default) if has else (key, hint) for key, hint, has, default in fields]
+    return msgspec.defstruct(name, rows, kw_only=True)
+
+
+def _pydantic(name, fields):
+    return pydantic.create_model(name, **{key: (hint, default if has else ...) for key, hint, has, default in fields})
+
+
+def _typed_dict(name, fields):
+    return TypedDict(name, {key: NotRequired[hint] if has else hint for key, hint, has, _ in fields})
+
+
+MAKERS = {
+    "dataclass": _dataclass,
+    "attrs": _attrs,
+    "struct": _struct,
+    "pydantic": _pydantic,
+    "typed dict": _typed_dict,
+}
+
+
+def _containers(inner):
+    hint, values = inner
+    lists = [
+        (list[hint], st.lists(values, max_size=3)),
+        (tuple[hint, ...], st.lists(values, max_size=3).map(tuple)),
+        (dict[str, hint], st.dictionaries(TEXTS, values, max_size=3)),
+        (hint | None, st.none() | values),
+    ]
+    if hint in (str, int, Colour):
+        lists += [(set[hint], st.sets(values, max_size=3)), (frozenset[hint], st.frozensets(values, max_size=3))]
+    return st.sampled_from(lists)
+
+
+@st.composite
+def models(draw, kinds=tuple(MAKERS), plain=tuple(PLAIN), depth=2):
+    """Return a class and a strategy of its objects."""
+    kind = draw(st.sampled_from(kinds))
+    types = st.sampled_from(plain)
+    if depth:
+        types |= models(kinds=(kind,), plain=plain, depth=depth - 1)
+    types |= types.flatmap(_containers)
+    drawn = [draw(types) for _ in range(draw(st.integers(1, 5)))]
+    fields = []
+    for number, (hint, values) in enumerate(drawn):
+        default = draw(values) if draw(st.booleans()) else None
+        has = default is not None and default.__hash__ is not None and not dataclasses.is_dataclass(default)
+        fields.append((f"f{number}", hint, has, default if has else None))
+    name = f"Model{next(_NUMBERS)}"
+    cls = MAKERS[kind](name, fields)
+    parts = {key: values for (key, *_), (_, values) in zip(fields, drawn, strict=True)}
+    if kind == "typed dict":
+        absent = {key for key, _, has, _ in fields if has}
+        objects = st.fixed_dictionaries(
+            {key: values for key, values in parts.items() if key not in absent},
+            optional={key: parts[key] for key in absent},
+        )
+    else:
+        objects = st.builds(cls, **parts)
+    return cls, objects
