@@ -76,7 +76,9 @@ class AvroCodec:
     ) -> None:
         self._strict = strict
         self._model = model
-        self._limits: dict[str, Any] = {} if max_empty_items is ... else {"max_empty_items": _read_limit(max_empty_items)}
+        self._limits: dict[str, Any] = {}
+        if max_empty_items is not ...:
+            self._limits["max_empty_items"] = _read_limit(max_empty_items)
         self._whole = whole
 
     def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
