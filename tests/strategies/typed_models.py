@@ -7,7 +7,7 @@ import datetime as dt
 import itertools
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, get_args
 from uuid import UUID
 
 import attrs
@@ -36,8 +36,9 @@ class Size(Enum):
     LARGE = 2
 
 
-def _moments(*, zone):
-    return st.datetimes(dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30), timezones=st.just(zone))
+def _moments(first, last, *, zone=dt.UTC):
+    years = [dt.datetime(year, 1, 2) for year in (first, last)]  # noqa: DTZ001 - Hypothesis adds the zone
+    return st.datetimes(*years, timezones=st.just(zone))
 
 
 PLAIN = [
@@ -51,8 +52,8 @@ PLAIN = [
     (UUID, st.uuids()),
     (dt.date, st.dates()),
     (dt.time, st.times()),
-    (dt.datetime, _moments(zone=dt.UTC)),
-    (Annotated[dt.datetime, AvroType("local-timestamp-micros")], _moments(zone=None)),
+    (dt.datetime, _moments(1, 9999)),
+    (Annotated[dt.datetime, AvroType("local-timestamp-micros")], _moments(1, 9999, zone=None)),
     (Colour, st.sampled_from(Colour)),
     (Size, st.sampled_from(Size)),
     (Literal["a", "b"], st.sampled_from(["a", "b"])),
@@ -66,10 +67,14 @@ AVRO_ONLY = [
     (Annotated[int, AvroType("timestamp-nanos")], LONGS),
     (
         Annotated[dt.datetime, AvroType("timestamp-nanos")],
-        st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2200, 1, 1), timezones=st.just(dt.UTC)),
+        _moments(1700, 2200),
     ),
     (Duration, st.builds(Duration, *[st.integers(0, 2**32 - 1)] * 3)),
 ]
+
+
+NONE = type(None)
+IMMUTABLE = (int, float, str, bytes, Decimal, UUID, dt.date, dt.time, Enum, frozenset)
 
 
 def _dataclass(name, fields):
@@ -96,7 +101,9 @@ def _pydantic(name, fields):
 
 
 def _typed_dict(name, fields):
-    return TypedDict(name, {key: NotRequired[hint] if has else hint for key, hint, has, _ in fields})
+    return TypedDict(
+        name, {key: NotRequired[hint] if has and NONE not in get_args(hint) else hint for key, hint, has, _ in fields}
+    )
 
 
 MAKERS = {
@@ -122,24 +129,23 @@ def _containers(inner):
 
 
 @st.composite
-def models(draw, kinds=tuple(MAKERS), plain=tuple(PLAIN), depth=2):
+def models(draw, kind, *, for_avro, depth=2):
     """Return a class and a strategy of its objects."""
-    kind = draw(st.sampled_from(kinds))
-    types = st.sampled_from(plain)
+    types = st.sampled_from(PLAIN + AVRO_ONLY if for_avro else PLAIN)
     if depth:
-        types |= models(kinds=(kind,), plain=plain, depth=depth - 1)
+        types |= models(kind, for_avro=for_avro, depth=depth - 1)
     types |= types.flatmap(_containers)
     drawn = [draw(types) for _ in range(draw(st.integers(1, 5)))]
     fields = []
     for number, (hint, values) in enumerate(drawn):
         default = draw(values) if draw(st.booleans()) else None
-        has = default is not None and default.__hash__ is not None and not dataclasses.is_dataclass(default)
+        has = isinstance(default, IMMUTABLE)
         fields.append((f"f{number}", hint, has, default if has else None))
     name = f"Model{next(_NUMBERS)}"
     cls = MAKERS[kind](name, fields)
     parts = {key: values for (key, *_), (_, values) in zip(fields, drawn, strict=True)}
     if kind == "typed dict":
-        absent = {key for key, _, has, _ in fields if has}
+        absent = {key for key, hint, has, _ in fields if has and NONE not in get_args(hint)}
         objects = st.fixed_dictionaries(
             {key: values for key, values in parts.items() if key not in absent},
             optional={key: parts[key] for key in absent},

@@ -41,7 +41,7 @@ _LOGICAL_FROM: Final[dict[type, tuple[type, ...]]] = {
     int: (date, datetime),
     str: (date,),
     bytes: (Decimal, Duration),
-    datetime: (date,),
+    datetime: (date, int),  # nanoseconds are read as int
 }
 
 

@@ -9,6 +9,7 @@ from counterfoil.sdk.serde.json_codec.encode import check_text
 from counterfoil.sdk.serde.json_codec.paths import path_text
 from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.json_codec.write_walk import write_exactly
+from counterfoil.sdk.serde.models.kinds import classes_of
 from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
@@ -25,8 +26,13 @@ def pydantic_encoder(model: Any, validator: Validator | None) -> Encode:
     from pydantic import TypeAdapter
 
     serializer = TypeAdapter(model).serializer
+    classes = classes_of(model)
+    expected = " or ".join(each.__name__ for each in classes)
 
     def encode(value: Any, prefix: bytes, /) -> bytes:
+        if not isinstance(value, classes):
+            got = shown(value)
+            raise EncodeError(f"The value: expected {expected}; got {got}", expected=expected, got=got)
         try:
             body = serializer.to_json(value, by_alias=True, warnings="error")
             if b"null" in body:  # pydantic writes null for NaN and infinite numbers

@@ -69,9 +69,18 @@ def kind_of(cls: object) -> ModelKind | None:
     return ModelKind.TYPED_DICT if is_typeddict(cls) else None
 
 
+def _branches(model: Any) -> tuple[Any, ...]:
+    return get_args(model) if get_origin(model) in (Union, UnionType) else (model,)
+
+
+def classes_of(model: Any) -> tuple[type, ...]:
+    """Return the classes of the values of a model: one, or those of a union."""
+    return tuple(dict if is_typeddict(branch) else branch for branch in _branches(model))
+
+
 def model_kinds(model: Any) -> set[ModelKind]:
     """Return the kinds of the classes of a model: one, or those of a union. Raises ``ModelError``."""
-    branches = get_args(model) if get_origin(model) in (Union, UnionType) else (model,)
+    branches = _branches(model)
     kinds = [kind_of(branch) for branch in branches]
     for branch, kind in zip(branches, kinds, strict=True):
         if kind is None:
