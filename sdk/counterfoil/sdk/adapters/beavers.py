@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.records import RecordReader
     from counterfoil.sdk.serde.serializer import Serializer
 
+_STRING: Final = pa.string()
 _TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
 
 
@@ -52,16 +53,16 @@ class TableReader:
     """Reads a batch of messages as an Arrow table with the columns of ``schema``: what a ``SourceTopic`` takes.
 
     Rows are in the order of the messages. ``key`` reads the keys, for a column that ``columns`` names, of ``key_type``;
-    without it that column has their bytes. A message whose key or value cannot be read is passed to ``report`` with its error and left
-    out, for example to write a :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without ``report`` the error
-    is raised, which ends the driver's cycle. Errors that are not the message's, such as ``RegistryUnavailable``, are
-    always raised.
+    without it that column has their bytes. A message whose key or value cannot be read is passed to ``report`` with its
+    error and left out, for example to write a :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without
+    ``report`` the error is raised, which ends the driver's cycle. Errors that are not the message's, such as
+    ``RegistryUnavailable``, are always raised.
     """
 
     value: RecordReader[Any]
     schema: pa.Schema
     key: RecordReader[Any] | None = None
-    key_type: pa.DataType = pa.string()
+    key_type: pa.DataType = _STRING
     columns: Columns = Columns()
     report: Callable[[Message, SerdeError], object] | None = None
 
