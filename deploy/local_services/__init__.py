@@ -11,6 +11,7 @@ from local_services.newest_spark import connector_jars, newest_spark_environment
 from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresClient, PostgresServer
 from local_services.process import RUN_FOLDER, ServiceError, free_port, stop_services_of, wait_until
+from local_services.quixstreams import quixstreams_environment
 from local_services.registry import RegistryProcess
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "jar_folder",
     "newest_spark_environment",
     "newest_spark_version",
+    "quixstreams_environment",
     "stop_services_of",
     "wait_until",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import AsyncHttpTransport
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, result_signature
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
@@ -86,7 +87,7 @@ async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float
             return None
 
 
-class AsyncRegistry:
+class AsyncRegistry(PickledByArguments):
     """A client of a schema registry for the tasks of one event loop; an async context manager.
 
     Arguments, calls and caches are those of :class:`counterfoil.sdk.Registry`.

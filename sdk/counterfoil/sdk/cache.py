@@ -12,6 +12,7 @@ from collections import OrderedDict
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from counterfoil.sdk.processes import Locking
 from counterfoil.sdk.script import Join
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class _Abandoned(Exception):
     """The caller that made the call was interrupted, so one of the waiting callers makes the call."""
 
 
-class Cache(Generic[V]):
+class Cache(Locking, Generic[V]):
     """Values by key, shared by threads and tasks.
 
     ``ttl_s`` is how long a value is used, in seconds; None is without a limit. Registry errors of the class
@@ -49,6 +50,10 @@ class Cache(Generic[V]):
         self._ttl_s = ttl_s
         self._remembers = remembers
         self._missing_ttl_s = missing_ttl_s
+        super().__init__()
+
+    def make_locks(self) -> None:
+        """Make the lock; no call is running, as far as this process is concerned."""
         self._flights: dict[Hashable, Future[V]] = {}
         self._lock = threading.Lock()
 

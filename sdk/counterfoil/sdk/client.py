@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import HttpTransport
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.script import result_signature, run
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
@@ -37,7 +38,7 @@ def method_of(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Co
     return method
 
 
-class Registry:
+class Registry(PickledByArguments):
     """A client of a schema registry, usable by all threads of a program; a context manager.
 
     ``url`` is one URL, several joined by commas or in a list (tried in order), or whole ``RegistrySettings``. ``auth``
@@ -45,6 +46,8 @@ class Registry:
     function that returns one; a user and password in the URL are used as well. Time-outs are on (2 s to connect, 10 s
     of silence, or ``timeout_s``), as are retries (3, or ``retries``). Ids and registrations are cached, so that a
     program requests each of them once.
+
+    A copy that is pickled has connections and caches of its own.
 
     ``transport`` replaces HTTP, for example by a registry in memory; ``clock`` and ``sleep`` are for tests. Raises
     ``InvalidSettings``. No request is sent before the first call.

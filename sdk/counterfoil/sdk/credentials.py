@@ -20,6 +20,7 @@ from counterfoil.schema.errors import MissingExtra, Unauthorized
 from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile, bearer
 from counterfoil.sdk.cache import Cache
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
+from counterfoil.sdk.processes import Locking
 from counterfoil.sdk.script import Aside, Call, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
@@ -131,7 +132,7 @@ class _Token:
     ends_s: float
 
 
-class _ByClientCredentials:
+class _ByClientCredentials(Locking):
     """A token that is requested from OAuth's token address; one request for all threads or tasks."""
 
     def __init__(self, auth: ClientCredentials, clock: Clock) -> None:
@@ -139,6 +140,9 @@ class _ByClientCredentials:
         self._clock = clock
         self._requests: Cache[_Token] = Cache(1, clock.monotonic, ttl_s=0.0)  # for its single flight; it keeps nothing
         self._token: _Token | None = None
+        super().__init__()
+
+    def make_locks(self) -> None:
         self._lock = Lock()
         self._is_renewing = False
 

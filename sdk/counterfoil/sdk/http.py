@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.auth import ClientCredentials
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.processes import Locking
 from counterfoil.sdk.tls import TlsFiles
 from counterfoil.sdk.transport import NoReply, Reply
 
@@ -29,17 +30,21 @@ MAX_REPLY_BYTES: Final = 256 * 1024 * 1024
 """The largest accepted reply: a registry sends none that is longer."""
 
 
-class HttpTransport:
+class HttpTransport(Locking):
     """Sends by HTTP, from any number of threads; a forked process opens connections of its own."""
 
     def __init__(self, settings: RegistrySettings) -> None:
+        super().__init__()
         self._settings = settings
         self._files = TlsFiles(settings.tls)
         self._client: httpx.Client | None = None
         self._owner = 0
-        self._lock = Lock()
         for_tokens = _token_settings(settings)
         self._tokens = None if for_tokens is None else HttpTransport(for_tokens)
+
+    def make_locks(self) -> None:
+        """Make the lock."""
+        self._lock = Lock()
 
     def send(self, request: Request) -> Reply:
         """Send the request and return the reply, with any status; raise ``NoReply`` if there is none."""

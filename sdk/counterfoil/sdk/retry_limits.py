@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.sdk.errors import RegistryUnavailable
+from counterfoil.sdk.processes import Locking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +22,13 @@ _CALLS: Final = 16
 """How many calls may use all of their retries, if no budget is set."""
 
 
-class RetryLimits:
+class RetryLimits(Locking):
     """The limits of one client, shared by its threads and tasks. :meth:`begin` and :meth:`end` surround every call."""
 
     def __init__(self, settings: RetrySettings, clock: Callable[[], float]) -> None:
+        super().__init__()
         self._settings = settings
         self._clock = clock
-        self._lock = Lock()
         rounds = _CALLS * settings.retries if settings.budget is None else settings.budget
         self._budget = rounds * _ANSWERS_PER_ROUND
         self._left = self._budget
@@ -35,6 +36,10 @@ class RetryLimits:
         self._failures = 0
         self._closed_until_s: float | None = None
         """Until when no request is sent, by the clock; None while requests are sent."""
+
+    def make_locks(self) -> None:
+        """Make the lock."""
+        self._lock = Lock()
 
     def begin(self, url: str) -> None:
         """Raise ``RegistryUnavailable`` while no request is sent. When the pause is over, one call is let through."""

@@ -274,7 +274,8 @@ class Deserializer(RecordReader[T_co], Serde):
     def _raise_placed(
         self, error: CounterfoilError, ctx: MessageContext | None, schema_id: int | None, data: bytes
     ) -> NoReturn:
-        place(error, ctx, schema_id=schema_id, data=data)
+        subject = self._resolver.subject_of(topic_of(ctx), field_of(ctx))
+        place(error, ctx, subject=subject, schema_id=schema_id, data=data)
         raise error
 
     def _plan(self, data: object, ctx: MessageContext | None) -> tuple[ReadPlan, bytes]:

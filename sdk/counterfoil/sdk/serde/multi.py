@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.languages import LANGUAGES
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import Field
 
 
-class MultiDeserializer(RecordReader[Any]):
+class MultiDeserializer(RecordReader[Any], PickledByArguments):
     """Reads records of any format, each by the language of its writer's schema.
 
     ``by_topic`` and ``by_record`` give the deserializer of a topic or of a record's full name; ``by_type`` the one of a

@@ -12,6 +12,8 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from counterfoil.sdk.processes import Locking
+
 if TYPE_CHECKING:
     from uuid import UUID
 
@@ -76,11 +78,15 @@ class ReadPlan(Plan):
         return self.rules is None and not self.needs_topic
 
 
-class PlanTable(Generic[K, V]):
+class PlanTable(Locking, Generic[K, V]):
     """Plans by key. ``found`` is the dictionary to read; for a missing key call :meth:`resolve`."""
 
     def __init__(self) -> None:
         self.found: dict[K, V] = {}
+        super().__init__()
+
+    def make_locks(self) -> None:
+        """Make the locks; no plan is being built, as far as this process is concerned."""
         self._guard = Lock()
         self._lock_by_key: dict[K, Lock] = {}
 

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
-from counterfoil.sdk.errors import DecodeError, FrameError, InvalidSettings, NotFramed, TruncatedFrame, UnknownSchemaId
+from counterfoil.sdk.errors import (
+    DecodeError,
+    FrameError,
+    InvalidSettings,
+    NotFramed,
+    SubjectUnresolved,
+    TruncatedFrame,
+    UnknownSchemaId,
+)
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.references import load_schema, parse_own
-from counterfoil.sdk.subjects import find_subject
+from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -113,6 +121,15 @@ class ReadResolver(Generic[P]):
     def is_latest(self) -> bool:
         """Whether the reader's schema is a version of the record's subject, so that plans expire and need a topic."""
         return self._is_latest
+
+    def subject_of(self, topic: str | None, field: Field) -> str | None:
+        """Return the subject of a record of which only the topic is known; None if it depends on more."""
+        if isinstance(self.subject, Associated):
+            return None
+        try:
+            return resolve_subject(self.subject, topic=topic, field=field, record_name=None)
+        except SubjectUnresolved:
+            return None
 
     def plan(
         self, source: Source, header: Header, topic: str | None, field: Field, *, refresh: bool, for_topic: bool

@@ -30,14 +30,14 @@ def read_record(record: Record, topic: str | None, field: Field) -> tuple[Any, S
     """
     if isinstance(record, _BARE) or not hasattr(record, field):
         return record, SerializationContext(topic, field)
-    error = _member(record, "error")
+    error = member(record, "error")
     if error is not None:
         raise SerdeError(f"The message is an error of the consumer: {error}", topic=topic, field=field)
-    context = SerializationContext(_member(record, "topic") or topic, field, _member(record, "headers"))
-    return _member(record, field), context
+    context = SerializationContext(member(record, "topic") or topic, field, member(record, "headers"))
+    return member(record, field), context
 
 
-def _member(record: Any, name: str) -> Any:
+def member(record: Record, name: str) -> Any:
     """Return a member of the record, a method for confluent-kafka and an attribute for other clients."""
     found = getattr(record, name, None)
     return found() if callable(found) else found

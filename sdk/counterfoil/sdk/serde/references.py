@@ -46,7 +46,7 @@ def _check_type(codec: Codec[P], schema: Schema) -> None:
 
 
 def resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
-    """Return the references with their texts, and before them those that they refer to themselves."""
+    """Return the schemas of the references and of theirs, each after those that it needs."""
     resolved: dict[tuple[str, int], ResolvedReference] = {}
     open_references: set[tuple[str, int]] = set()
 

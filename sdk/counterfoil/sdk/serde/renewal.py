@@ -8,7 +8,6 @@ plan stays in use.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from dataclasses import replace
@@ -45,14 +44,8 @@ class _Renewal:
     """One run of a plan's script while the known plan is in use."""
 
     def __init__(self) -> None:
-        self._process = os.getpid()
         self._done = threading.Event()
         self._patient_until_s = time.monotonic() + _PATIENCE_S
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether it was begun before a fork, so that nobody in this process ends it."""
-        return self._process != os.getpid()
 
     def end(self) -> None:
         """Let those continue that wait."""
@@ -71,8 +64,12 @@ class Planner(PlanTable[K, V]):
         self._source = source
         self._ttl_s = ttl_s
         self._clock = clock
-        self._renewals: dict[K, _Renewal] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    def make_locks(self) -> None:
+        """Make the locks; no plan is being renewed, as far as this process is concerned."""
+        super().make_locks()
+        self._renewals: dict[K, _Renewal] = {}
         self._starting = threading.Lock()
 
     def get(self, key: K, build: Build[V]) -> V:
@@ -101,8 +98,8 @@ class Planner(PlanTable[K, V]):
         is_expired = self._clock() >= plan.expires_s
         with self._starting:
             renewal = self._renewals.get(key)
-            is_first = renewal is None or renewal.is_lost
-            if renewal is None or is_first:
+            is_first = renewal is None
+            if renewal is None:
                 renewal = self._renewals[key] = _Renewal()
         if not is_first:
             if is_expired and not self._source.is_async:

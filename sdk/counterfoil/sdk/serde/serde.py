@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.subjects import Associated
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Resolver(Protocol):
     subject: SubjectNaming
 
 
-class Serde:
+class Serde(PickledByArguments):
     """A serializer or a deserializer: its registry, and what makes its plans."""
 
     def __init__(self, source: Source, resolver: Resolver) -> None:

@@ -131,15 +131,23 @@ class Serializer(Serde, Generic[T_contra]):
 
         With an async registry the result must be awaited; with another one everything is done when the method returns.
         """
-        build = self._script(topic, field)
         if self._source.is_async:
-            return self._plans.warm((topic, field), build)
-        try:
-            self._plans.get((topic, field), build)
-        except CounterfoilError as error:
-            place(error, SerializationContext(topic, field))
-            raise
+            return self._plans.warm((topic, field), self._script(topic, field))
+        self.header(topic, field)
         return Done()
+
+    def header(self, topic: str | None, field: Field = "value") -> tuple[str, bytes] | None:
+        """Return the header that names the schema of the next message to a topic; None if its prefix does.
+
+        It is for clients that take headers before they call the serializer. The first call sends the requests of the
+        first message.
+        """
+        context = SerializationContext(topic, field)
+        try:
+            return self._plan(context).header
+        except CounterfoilError as error:
+            place(error, context)
+            raise
 
     def close(self) -> None:
         """Remove every plan; the registry and the rules' executors, which others may use, stay open."""

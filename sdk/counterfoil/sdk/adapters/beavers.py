@@ -1,0 +1,212 @@
+"""Arrow tables of Kafka topics for Beavers: a deserializer of batches, a serializer, and tombstones.
+
+Beavers takes batches of messages and needs a table of each, in the order of their timestamps. It passes no headers of
+its own, so that :class:`TableWriter` needs a serializer that puts the schema id into the prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from beavers.kafka import KafkaDriver, KafkaProducerMessage
+
+from counterfoil.sdk.adapters.arrow import table_of
+from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.serde.context import MessageField, SerializationContext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from beavers.dag import Dag
+    from beavers.kafka import KafkaMessageSerializer, SourceTopic
+    from confluent_kafka import Consumer, Message, Producer
+
+    from counterfoil.sdk.serde.records import RecordReader
+    from counterfoil.sdk.serde.serializer import Serializer
+
+_STRING: Final = pa.string()
+_TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The names of columns beside those of the value, in front of them; None leaves one out.
+
+    ``key`` has the record's key, ``timestamp`` Kafka's time of the record, and ``tombstone`` whether its value is null;
+    then all columns of the value are null. Without a ``tombstone`` column a table has no tombstones.
+    """
+
+    key: str | None = None
+    timestamp: str | None = None
+    tombstone: str | None = None
+
+    @property
+    def names(self) -> set[str | None]:
+        """The names that are set, and None."""
+        return {self.key, self.timestamp, self.tombstone}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableReader:
+    """Reads a batch of messages as an Arrow table with the columns of ``schema``: what a ``SourceTopic`` takes.
+
+    Rows are in the order of the messages. ``key`` reads the keys, for a column that ``columns`` names, of ``key_type``;
+    without it that column has their bytes. A message whose key or value cannot be read is passed to ``report`` with its
+    error and left out, for example to write a :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without
+    ``report`` the error is raised, which ends the driver's cycle. Errors that are not the message's, such as
+    ``RegistryUnavailable``, are always raised.
+    """
+
+    value: RecordReader[Any]
+    schema: pa.Schema
+    key: RecordReader[Any] | None = None
+    key_type: pa.DataType = _STRING
+    columns: Columns = Columns()
+    report: Callable[[Message, SerdeError], object] | None = None
+
+    def __call__(self, messages: Sequence[Message]) -> pa.Table:
+        """Return the table of the messages; an empty one for none."""
+        records = [each.original if isinstance(each, _Tombstone) else each for each in messages]
+        if self.columns.tombstone is None:
+            records = [each for each in records if each.value() is not None]
+        errors: dict[int, SerdeError] = {}
+        table = table_of(self.value, records, schema=self.schema, errors=errors)
+        for name, column in reversed(self._beside(records, errors).items()):
+            table = table.add_column(0, name, column)
+        return table if not errors else self._without(table, records, errors)
+
+    def _beside(self, records: list[Message], errors: dict[int, SerdeError]) -> dict[str, Any]:
+        """Return the columns beside those of the value."""
+        beside: dict[str, Any] = {}
+        if self.columns.key is not None:
+            beside[self.columns.key] = self._keys(records, errors)
+        if self.columns.timestamp is not None:
+            beside[self.columns.timestamp] = pa.array([each.timestamp()[1] for each in records], _TIMESTAMP)
+        if self.columns.tombstone is not None:
+            beside[self.columns.tombstone] = pa.array([each.value() is None for each in records], pa.bool_())
+        return beside
+
+    def _keys(self, records: list[Message], errors: dict[int, SerdeError]) -> Any:
+        if self.key is None:
+            return pa.array([each.key() for each in records], pa.binary())
+        keys = self.key.many(records, field=MessageField.KEY.value)
+        for row, key in enumerate(keys):
+            if isinstance(key, SerdeError):
+                errors.setdefault(row, key)
+        return pa.array([None if isinstance(key, SerdeError) else key for key in keys], self.key_type)
+
+    def _without(self, table: pa.Table, records: list[Message], errors: Mapping[int, SerdeError]) -> pa.Table:
+        """Return the table without the rows of messages that cannot be read, which are reported."""
+        for row, error in sorted(errors.items()):
+            if self.report is None:
+                raise error
+            self.report(records[row], error)
+        return table.take([row for row in range(len(records)) if row not in errors])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableWriter:
+    """Writes the rows of a table to a topic: what a driver's ``sink_topics`` take.
+
+    The columns that ``columns`` names are not part of the value: the row's key, written by ``key`` or already bytes,
+    and whether the row is a tombstone. Raises ``EncodeError`` for a row that does not fit the schema; nothing of the
+    table is written then.
+    """
+
+    topic: str
+    value: Serializer[Any]
+    key: Serializer[Any] | None = None
+    columns: Columns = Columns()
+
+    def __call__(self, value: pa.Table) -> list[KafkaProducerMessage]:
+        """Return the messages of the table's rows."""
+        own = self.columns.names
+        rows = value.select([name for name in value.column_names if name not in own]).to_pylist()
+        keys = self._column(value, self.columns.key)
+        dead = self._column(value, self.columns.tombstone)
+        return [
+            KafkaProducerMessage(self.topic, self._key(key), TOMBSTONE if is_dead else self._value(row))
+            for row, key, is_dead in zip(rows, keys, dead, strict=True)
+        ]
+
+    def _column(self, table: pa.Table, name: str | None) -> list[Any]:
+        return [None] * len(table) if name is None else table.column(name).to_pylist()
+
+    def _key(self, key: Any) -> Any:
+        return key if self.key is None else self.key(key, SerializationContext(self.topic, MessageField.KEY))
+
+    def _value(self, row: Any) -> Any:
+        return self.value(row, SerializationContext(self.topic, MessageField.VALUE))
+
+
+def create_driver(  # noqa: PLR0917 - the arguments of KafkaDriver.create
+    dag: Dag,
+    producer_config: dict[str, Any],
+    consumer_config: dict[str, Any],
+    source_topics: dict[str, SourceTopic[Any]],
+    sink_topics: dict[str, KafkaMessageSerializer[Any]],
+    batch_size: int = 5_000,
+) -> KafkaDriver:
+    """Return ``KafkaDriver.create(…)`` with the same arguments, which also reads and writes tombstones.
+
+    Beavers 0.14 measures the length of every value, so that its own driver fails at the first null.
+    """
+    driver = KafkaDriver.create(dag, producer_config, consumer_config, source_topics, sink_topics, batch_size)
+    manager = driver._consumer_manager  # noqa: SLF001 - there is no public way to replace the client
+    manager._consumer = _Consumer(manager._consumer)  # noqa: SLF001 - likewise
+    sink = driver._producer_manager  # noqa: SLF001 - likewise
+    sink._producer = _Producer(sink._producer)  # noqa: SLF001 - likewise
+    return driver
+
+
+class _Null(bytes):
+    """No bytes, which stand for null where Beavers needs a length."""
+
+
+TOMBSTONE: Final = _Null()
+"""The value of a ``KafkaProducerMessage`` that is a tombstone, for the drivers of :func:`create_driver`."""
+
+
+class _Tombstone:
+    """A message whose value is null, with a value that has a length."""
+
+    def __init__(self, original: Message) -> None:
+        self.original = original
+
+    def value(self) -> bytes:
+        """Return no bytes."""
+        return TOMBSTONE
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.original, name)
+
+
+class _Consumer:
+    """A consumer whose tombstones have a length."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def poll(self, timeout: float) -> Message | _Tombstone | None:
+        """Return the next message."""
+        message = self._consumer.poll(timeout)
+        return _Tombstone(message) if message is not None and message.value() is None else message
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._consumer, name)
+
+
+class _Producer:
+    """A producer that writes null for a value without bytes."""
+
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+
+    def produce(self, topic: str, *, key: Any, value: Any, **more: Any) -> None:
+        """Write a message."""
+        self._producer.produce(topic, key=key, value=None if isinstance(value, _Null) else value, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._producer, name)

@@ -1,0 +1,202 @@
+"""A parser, a decoder and a middleware for FastStream's Kafka broker.
+
+FastStream's own parser decodes every header as text and fails on the schema's guid, which is binary; it also turns a
+tombstone into empty bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from faststream import BaseMiddleware
+from faststream.exceptions import AckMessage
+
+from counterfoil.sdk.adapters.dead_letters import DeadLetter, dead_letter
+from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection
+
+    from aiokafka import ConsumerRecord
+    from faststream.kafka.message import KafkaMessage
+    from faststream.kafka.response import KafkaPublishCommand
+
+    from counterfoil.sdk.serde.context import Headers
+    from counterfoil.sdk.serde.deserializer import Deserializer
+    from counterfoil.sdk.serde.multi import MultiDeserializer
+    from counterfoil.sdk.serde.serializer import Serializer
+
+
+class Publisher(Protocol):
+    """What ``broker.publisher(topic)`` returns."""
+
+    async def publish(self, message: Any, *, key: bytes | None, headers: dict[str, str]) -> Any:
+        """Send a message."""
+
+
+class BinaryHeader(str):
+    """A header whose value is not text, for FastStream, which encodes every header: ``encode`` returns the bytes."""
+
+    __slots__ = ("value",)
+    value: bytes
+
+    def __new__(cls, value: bytes) -> Self:
+        """Return the header; as text it is the value in hexadecimal digits."""
+        made = super().__new__(cls, value.hex())
+        made.value = value
+        return made
+
+    def encode(self, *_: object, **__: object) -> bytes:
+        """Return the value."""
+        return self.value
+
+
+async def parse(record: Any, parse_text: Callable[[Any], Awaitable[KafkaMessage]]) -> KafkaMessage:
+    """Parse a record, or a batch of records, with headers of any content: the ``parser`` of a broker or a subscriber.
+
+    Headers that are not UTF-8 are a :class:`BinaryHeader`. ``parse_text`` is FastStream's own parser.
+    """
+    if isinstance(record, tuple):
+        message = await parse_text(tuple(map(_with_text_headers, record)))
+        message.batch_headers = [_text_headers(each.headers) for each in record]
+        message.headers = message.batch_headers[0] if record else {}
+    else:
+        message = await parse_text(_with_text_headers(record))
+        message.headers = _text_headers(record.headers)
+    message.raw_message = record
+    return message
+
+
+class RegistryDecoder:
+    """Decodes the values of messages: the ``decoder`` of a broker or a subscriber, beside the parser :func:`parse`.
+
+    The deserializer has an ``AsyncRegistry``. A tombstone is None. With ``dead_letters``, which
+    ``broker.publisher(topic)`` returns, a message that cannot be read is sent there, and is then acknowledged without
+    being handled; without it the error is FastStream's to handle, by the subscriber's ``ack_policy``. In a batch, the
+    messages that can be read are handled.
+    """
+
+    def __init__(
+        self, deserializer: Deserializer[Any] | MultiDeserializer, *, dead_letters: Publisher | None = None
+    ) -> None:
+        self._deserializer = AsyncDeserializer(deserializer)
+        self._dead_letters = dead_letters
+
+    async def __call__(self, message: KafkaMessage) -> Any:
+        """Return the value of a message, or the values of a batch."""
+        record = message.raw_message
+        if not isinstance(record, tuple):
+            return await self._value(record)
+        values = []
+        for each in record:
+            try:
+                values.append(await self._value(each))
+            except AckMessage:
+                continue
+        return values
+
+    async def _value(self, record: ConsumerRecord[Any, Any]) -> Any:
+        try:
+            return await self._deserializer.read(record)
+        except SerdeError as error:
+            if self._dead_letters is None:
+                raise
+            await _publish(self._dead_letters, dead_letter(record, error))
+            raise AckMessage from error
+
+
+class RegistryMiddleware(BaseMiddleware):  # type: ignore[misc]  # FastStream's types are not read
+    """Serializes the messages that a broker sends; ``serializing`` makes the ``middlewares`` of a broker of it."""
+
+    def __init__(self, message: Any, /, *, context: Any, serializers: _Serializers) -> None:
+        super().__init__(message, context=context)
+        self._serializers = serializers
+
+    async def publish_scope(
+        self, call_next: Callable[[KafkaPublishCommand], Awaitable[Any]], cmd: KafkaPublishCommand
+    ) -> Any:
+        """Serialize the bodies and the key of a command before it is carried out."""
+        await self._serializers.serialize(cmd)
+        return await call_next(cmd)
+
+
+def serializing(
+    value_serializer: Serializer[Any],
+    *,
+    key_serializer: Serializer[Any] | None = None,
+    topics: Collection[str] | None = None,
+) -> Callable[..., RegistryMiddleware]:
+    """Return a middleware of a ``KafkaBroker`` that serializes what is sent to ``topics``, or to any topic.
+
+    The serializers have an ``AsyncRegistry``. Bytes are sent as they are. In a batch, keys of single messages are not
+    serialized.
+    """
+    key = None if key_serializer is None else AsyncSerializer(key_serializer)
+    serializers = _Serializers(key, AsyncSerializer(value_serializer), topics)
+
+    def make(message: Any, /, *, context: Any) -> RegistryMiddleware:
+        return RegistryMiddleware(message, context=context, serializers=serializers)
+
+    return make
+
+
+class _Serializers:
+    def __init__(
+        self,
+        key: AsyncSerializer[Any] | None,
+        value: AsyncSerializer[Any],
+        topics: Collection[str] | None,
+    ) -> None:
+        self._key = key
+        self._value = value
+        self._topics = topics
+
+    async def serialize(self, command: KafkaPublishCommand) -> None:
+        """Replace the key and the bodies of a command by bytes, and set the headers with schema ids."""
+        topic = command.destination
+        if self._topics is not None and topic not in self._topics:
+            return
+        headers = list(header_pairs(command.headers))
+        if self._key is not None and not isinstance(command.key, bytes):
+            command.key = await self._key(command.key, new_context(topic, "key", headers))
+        bodies = (command.body, *command.extra_bodies)
+        if not all(isinstance(each, bytes) for each in bodies):
+            context = new_context(topic, "value", headers)
+            command.body, *rest = [
+                each if isinstance(each, bytes) else await self._value(each, context) for each in bodies
+            ]
+            command.extra_bodies = tuple(rest)
+        command.headers = _text_headers(headers)
+
+
+async def _publish(publisher: Publisher, letter: DeadLetter) -> None:
+    await publisher.publish(letter["value"] or b"", key=letter["key"], headers=_text_headers(letter["headers"]))
+
+
+def _with_text_headers(record: ConsumerRecord[Any, Any]) -> Any:
+    """Return a copy of the record whose headers FastStream's parser accepts."""
+    texts = [(name, value) for name, value in header_pairs(record.headers) if _is_text(value)]
+    copy = replace(record, headers=texts)
+    if hasattr(record, "consumer"):
+        copy.consumer = record.consumer
+    return copy
+
+
+def _text_headers(headers: Headers) -> dict[str, Any]:
+    return {name: _text(value) for name, value in header_pairs(headers)}
+
+
+def _is_text(value: bytes | None) -> bool:
+    return value is not None and not isinstance(_text(value), BinaryHeader)
+
+
+def _text(value: bytes | str | None) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return (value or b"").decode()
+    except UnicodeDecodeError:
+        return BinaryHeader(value or b"")

@@ -1,0 +1,199 @@
+"""A ``faust.Schema`` whose keys and values are framed with schema ids.
+
+Faust passes no topic when it serializes, so each topic gets a copy of its schema that has the topic's name. Topics that
+Faust derives, such as the one of ``group_by``, are written with the serializers of the topic that they come from;
+values that are only passed on stay the bytes that they are.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+
+import faust
+from faust.exceptions import KeyDecodeError, ValueDecodeError
+from faust.types import ModelT, TopicT
+
+from counterfoil.sdk.adapters.dead_letters import dead_letter
+from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.sdk.errors import SchemaNotCached, SerdeError
+from counterfoil.sdk.serde.context import SerializationContext, field_of
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from faust.types import AppT, EventT, Message
+
+    from counterfoil.sdk.serde.deserializer import Deserializer
+    from counterfoil.sdk.serde.multi import MultiDeserializer
+    from counterfoil.sdk.serde.serializer import Serializer
+    from counterfoil.sdk.subjects import Field
+
+    AnyDeserializer: TypeAlias = "Deserializer[Any] | MultiDeserializer"
+
+_DECODE_ERRORS: Final = {"key": KeyDecodeError, "value": ValueDecodeError}
+
+
+class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are not read
+    """The ``schema`` of topics; the serializers have a ``Registry`` or an ``AsyncRegistry``.
+
+    Keys and values without a serializer are serialized by Faust, and bytes are sent as they are. Records of Faust are
+    written with the values of their fields, and read as the topic's ``key_type`` and ``value_type``. A message that
+    cannot be read raises Faust's ``KeyDecodeError`` or ``ValueDecodeError``; with ``dead_letters``, a topic, it is sent
+    there instead, and agents do not receive it. ``more`` are the arguments of ``faust.Schema``.
+    """
+
+    def __init__(
+        self,
+        *,
+        serialize_key: Serializer[Any] | None = None,
+        serialize_value: Serializer[Any] | None = None,
+        deserialize_key: AnyDeserializer | None = None,
+        deserialize_value: AnyDeserializer | None = None,
+        dead_letters: TopicT | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(**more)
+        self._serializers: dict[Field, Serializer[Any] | None] = {"key": serialize_key, "value": serialize_value}
+        self._deserializers: dict[Field, AnyDeserializer | None] = {"key": deserialize_key, "value": deserialize_value}
+        self._dead_letters = dead_letters
+        self.topic: str | None = None
+
+    def for_topic(self, name: str | None) -> RegistrySchema:
+        """Return a copy that writes to the topic of this name. Topics with this schema have such a copy."""
+        made = copy(self)
+        made.topic = name
+        return made
+
+    # --- writing ----------------------------------------------------------------------------------------------------
+
+    async def warm(self) -> None:
+        """Send the registry's requests for writing to the topic now; raises the errors of the configuration."""
+        for field, serializer in self._serializers.items():
+            if serializer is not None:
+                await serializer.warm(topic=self.topic, field=field)
+
+    def dumps_key(self, app: AppT, key: Any, *, serializer: Any = None, headers: Any) -> tuple[Any, Any]:
+        """Return the key as bytes, and the headers."""
+        if self._is_left_to_faust("key", key):
+            return super().dumps_key(app, key, serializer=serializer, headers=headers)  # type: ignore[no-any-return]  # Faust's types
+        return self._dumped("key", key, headers)
+
+    def dumps_value(self, app: AppT, value: Any, *, serializer: Any = None, headers: Any) -> tuple[Any, Any]:
+        """Return the value as bytes, and the headers."""
+        if self._is_left_to_faust("value", value):
+            return super().dumps_value(app, value, serializer=serializer, headers=headers)  # type: ignore[no-any-return]  # Faust's types
+        return self._dumped("value", value, headers)
+
+    def _is_left_to_faust(self, field: Field, value: Any) -> bool:
+        return self._serializers[field] is None or isinstance(value, bytes)
+
+    def _dumped(self, field: Field, value: Any, headers: Any) -> tuple[bytes | None, Any]:
+        serializer = self._serializers[field]
+        assert serializer  # noqa: S101 - the callers have checked it
+        pairs = list(header_pairs(headers))
+        return serializer(_plain(value), new_context(self.topic, field, pairs)), pairs
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def loads_key(self, app: AppT, message: Message, *, loads: Any = None, serializer: Any = None) -> Any:
+        """Return the key of a message."""
+        deserialize = self._deserializers["key"]
+        if deserialize is None or message.key is None:
+            return super().loads_key(app, message, loads=loads, serializer=serializer)
+        return _loaded(deserialize, message.key, _context(message, "key"), self.key_type)
+
+    def loads_value(self, app: AppT, message: Message, *, loads: Any = None, serializer: Any = None) -> Any:
+        """Return the value of a message."""
+        deserialize = self._deserializers["value"]
+        if deserialize is None or message.value is None:
+            return super().loads_value(app, message, loads=loads, serializer=serializer)
+        return _loaded(deserialize, message.value, _context(message, "value"), self.value_type)
+
+    def compile(
+        self,
+        app: AppT,
+        *,
+        on_key_decode_error: Any = None,
+        on_value_decode_error: Any = None,
+        default_propagate: bool = False,
+    ) -> Callable[..., Awaitable[EventT]]:
+        """Return the function that makes events of the messages of a topic; Faust calls it with the topic's methods."""
+        topic = getattr(on_value_decode_error, "__self__", None)
+        if isinstance(topic, TopicT):
+            topic.schema = self.for_topic(_name_of(topic))
+            if self._dead_letters is not None:
+                topic.on_key_decode_error = topic.on_value_decode_error = self._send_dead_letter
+            on_key_decode_error, on_value_decode_error = topic.on_key_decode_error, topic.on_value_decode_error
+        on_error = {KeyDecodeError: on_key_decode_error, ValueDecodeError: on_value_decode_error}
+        make_event = super().compile(app)
+
+        async def decode(message: Message, *, propagate: bool = default_propagate) -> Any:
+            try:
+                while True:
+                    try:
+                        return await make_event(message, propagate=True)
+                    except SchemaNotCached as missing:
+                        await self._fetch(message, "key" if missing.field == "key" else "value")
+            except (KeyDecodeError, ValueDecodeError) as error:
+                handle = on_error[type(error)]
+                if propagate or handle is None:
+                    raise
+                return await handle(error, message)
+
+        return decode
+
+    async def _fetch(self, message: Message, field: Field) -> None:
+        """Wait for the schema of a message's key or value."""
+        deserialize = self._deserializers[field]
+        assert deserialize  # noqa: S101 - it has raised SchemaNotCached
+        context = _context(message, field)
+        try:
+            await deserialize.warm(
+                data=getattr(message, field), topic=context.topic, field=field, headers=context.headers
+            )
+        except SerdeError as error:
+            _raise_for_faust(error, field)
+
+    async def _send_dead_letter(self, error: Exception, message: Message) -> None:
+        assert self._dead_letters  # noqa: S101 - this method is used only with dead letters
+        await self._dead_letters.send(**dead_letter(message, error.__cause__ or error))
+
+
+def _loaded(deserialize: AnyDeserializer, data: bytes, context: SerializationContext, model: Any) -> Any:
+    try:
+        value = deserialize(data, context)
+        return model.from_data(value, preferred_type=model) if _is_record(model) else value
+    except SchemaNotCached:
+        raise
+    except (SerdeError, TypeError, ValueError) as error:  # Faust's models raise the latter two
+        _raise_for_faust(error, field_of(context))
+
+
+def _raise_for_faust(error: Exception, field: Field) -> NoReturn:
+    raise _DECODE_ERRORS[field](str(error)) from error
+
+
+def _is_record(model: Any) -> bool:
+    return isinstance(model, type) and issubclass(model, ModelT)
+
+
+def _context(message: Message, field: Field) -> SerializationContext:
+    return SerializationContext(message.topic, field, message.headers)
+
+
+def _name_of(topic: TopicT) -> str | None:
+    """Return the name of a topic; None for one with a pattern, or with several names."""
+    return topic.topics[0] if len(topic.topics) == 1 else None
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with dicts in place of Faust's records."""
+    match value:
+        case ModelT():
+            return _plain(value.asdict())
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+    return value

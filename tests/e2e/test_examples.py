@@ -1,0 +1,174 @@
+"""The examples of the adapters run as they are, as programs of their own, with a real broker and registry."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from counterfoil.sdk import AvroDeserializer, AvroSerializer, Registry
+from kafka_records import NOT_FRAMED, committed, end_offset, read, write
+from local_services.process import Service, wait_until
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+RIDES = EXAMPLES / "rides" / "rides.csv"
+COUNT = 12
+RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "total_amount", "type": "double"}]}'
+
+
+class Scene:
+    """Topics of one test, and the programs that run with them."""
+
+    def __init__(self, broker: Any, url: str, topic: str, folder: Path) -> None:
+        self.broker = broker
+        self.topic = topic
+        self.folder = folder
+        self.registry = Registry(url)
+        self.services = ExitStack()
+        self._environment = {"BROKER": broker.bootstrap_servers, "REGISTRY": url, "TOPIC": topic, "GROUP": topic}
+
+    def create(self, *suffixes: str) -> None:
+        """Create the topic and those with these suffixes."""
+        for suffix in ("", *suffixes):
+            self.broker.create_topic(self.topic + suffix)
+
+    def run(self, program: str, *arguments: object, folder: Path = EXAMPLES, code: int = 0) -> str:
+        """Run a program to its end and return what it printed."""
+        path = folder / program
+        done = subprocess.run(
+            [sys.executable, path.name, *map(str, arguments)],
+            cwd=path.parent, env={**os.environ, **self._environment}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def start(self, folder: str, *command: str) -> Path:
+        """Start a program that does not end by itself, and return the file with what it prints."""
+        log = self.folder / f"{'-'.join(command).replace('/', '_')}.log"
+        words = ["bash", "-c", 'cd "$0" && exec "$@"', str(EXAMPLES / folder)]
+        tool = str(Path(sys.executable).with_name(command[0]))
+        service = Service(folder, [*words, tool, *command[1:]], log=log, environment=self._environment)
+        self.services.callback(service.stop)
+        return log
+
+    def values(self, suffix: str, count: int) -> list[Any]:
+        """Return the first values of a topic."""
+        deserialize = AvroDeserializer(self.registry)
+        return [deserialize.read(message) for message in read(self.broker, self.topic + suffix, count)]
+
+    def produce_rides(self) -> None:
+        """Write rides with the amounts 1, 2, 3, and so on, and a message without a frame."""
+        serialize = AvroSerializer(self.registry, RIDE).bind(self.topic)
+        rides = [(b"key", serialize({"total_amount": number}), None) for number in range(1, COUNT + 1)]
+        write(self.broker, self.topic, *rides, (b"bad", NOT_FRAMED, None))
+
+    def check_dead_letter(self) -> None:
+        """Check that the message without a frame was sent away with its reason."""
+        [letter] = read(self.broker, f"{self.topic}.dead-letters", 1)
+        assert letter.value() == NOT_FRAMED
+        assert dict(letter.headers())["counterfoil.error"] == b"NotFramed"
+
+
+@pytest.fixture
+def scene(broker, live_registry, unique_name, tmp_path):
+    made = Scene(broker, live_registry.url, unique_name("rides"), tmp_path)
+    with made.services, made.registry:
+        yield made
+
+
+def with_confluents_imports(folder: Path) -> Path:
+    """Return a copy of the example with Confluent's import lines."""
+    for path in (EXAMPLES / "confluent_kafka").glob("*.py"):
+        text = path.read_text().replace("counterfoil.sdk.confluent", "confluent_kafka.schema_registry")
+        (folder / path.name).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("direction", ["ours to theirs", "theirs to ours"])
+def test_the_taxi_program_differs_from_confluents_by_its_import_lines(scene, tmp_path, direction):
+    scene.create()
+    ours, theirs = EXAMPLES / "confluent_kafka", with_confluents_imports(tmp_path)
+    writer, reader = (ours, theirs) if direction == "ours to theirs" else (theirs, ours)
+    assert scene.run("taxi_producer.py", RIDES, COUNT, folder=writer) == ""
+    printed = scene.run("taxi_consumer.py", COUNT, folder=reader).splitlines()
+    assert len(printed) == COUNT
+    assert printed[0].startswith("1: 1.5 miles for 9.3")
+    assert sorted(scene.registry.subjects(prefix=scene.topic)) == [f"{scene.topic}-key", f"{scene.topic}-value"]
+
+
+def test_the_taxi_producer_prints_the_refusal_of_a_changed_schema(scene, tmp_path):
+    scene.create()
+    scene.run("confluent_kafka/taxi_producer.py", RIDES, 1)
+    for path in (EXAMPLES / "confluent_kafka").glob("*.py"):
+        changed = path.read_text().replace('"total_amount", "type": "float"', '"total_amount", "type": "string"')
+        (tmp_path / path.name).write_text(changed)
+    printed = scene.run("taxi_producer.py", RIDES, 3, folder=tmp_path, code=1)
+    assert printed.count("Not produced: ") == 3
+    assert "incompatible" in printed
+    assert end_offset(scene.broker, scene.topic) == 1
+
+
+def test_sums_and_offsets_are_in_one_transaction(scene):
+    scene.create(".fares", ".dead-letters")
+    scene.produce_rides()
+    scene.run("confluent_kafka/transaction.py", COUNT + 1)
+    assert scene.values(".fares", 1) == [{"rides": COUNT, "fares": sum(range(1, COUNT + 1))}]
+    scene.check_dead_letter()
+    assert committed(scene.broker, scene.topic, scene.topic) == COUNT + 1
+
+
+@pytest.mark.parametrize("client", ["aiokafka", "kafka_python", "faststream"])
+def test_fares_are_doubled(scene, client):
+    scene.create(".doubled", ".dead-letters")
+    scene.produce_rides()
+    if client == "faststream":
+        scene.start("faststream", "python", "double_fares.py")
+    else:
+        scene.run(f"{client}/double_fares.py", COUNT + 1)
+    fares = scene.values(".doubled", COUNT)
+    assert [each["fare"] for each in fares] == [2 * number for number in range(1, COUNT + 1)]
+    scene.check_dead_letter()
+
+
+def test_fausts_three_applications(scene):
+    scene.create(".low_amount", ".high_amount", ".dead-letters")
+    programs = ("print_rides", "count_by_vendor", "split_by_amount")
+    logs = [
+        scene.start(
+            "faust",
+            "faust",
+            "-A",
+            program,
+            "--datadir",
+            str(scene.folder / program),
+            "worker",
+            "-l",
+            "warn",
+            "--without-web",
+        )
+        for program in programs
+    ]
+    write(scene.broker, scene.topic, (b"bad", NOT_FRAMED, None))
+    scene.run("faust/produce.py", RIDES, COUNT)
+
+    low, high = scene.values(".low_amount", 11), scene.values(".high_amount", 1)
+    assert (len(low), [each["total_amount"] for each in high]) == (11, [66.36])
+    subjects = [f"{scene.topic}.{name}_amount-value" for name in ("high", "low")]
+    assert sorted(scene.registry.subjects(prefix=f"{scene.topic}.")) == subjects
+    wait_until(lambda: logs[0].read_text().count("miles") == COUNT, what="the printed rides")
+    wait_until(lambda: "2: 8 rides" in logs[1].read_text(), what="the counts of vendor 2")
+    wait_until(lambda: "1: 4 rides" in logs[1].read_text(), what="the counts of vendor 1")
+    scene.check_dead_letter()
+    [repartition] = [name for name in scene.broker.admin.list_topics(timeout=30).topics if is_repartition(name, scene)]
+    [message] = read(scene.broker, repartition, 1)
+    assert message.value()[:1] == b"\0"
+    assert AvroDeserializer(scene.registry).read(message)["vendorId"] == message.key().decode()
+
+
+def is_repartition(name, scene):
+    return name.endswith("repartition") and scene.topic in name

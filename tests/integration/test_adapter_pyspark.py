@@ -1,0 +1,165 @@
+"""Columns of Spark from and to messages: every language, headers, tombstones, bad records, other time zones."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from datetime import time as time_of_day
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import functions
+
+from counterfoil.schema import Schema, SchemaType
+from counterfoil.sdk import (
+    AvroSerializer,
+    JsonSerializer,
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    Registry,
+    SerializationContext,
+)
+from counterfoil.sdk.adapters.pyspark import from_registry, to_registry
+
+RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
+LATER = RIDE.replace("]}", ', {"name": "tip", "type": "double", "default": 0.5}]}')
+JSON_FARE = '{"title": "Fare", "type": "object", "properties": {"fare": {"type": "number", "minimum": 0}}}'
+DEADLINE_S = 120
+AT = datetime(2024, 7, 1, 12, 30, 15, 123456, tzinfo=UTC)
+
+ALL_TYPES = """{"type": "record", "name": "All", "fields": [
+  {"name": "id", "type": "long"},
+  {"name": "maybe", "type": ["null", "long"]},
+  {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+  {"name": "local", "type": {"type": "long", "logicalType": "local-timestamp-millis"}},
+  {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+  {"name": "clock", "type": {"type": "int", "logicalType": "time-millis"}},
+  {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 2}},
+  {"name": "uid", "type": {"type": "string", "logicalType": "uuid"}},
+  {"name": "raw", "type": "bytes"},
+  {"name": "colour", "type": {"type": "enum", "name": "Colour", "symbols": ["RED", "BLUE"]}},
+  {"name": "stops", "type": {"type": "array", "items": {"type": "record", "name": "Stop", "fields": [
+    {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+    {"name": "code", "type": ["null", "long"]}]}}},
+  {"name": "counts", "type": {"type": "map", "values": ["null", "long"]}}
+]}"""
+FULL = {
+    "id": 2**60 + 1,
+    "maybe": 2**60 + 3,
+    "at": AT,
+    "local": datetime(2024, 7, 1, 2, 30),  # noqa: DTZ001 - a local time
+    "day": date(2024, 7, 1),
+    "clock": time_of_day(1, 2, 3),
+    "amount": Decimal("12.50"),
+    "uid": UUID(int=7),
+    "raw": b"\0\xff",
+    "colour": "BLUE",
+    "stops": [{"at": datetime(2024, 7, 1, 12, tzinfo=UTC), "code": 2**60 + 5}, {"at": None, "code": None}],
+    "counts": {"a": 2**60 + 7, "b": None},
+}
+BARE = {**FULL, "id": 1, "maybe": None, "stops": [], "counts": {}}
+
+
+@pytest.fixture
+def registry(live_registry):
+    with Registry(live_registry.url) as client:
+        yield client
+
+
+def produce(broker, topic, records):
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for value, headers in records:
+        producer.produce(topic, value=value, headers=headers)
+    assert producer.flush(DEADLINE_S) == 0
+
+
+def test_records_of_kafka_with_ids_in_prefix_or_header_tombstones_and_bad_bytes(broker, registry, spark, unique_name):
+    topic = unique_name("rides")
+    broker.create_topic(topic)
+    records = []
+    for number, place in enumerate(["prefix", "header", "prefix"]):
+        headers = [("trace", b"7")]
+        write = AvroSerializer(registry, RIDE, id_location=place)
+        records.append((write({"fare": float(number)}, SerializationContext(topic, "value", headers)), headers))
+    produce(broker, topic, [*records, (None, []), (b"{}", []), (b"\0\x7f\xff\xff\xff\0", [])])
+    kafka = spark.read.format("kafka").option("kafka.bootstrap.servers", broker.bootstrap_servers)
+    found = kafka.option("subscribe", topic).option("includeHeaders", "true").load()
+    ride = from_registry("value", registry, topic=topic, headers="headers", mode="PERMISSIVE")
+    rows = found.select(ride.alias("ride")).collect()
+    assert [row.ride.value and row.ride.value.fare for row in rows] == [0.0, 1.0, 2.0, None, None, None]
+    assert [row.ride.reason is None for row in rows] == [True, True, True, True, False, False]
+    assert f"subject='{topic}-value'" in rows[4].ride.reason
+    assert "2147483647" in rows[5].ride.reason
+
+
+JSON_TRIP = """{"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"},
+    "at": {"type": "string", "format": "date-time"}, "tags": {"type": "array", "items": {"type": "string"}}}}"""
+PROTOBUF_TRIP = """syntax = "proto3"; import "google/protobuf/wrappers.proto"; import "google/protobuf/timestamp.proto";
+    message Trip { int64 id = 1; optional string note = 2; google.protobuf.Int64Value rating = 3;
+    google.protobuf.Timestamp at = 4; map<string, uint64> counts = 5; }"""
+JSON_TRIPS = [{"id": 1, "at": "2024-07-01T00:00:00Z", "tags": ["a"]}, {"id": 2**60 + 1}]
+PROTOBUF_TRIPS = [
+    {"id": 7, "note": "", "rating": 2**60 + 1, "at": AT, "counts": {"a": 2**64 - 1}},
+    {"id": 8, "counts": {}},
+]
+
+
+def test_values_of_every_language_go_through_in_any_time_zone(registry, spark, unique_name):
+    base = unique_name("all")
+    topics = {name: f"{base}-{name}" for name in ("avro", "json", "proto")}
+    serializers = {
+        "avro": AvroSerializer(registry, ALL_TYPES),
+        "json": JsonSerializer(registry, JSON_TRIP),
+        "proto": ProtobufSerializer(registry, PROTOBUF_TRIP),
+    }
+    write = {name: serializer.bind(topics[name]) for name, serializer in serializers.items()}
+    keys = AvroSerializer(registry, '"long"').bind(topics["avro"], "key")
+    earlier = AvroSerializer(registry, RIDE).bind(f"{base}-ride")({"fare": 9.5})
+    AvroSerializer(registry, LATER).warm(topic=f"{base}-ride")
+    data = [
+        (write["avro"](full), write["json"](trip), write["proto"](message), keys(key), earlier)
+        for full, trip, message, key in zip([FULL, BARE], JSON_TRIPS, PROTOBUF_TRIPS, [2**60 + 1, 2], strict=True)
+    ]
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "America/New_York")
+    columns = "avro binary, json binary, proto binary, key binary, ride binary"
+    given = session.createDataFrame([*data, (None,) * 5], columns).coalesce(1)
+    values = given.select(
+        *(from_registry(name, registry, topic=topic).alias(name) for name, topic in topics.items()),
+        from_registry("key", registry, topic=topics["avro"], field="key").alias("key"),
+        from_registry("ride", registry, topic=f"{base}-ride").alias("latest"),
+        from_registry("ride", registry, topic=f"{base}-ride", reader=RIDE).alias("first"),
+    )
+    shown = """unix_micros(avro.at) AS at, cast(avro.local AS string) AS local, avro.clock, avro.uid,
+        unix_millis(get(avro.stops, 0).at) AS stop, avro.counts['a'] AS a, avro.maybe, latest, first, key"""
+    written = [to_registry(name, registry, topic=topic).alias(name) for name, topic in topics.items()]
+    written.append(to_registry("key", registry, topic=topics["avro"], field="key").alias("key_message"))
+    rows = values.select(*written, *map(functions.expr, re.split(r",\s+(?![^(]*\))", shown))).collect()
+    assert [rows[0][name] for name in ("at", "local", "clock", "uid", "stop", "a", "maybe", "key")] == [
+        1_719_837_015_123_456,
+        "2024-07-01 02:30:00",
+        3_723_000,
+        str(UUID(int=7)),
+        1_719_835_200_000,
+        2**60 + 7,
+        2**60 + 3,
+        2**60 + 1,
+    ]
+    assert rows[0].latest.asDict() == {"fare": 9.5, "tip": 0.5}
+    assert rows[0].first.asDict() == {"fare": 9.5}
+    assert set(rows[2].asDict().values()) == {None}
+    again = [(bytes(row.avro), bytes(row.json), bytes(row.key_message)) for row in rows[:2]]
+    assert again == [(each[0], each[1], each[3]) for each in data]
+    read = ProtobufDeserializer(registry, values="dict").bind(topics["proto"])
+    assert [read(bytes(row.proto)) for row in rows[:2]] == PROTOBUF_TRIPS
+
+
+def test_values_that_cannot_be_written_have_their_reason(registry, spark, unique_name):
+    rows = spark.createDataFrame([(0, (1.5,)), (1, (-1.5,)), (2, None)], "n int, ride struct<fare double>").coalesce(1)
+    schema = Schema(JSON_FARE, SchemaType.JSON)
+    written = to_registry("ride", registry, topic=unique_name("fares"), schema=schema, mode="PERMISSIVE")
+    found = [row.w for row in rows.select(written.alias("w")).collect()]
+    assert [(each.value is None, each.reason is None) for each in found] == [(False, True), (True, False), (True, True)]
+    assert "fare" in found[1].reason
