@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.rules.settings import Rules
@@ -111,13 +111,20 @@ class AvroCodec:
         """Return a function that reads data of ``writer`` as values of ``reader``."""
         del suffix
         if writer is None:
-            raise InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
+            raise _writer_needed()
         from counterfoil.sdk.serde.avro_codec import compile_decoder
 
-        limits: dict[str, Any] = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
-        names = self._names_records
-        decode = compile_decoder(writer, reader, whole=self._whole, names_records=names, **limits)
+        decode = compile_decoder(writer, reader, names_records=self._names_records, **self._limits())
         return decode if self._model is None else self._model.decoder(decode, (reader or writer).root)
+
+    def row_source(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of data of ``writer`` as values of ``reader``."""
+        del suffix
+        if writer is None:
+            raise _writer_needed()
+        from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
+
+        return AvroRowSource(writer, reader, **self._limits())
 
     def frame_suffix(self, parsed: AvroSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
@@ -129,6 +136,11 @@ class AvroCodec:
         del data
         return offset
 
+    def _limits(self) -> dict[str, Any]:
+        """Return the arguments of a decoder that limit what it reads."""
+        most = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
+        return {"whole": self._whole, **most}
+
     def for_rules(self) -> AvroCodec:
         """Return the codec of dicts and lists, without the model."""
         return AvroCodec(
@@ -137,6 +149,8 @@ class AvroCodec:
             max_empty_items=self._max_empty_items,
             names_records=self._names_records,
         )
+
+    as_dicts = for_rules
 
     def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
         """Return how rules see the values of the schema."""
@@ -160,6 +174,10 @@ def described_model(model: Any, convert: object, *, setting: str) -> AvroModel |
     from counterfoil.sdk.serde.models.binding import AvroModel
 
     return AvroModel(model)
+
+
+def _writer_needed() -> InvalidSettings:
+    return InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
 
 
 def _read_limit(limit: object) -> int:

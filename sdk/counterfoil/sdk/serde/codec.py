@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.arrow.rows import Rows
     from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.rules.values import RuleValues
 
@@ -41,10 +42,20 @@ class Decode(Protocol):
         """
 
 
+class RowSource(Protocol):
+    """Makes the rows of tables for one plan."""
+
+    def schema(self) -> Any:
+        """Return the ``pyarrow.Schema`` of the rows; None if it depends on the values. Raises ``SerdeError``."""
+
+    def rows(self) -> Rows:
+        """Return new rows. Raises ``SerdeError``."""
+
+
 class Codec(Protocol[P]):
     """One message format, with its options.
 
-    The last three methods are used for schemas with rules alone.
+    The last four methods are used for schemas with rules alone.
     """
 
     @property
@@ -74,6 +85,12 @@ class Codec(Protocol[P]):
         ``DecodeError``, such as ``IncompatibleReader``, if no data of the writer could be read.
         """
 
+    def row_source(self, writer: P | None, reader: P | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of a table of the messages that :meth:`decoder` reads, with the same arguments.
+
+        Nothing is compiled before it is needed. pyarrow must be installed.
+        """
+
     def frame_suffix(self, parsed: P) -> bytes:
         """Return the bytes between the schema's id and the body: the message indexes of Protobuf, else nothing."""
 
@@ -88,6 +105,9 @@ class Codec(Protocol[P]):
 
         It validates what it writes, if this codec does, and not what it reads, which rules may still change.
         """
+
+    def as_dicts(self) -> Codec[P]:
+        """Return the codec whose values are dicts, for tables, with the same limits and validation."""
 
     def rule_values(self, parsed: P, suffix: bytes, tags: FieldTags) -> RuleValues:
         """Return how rules see the values of a schema that have this suffix; ``tags`` are those of its fields."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.rules.reading import ReadRules
     from counterfoil.sdk.serde.rules.writing import WriteRules
 
@@ -54,7 +54,7 @@ class WritePlan(Plan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan(Plan):
-    """How to read data of one schema: ``decode(data, offset)``.
+    """How to read data of one schema: ``decode(data, offset)``; ``row_source()`` makes rows of tables.
 
     ``rules`` are those that run when messages are read, if there are any; they replace ``decode``. They belong to one
     topic: a plan that is used for all topics has ``needs_topic`` instead.
@@ -64,6 +64,7 @@ class ReadPlan(Plan):
     """
 
     decode: Decode
+    row_source: Callable[[], RowSource]
     offset: int
     schema: Schema | None
     record_name: str | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
 from counterfoil.schema.parsed import Validation
@@ -18,18 +19,20 @@ from counterfoil.sdk.errors import (
     TruncatedFrame,
     UnknownSchemaId,
 )
+from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.references import load_schema, parse_own
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode
+    from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.rules.reading import ReadRules
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import SchemaCalls, Source
@@ -92,6 +95,13 @@ def fetch_writer(calls: SchemaCalls, frame: Frame) -> Script[Schema]:
         raise UnknownSchemaId(f"The registry has no schema with {name}") from error
 
 
+class _Compiled(NamedTuple):
+    """What is made of a writer's and a reader's schema."""
+
+    decode: Decode
+    row_source: Callable[[], RowSource]
+
+
 class ReadResolver(Generic[P]):
     """Makes plans for reading; its methods are scripts. ``has_registry`` false: the reader's schema is the writer's."""
 
@@ -112,7 +122,7 @@ class ReadResolver(Generic[P]):
         self.subject = subject
         self._has_registry = has_registry
         self._writers: PlanTable[tuple[Any, ...], P] = PlanTable()
-        self._decoders: PlanTable[tuple[Any, ...], Decode] = PlanTable()
+        self._decoders: PlanTable[tuple[Any, ...], _Compiled] = PlanTable()
         self._parsed: P | None = None
         if reader is not None and not reader.references:
             self._parsed = parse_own(codec, reader)
@@ -157,11 +167,15 @@ class ReadResolver(Generic[P]):
                 rules = yield from self._compiled_rules(
                     source, header, (schema, writer), (reader, latest), (subject, topic, field)
                 )
-        decode = rules.decode if rules else (yield from self._compiled(calls, schema, writer, reader, header.suffix))
+        if rules is None:
+            compiled = yield from self._compiled(calls, schema, writer, reader, header.suffix)
+        else:
+            compiled = _Compiled(rules.decode, partial(rules.row_source, SerializationContext(topic, field)))
         return ReadPlan(
             rules=rules,
             needs_topic=may_have_rules and not for_topic and not self._is_latest,
-            decode=decode,
+            decode=compiled.decode,
+            row_source=compiled.row_source,
             offset=header.offset,
             schema=schema,
             record_name=name,
@@ -191,6 +205,10 @@ class ReadResolver(Generic[P]):
         parsed = yield from self._load_reader(source.calls, reader[0])
         reading = Reading(self._codec, *writer, reader[0], parsed, header.suffix, reader[1])
         return (yield from compile_read_rules(reading, Place(*place, source, self._rules)))
+    def reader_rows(self, calls: SchemaCalls) -> Script[RowSource | None]:
+        """Return what makes rows of the reader's schema; None without one."""
+        parsed = yield from self._load_reader(calls, self._reader)
+        return None if parsed is None else self._codec.row_source(parsed, None, b"")
 
     def clear(self) -> None:
         """Remove what was compiled."""
@@ -214,16 +232,19 @@ class ReadResolver(Generic[P]):
 
     def _compiled(
         self, calls: SchemaCalls, schema: Schema | None, writer: P | None, reader: Schema | None, suffix: bytes
-    ) -> Script[Decode]:
+    ) -> Script[_Compiled]:
         """Return the decoder of two schemas; each pair of contents is compiled once."""
         key = (_content(schema), _content(reader), suffix)
         found = self._decoders.found.get(key)
         if found is not None:
             return found
         parsed = yield from self._load_reader(calls, reader)
-        if not self._has_registry:
-            return self._decoders.resolve(key, lambda: self._codec.decoder(parsed, None, suffix))
-        return self._decoders.resolve(key, lambda: self._codec.decoder(writer, parsed, suffix))
+        pair = (writer, parsed) if self._has_registry else (parsed, None)
+
+        def compiled() -> _Compiled:
+            return _Compiled(self._codec.decoder(*pair, suffix), cache(lambda: self._codec.row_source(*pair, suffix)))
+
+        return self._decoders.resolve(key, compiled)
 
     def _load_reader(self, calls: SchemaCalls, reader: Schema | None) -> Script[P | None]:
         if reader is None:

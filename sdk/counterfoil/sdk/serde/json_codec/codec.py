@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
     from counterfoil.sdk.serde.rules.tags import FieldTags
 
@@ -94,13 +94,24 @@ class JsonCodec:
         The value is validated against the reader's schema, or the writer's without one. Raises ``SchemaUnusable``.
         """
         del suffix
+        if self._model is not None and not self._validates_reading and not (reader and self._adds_defaults):
+            return model_decoder(self._model)
+        return self._plain_decoder(writer, reader, load=self._load if self._model is None else model_load(self._model))
+
+    def _plain_decoder(
+        self, writer: JsonSchema | None, reader: JsonSchema | None, *, load: Callable[[Any], Any] | None
+    ) -> Decode:
         target = reader or writer
         validator = compile_validator(target) if target and self._validates_reading else None
         fill = compile_defaults(reader) if reader and self._adds_defaults else None
-        if self._model is not None and validator is None and fill is None:
-            return model_decoder(self._model)
-        load = self._load if self._model is None else model_load(self._model)
         return compile_decoder(validator, fill=fill, load=load, json_decode=self._json_decode)
+
+    def row_source(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of values of JSON."""
+        del suffix
+        from counterfoil.sdk.serde.arrow.rows import DictRowSource
+
+        return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 
     def frame_suffix(self, parsed: JsonSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
@@ -118,6 +129,14 @@ class JsonCodec:
             validate="write" if self._validates_writing else False,
             adds_defaults=self._adds_defaults,
             json_encode=self._json_encode,
+            json_decode=self._json_decode,
+        )
+
+    def as_dicts(self) -> JsonCodec:
+        """Return the codec of plain JSON values."""
+        return JsonCodec(
+            validate=self._validates_reading and "read",
+            adds_defaults=self._adds_defaults,
             json_decode=self._json_decode,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
     from counterfoil.sdk.serde.protobuf_codec.rule_values import ProtobufRuleValues
     from counterfoil.sdk.serde.rules.tags import FieldTags
@@ -100,9 +101,16 @@ class ProtobufCodec:
 
     def for_rules(self) -> ProtobufCodec:
         """Return the codec of messages."""
-        if not self._as_dict:
-            return self
-        return ProtobufCodec(classes=tuple(self._class_by_name.values()), message=next(iter(self._names), None))
+        return self._with_values(as_dict=False) if self._as_dict else self
+
+    def as_dicts(self) -> ProtobufCodec:
+        """Return the codec of dicts."""
+        return self if self._as_dict else self._with_values(as_dict=True)
+
+    def _with_values(self, *, as_dict: bool) -> ProtobufCodec:
+        changed = copy(self)
+        changed._as_dict = as_dict  # noqa: SLF001 - its own class
+        return changed
 
     def rule_values(self, parsed: MessageTypes, suffix: bytes, tags: FieldTags) -> ProtobufRuleValues:
         """Return how rules see messages of the type that ``suffix`` names."""
@@ -121,6 +129,11 @@ class ProtobufCodec:
         found = _types_at(parsed, suffix)
         own = (each for each in found if each.full_name in self._names)
         return next(own, found[0])
+    def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of messages as dicts."""
+        from counterfoil.sdk.serde.arrow.rows import DictRowSource
+
+        return DictRowSource(lambda: self.as_dicts().decoder(writer, reader, suffix))
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)

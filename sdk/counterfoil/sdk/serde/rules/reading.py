@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode
+    from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.stages import Place, Stage
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class ReadRules:
     """The rules of reading messages of one schema.
 
-    ``migrate`` turns a message of the writer's schema into one of the reader's.
+    ``migrate`` turns a message of the writer's schema into one of the reader's. ``closed`` makes the value of the
+    program of a message, and ``closed_as_dict`` a dict, for tables.
     """
 
     encoding: Stage | None
@@ -38,6 +39,7 @@ class ReadRules:
     migrate: Callable[[Any, Record], Any] | None
     domain: Stage | None
     closed: Callable[[Any], Any]
+    closed_as_dict: Callable[[Any], Any]
 
     def read(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
         """Return the value of a message. Raises ``RuleError`` and the errors of decoding."""
@@ -50,6 +52,13 @@ class ReadRules:
         if self.domain is not None:
             message = self.domain.run(message, record)
         return self.closed(message)
+
+    def row_source(self, ctx: MessageContext) -> RowSource:
+        """Return what makes rows of tables of the messages of a topic. pyarrow must be installed."""
+        from counterfoil.sdk.serde.arrow.rows import DictRowSource
+
+        dicts = replace(self, closed=self.closed_as_dict)
+        return DictRowSource(lambda: lambda data, offset, /: dicts.read(data, offset, ctx))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,8 @@ def compile_read_rules(reading: Reading, place: Place) -> Script[ReadRules | Non
         migrate = _migration(migrations, to_json, values.from_json)
     else:
         decode = bare.decoder(reading.parsed_writer, reading.parsed_reader, reading.suffix)
-    return ReadRules(encoding, decode, migrate, domain, values.closed)
+    dicts = codec.as_dicts().rule_values(target, suffix, tags)
+    return ReadRules(encoding, decode, migrate, domain, values.closed, dicts.closed)
 
 
 def _tags(reading: Reading, place: Place) -> Script[Any]:
