@@ -80,5 +80,23 @@ def compile_decoder(
     return accelerated
 
 
+def compile_hinted_decoder(writer: AvroSchema, reader: AvroSchema | None = None) -> Decode:
+    """Return a function like that of :func:`compile_decoder`, which also returns the types of values of unions.
+
+    A value of a union with several types besides null is ``(name, value)``, so that an encoder writes it as it was
+    read. The function walks the plan: it is for commands, not for every message of a topic. All data has to be read.
+    """
+    plan = resolve(writer, reader, names_branches=True)
+
+    def decode(data: bytes, offset: int = 0, /) -> Any:
+        walk = DecodeWalk(data, offset)
+        value = walk.read(plan)
+        if walk.offset != len(data):
+            walk.fail(f"{_count(len(data) - walk.offset)} left behind the value")
+        return value
+
+    return decode
+
+
 def _count(size: int) -> str:
     return "1 byte is" if size == 1 else f"{size} bytes are"

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.errors import IncompatibleReader
+from counterfoil.sdk.serde.avro_codec.branches import branch_name, is_optional
 from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_of, family_of
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
+    BranchStep,
     BytesStep,
     EnumStep,
     FieldStep,
@@ -50,8 +52,10 @@ _READABLE_AS: Final = {
 """The primitive kinds that a reader may have for a writer's; every other kind is read as itself only."""
 
 
-def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
+def resolve(writer: AvroSchema, reader: AvroSchema | None = None, *, names_branches: bool = False) -> Step:
     """Return the plan that reads data of ``writer`` as values of ``reader``, or of ``writer`` without a reader.
+
+    With ``names_branches`` a value of a union with several types besides null is a pair (:class:`.plan.BranchStep`).
 
     Raises ``IncompatibleReader``, which has the path, when no value of the writer could be read. When only some values
     cannot be read (a branch of a union, a symbol of an enum), the plan contains their error, which reading such a value
@@ -59,7 +63,7 @@ def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
     """
     root = writer.root if reader is None else reader.root
     try:
-        step = _Resolver().resolve(writer.root, root, ())
+        step = _Resolver(names_branches=names_branches).resolve(writer.root, root, ())
     except RecursionError:
         raise IncompatibleReader("The schemas are nested too deeply to be read") from None
     measure(step)
@@ -75,7 +79,8 @@ class _Resolver:
     only while the pairs around it succeed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, names_branches: bool) -> None:
+        self._names_branches = names_branches
         self._records: dict[tuple[int, int, bool], RecordStep] = {}
         self._failures: dict[tuple[int, int, bool], IncompatibleReader] = {}
         self._is_skipping = False
@@ -99,7 +104,7 @@ class _Resolver:
 
     def _writer_union(self, writer: Union, reader: AvroType, path: tuple[str, ...]) -> Step:
         if writer is reader:
-            return UnionStep([self.resolve(branch, branch, path) for branch in writer.branches])
+            return UnionStep([self._branch(writer, one, self.resolve(one, one, path)) for one in writer.branches])
         branches: list[Step] = []
         for branch in writer.branches:
             try:
@@ -114,10 +119,16 @@ class _Resolver:
         by_closeness = sorted(reader.branches, key=lambda branch: _distance(writer, branch))
         for branch in by_closeness:
             try:
-                return self._guarded(writer, branch, path)
+                return self._branch(reader, branch, self._guarded(writer, branch, path))
             except IncompatibleReader:
                 continue
         raise _mismatch(writer, reader, path)
+
+    def _branch(self, union: Union, branch: AvroType, step: Step) -> Step:
+        """Return the step of a branch of the reader's union."""
+        if not self._names_branches or self._is_skipping or branch.kind is Kind.NULL or is_optional(union):
+            return step
+        return BranchStep(branch_name(branch), step)
 
     def _guarded(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
         """Return the pair's step; when the pair fails, remove the results that were found inside it."""
