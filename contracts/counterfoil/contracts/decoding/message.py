@@ -81,19 +81,19 @@ class OpenedMessage:
     codec: Codec[Any]
     parsed: Any
 
-    def decoder(self, reader: ReadSchema | None) -> Decode:
-        """Return the function that reads this message as JSON, as values of ``reader`` if there is one.
+    def decoder(self, suffix: bytes, reader: ReadSchema | None) -> Decode:
+        """Return the function that reads messages with this suffix as JSON, as values of ``reader`` if there is one.
 
         Raises ``DecodeError`` if no data of the writer could be read.
         """
         expected = None if reader is None else self._reader(reader)
-        return form_of(self.codec.schema_type).decoder(self.codec, self.parsed, expected, self.header.suffix)
+        return form_of(self.codec.schema_type).decoder(self.codec, self.parsed, expected, suffix)
 
     def _reader(self, reader: ReadSchema) -> Any:
         if reader.schema and reader.schema.schema_type is not self.codec.schema_type:
             languages = f"{reader.label} is {reader.schema.schema_type}, the message {self.codec.schema_type}"
             raise DecodeError(f"The message cannot be read with the reader's schema: {languages}")
-        return _parsed(self.codec, reader)
+        return parse_read(self.codec, reader)
 
 
 def open_message(data: bytes, *, named: bytes | None, registry: Registry) -> OpenedMessage:
@@ -109,7 +109,7 @@ def open_message(data: bytes, *, named: bytes | None, registry: Registry) -> Ope
     writer = read_schema(registry, schema, shown_frame(frame))
     if writer.problem is not None:
         raise DecodeError(f"The writer's schema cannot be read: {writer.problem.text}", data=data)
-    return OpenedMessage(header, schema, writer, codec, _parsed(codec, writer))
+    return OpenedMessage(header, schema, writer, codec, parse_read(codec, writer))
 
 
 def shown_frame(frame: Frame) -> str:
@@ -117,7 +117,8 @@ def shown_frame(frame: Frame) -> str:
     return f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
 
 
-def _parsed(codec: Codec[Any], found: ReadSchema) -> Any:
+def parse_read(codec: Codec[Any], found: ReadSchema) -> Any:
+    """Return what the codec makes of a schema that was read; raise ``DecodeError`` if it refuses it."""
     schema = Schema(found.content[0], codec.schema_type)
     try:
         return codec.parse(schema, found.references, validation=Validation.LENIENT)
@@ -127,6 +128,6 @@ def _parsed(codec: Codec[Any], found: ReadSchema) -> Any:
 
 def _read(opened: OpenedMessage, reader: ReadSchema | None, data: bytes) -> Reading:
     try:
-        return Reading(opened.decoder(reader)(data, opened.header.offset))
+        return Reading(opened.decoder(opened.header.suffix, reader)(data, opened.header.offset))
     except SerdeError as error:
         return Reading(error=error)

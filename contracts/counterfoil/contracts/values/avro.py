@@ -217,7 +217,7 @@ def _scalar(node: AvroType, given: Any) -> Any:
     try:
         EncodeWalk(strict=True).write(node, given)
     except EncodeError as error:
-        raise misfit(error.expected, given) from None
+        raise misfit(error.expected or describe(node), given) from None
     return given
 
 
