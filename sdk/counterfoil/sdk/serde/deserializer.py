@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Schema
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.renewal import Build
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
+    from counterfoil.sdk.usage.observation import Usage
 
 T_co = TypeVar("T_co", covariant=True)
 _Origin: TypeAlias = tuple[str | None, int | None]
@@ -102,6 +103,7 @@ class Deserializer(RecordReader[T_co], Serde):
         self._is_latest = self._resolver.is_latest
         self._is_bare = from_dict is None and not self._returns_errors
         self._is_plain = self._is_bare and not self._is_latest
+        self._usage: Usage | None = None
         self._ready: dict[bytes, Decode] = {}
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
 
@@ -189,6 +191,13 @@ class Deserializer(RecordReader[T_co], Serde):
             except CounterfoilError as error:
                 self._raise_placed(error, ctx, header.frame.schema_id if header else None, data)
 
+    def observe(self, usage: Usage) -> Self:
+        """Return this object, whose messages ``usage`` observes from now on; call it before the first message."""
+        self._usage = usage
+        self._ready = {}
+        self._plans.clear()
+        return self
+
     def close(self) -> None:
         """Remove every plan; the registry, which others may use, stays open."""
         self._ready = {}
@@ -269,7 +278,8 @@ class Deserializer(RecordReader[T_co], Serde):
         """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
 
         def build(*, refresh: bool) -> Script[ReadPlan]:
-            return self._resolver.plan(self._source.calls, header, topic, field, refresh=refresh)
+            script = self._resolver.plan(self._source.calls, header, topic, field, refresh=refresh)
+            return script if self._usage is None else self._usage.observed(self._source.calls, script)
 
         if self._resolver.is_latest:
             return (topic, field, is_named, header.prefix), build

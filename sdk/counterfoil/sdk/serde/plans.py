@@ -49,7 +49,7 @@ class ReadPlan(Plan):
     """How to read data of one schema: ``decode(data, offset)``.
 
     ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
-    so is ``guid``, unless it is in the frame.
+    so is ``guid``, unless it is in the frame. ``reader`` is the schema of the values, if it is another one.
     """
 
     decode: Decode
@@ -58,6 +58,7 @@ class ReadPlan(Plan):
     record_name: str | None
     schema_id: int | None
     guid: UUID | None
+    reader: Schema | None = None
 
 
 class PlanTable(Generic[K, V]):

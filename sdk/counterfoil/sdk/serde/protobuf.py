@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
     from counterfoil.sdk.subjects import SubjectNaming
+    from counterfoil.sdk.usage.observation import Usage
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -250,6 +251,12 @@ class ProtobufDeserializer(Deserializer[Any]):
         if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._plans.found:
             self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
         return value
+
+    def observe(self, usage: Usage) -> Self:
+        """Return this object, whose messages ``usage`` observes from now on. See :meth:`Deserializer.observe`."""
+        self._is_direct = False
+        self._direct = {}
+        return super().observe(usage)
 
     def close(self) -> None:
         """Remove every plan; the registry, which others may use, stays open."""

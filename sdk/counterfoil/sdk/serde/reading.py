@@ -129,6 +129,7 @@ class ReadResolver(Generic[P]):
             record_name=name,
             schema_id=header.frame.schema_id,
             guid=header.frame.guid or _guid_of(schema),
+            reader=reader,
         )
 
     def clear(self) -> None:

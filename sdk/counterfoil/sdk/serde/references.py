@@ -36,7 +36,7 @@ def load_schema(
     Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema of another language.
     """
     _check_type(codec, schema)
-    references = yield from _resolve_references(calls, schema.references)
+    references = yield from resolve_references(calls, schema.references)
     return codec.parse(schema, references, validation=validation)
 
 
@@ -45,7 +45,8 @@ def _check_type(codec: Codec[P], schema: Schema) -> None:
         raise SerdeError(f"The schema is {schema.schema_type.value}; expected {codec.schema_type.value}")
 
 
-def _resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
+def resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
+    """Return the schemas that references name, and theirs before them."""
     resolved: dict[tuple[str, int], ResolvedReference] = {}
     open_references: set[tuple[str, int]] = set()
 
