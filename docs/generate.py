@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import click
+from python_pages import python_page
 from rule_pages import rule_pages
 
 from counterfoil.contracts.cli.root import root_command
@@ -76,7 +77,13 @@ def settings_page() -> str:
 
 def all_pages() -> dict[str, str]:
     """Return the text of every page, by its name under ``docs/reference/``."""
-    return {"errors.md": errors_page(), "cli.md": cli_page(), "settings.md": settings_page(), **rule_pages()}
+    return {
+        "errors.md": errors_page(),
+        "cli.md": cli_page(),
+        "settings.md": settings_page(),
+        "python-api.md": python_page(),
+        **rule_pages(),
+    }
 
 
 def first_line(thing: object) -> str:

@@ -159,6 +159,14 @@ def a_written_ride(stage: Stage) -> None:
     stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("rides")
 
 
+def a_topic_of_rides(stage: Stage) -> None:
+    """Make a topic with the message that the page decodes, and a tombstone."""
+    a_written_ride(stage)
+    stage.broker.create_topic("trips", partitions=1)
+    message = bytes.fromhex("000000000102610403a20201")
+    stage.produce("trips", [(b"a", message), (b"b", None)])
+
+
 def a_filled_database(stage: Stage) -> None:
     """Make a PostgreSQL store with a schema in it."""
     with stage.serving(stage.database()) as url:
@@ -267,6 +275,6 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge, orders_to_register, orders_registered, a_written_ride,
+        a_schemas_topic, a_topic_to_bridge, orders_to_register, orders_registered, a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip

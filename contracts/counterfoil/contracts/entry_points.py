@@ -7,3 +7,9 @@ decode = (
     "counterfoil.contracts.cli.decode:decode",
     "Take one message apart: frame, schema, value, and what a reader makes of it.",
 )
+encode = (
+    "counterfoil.contracts.cli.encode:encode",
+    "Write values as messages: JSON lines to hexadecimal digits or a file.",
+)
+consume = "counterfoil.contracts.cli.consume:consume", "Print a few records of a topic, with their schemas."
+produce = "counterfoil.contracts.cli.produce:produce", "Write a few records to a topic, from JSON lines."

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
     from counterfoil.sdk.tls import TlsSettings
+    from counterfoil.sdk.usage.observation import Usage
 
 _MODULE_BY_NAME = {
     "AsyncDeserializer": "sdk.serde.asynchronous",
@@ -78,6 +79,7 @@ _MODULE_BY_NAME = {
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
     "Serializer": "sdk.serde.serializer",
+    "Usage": "sdk.usage.observation",
     "Config": "schema.rest.config",
     "Mode": "schema.rest.modes",
     **dict.fromkeys(
@@ -170,6 +172,7 @@ __all__ = [
     "TruncatedFrame",
     "UnexpectedReply",
     "UnknownSchemaId",
+    "Usage",
     "ValidationError",
     "Violation",
     "Visibility",

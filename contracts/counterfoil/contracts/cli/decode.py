@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from counterfoil.contracts.cli.kafka import kafka_options, needed
 from counterfoil.contracts.cli.options import Output, text_style
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
+    from counterfoil.contracts.records.topic import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--base64", "is_base64", is_flag=True, help="MESSAGE is base64; without this option it is hexadecimal.")
 @click.option("--file", metavar="FILE", help="Read the bytes of the message from a file; - is standard input.")
 @click.option("--topic", metavar="TOPIC", help="Read the message from a topic.")
-@click.option("--bootstrap-servers", metavar="HOST:PORT,…", help="The brokers of --topic.")
+@kafka_options
 @click.option("--partition", type=click.IntRange(min=0), default=0, show_default=True, help="The partition of --topic.")
 @click.option("--offset", type=click.IntRange(min=0), help="The offset in the partition.  [default: the last message]")
 @click.option("--key", "is_key", is_flag=True, help="Take the record's key, not its value.")
@@ -38,7 +40,7 @@ def decode(
     is_base64: bool,
     file: str | None,
     topic: str | None,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     partition: int,
     offset: int | None,
     is_key: bool,
@@ -63,11 +65,9 @@ def decode(
         raise click.UsageError("give MESSAGE, --file or --topic, and only one of them")
     named = _bytes_of(header, is_base64=False, what="--header") if header is not None else None
     if topic is not None:
-        if bootstrap_servers is None:
-            raise click.UsageError("--topic needs --bootstrap-servers")
-        from counterfoil.contracts.cli.records import fetch_record
+        from counterfoil.contracts.records.topic import fetch_record
 
-        data, named = fetch_record(bootstrap_servers, topic, partition, offset, is_key=is_key)
+        data, named = fetch_record(needed(kafka, "--topic"), topic, partition, offset, is_key=is_key)
     else:
         data = _bytes_of(message, is_base64=is_base64, what="MESSAGE") if message is not None else _file_bytes(file)
     with registry.open() as client:

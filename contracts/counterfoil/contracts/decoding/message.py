@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import dataclass
-from datetime import date, datetime, time
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from counterfoil.contracts.baselines.registry import read_schema
 from counterfoil.contracts.reports.diff import DiffReport
+from counterfoil.contracts.values.form import form_of
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
@@ -24,13 +20,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.versions import SubjectVersion
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.client import Registry
-    from counterfoil.sdk.serde.codec import Codec
+    from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.reading import Header
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A message read with one schema: its ``value``, or the ``error`` that says where and why it cannot be read."""
+    """A message read with one schema: its ``value`` as JSON, or the ``error`` that says where and why it has none."""
 
     value: Any = None
     error: SerdeError | None = None
@@ -61,6 +57,51 @@ def take_apart(data: bytes, *, named: bytes | None, registry: Registry, reader: 
     Raises ``FrameError`` for bytes without a frame, ``UnknownSchemaId``, ``DecodeError`` for a schema that cannot be
     read, ``PreconditionFailed`` for a reader of another language, and the errors of the client.
     """
+    opened = open_message(data, named=named, registry=registry)
+    frame = opened.header.frame
+    return TakenApart(
+        data,
+        named,
+        opened.header,
+        opened.writer,
+        opened.codec.record_name(opened.parsed, opened.header.suffix),
+        () if frame.schema_id is None else registry.versions_of_id(frame.schema_id),
+        _read(opened, None, data),
+        None if reader is None else (DiffReport.of(opened.writer, reader), _read(opened, reader, data)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedMessage:
+    """What a message's frame leads to: the schema of its writer, read and parsed by ``codec``."""
+
+    header: Header
+    schema: Schema
+    writer: ReadSchema
+    codec: Codec[Any]
+    parsed: Any
+
+    def decoder(self, suffix: bytes, reader: ReadSchema | None) -> Decode:
+        """Return the function that reads messages with this suffix as JSON, as values of ``reader`` if there is one.
+
+        Raises ``DecodeError`` if no data of the writer could be read.
+        """
+        expected = None if reader is None else self._reader(reader)
+        return form_of(self.codec.schema_type).decoder(self.codec, self.parsed, expected, suffix)
+
+    def _reader(self, reader: ReadSchema) -> Any:
+        if reader.schema and reader.schema.schema_type is not self.codec.schema_type:
+            languages = f"{reader.label} is {reader.schema.schema_type}, the message {self.codec.schema_type}"
+            raise DecodeError(f"The message cannot be read with the reader's schema: {languages}")
+        return parse_read(self.codec, reader)
+
+
+def open_message(data: bytes, *, named: bytes | None, registry: Registry) -> OpenedMessage:
+    """Return the schema of a message; ``named`` is the header of the record that names it.
+
+    Raises ``FrameError``, ``UnknownSchemaId``, ``DecodeError`` for a schema that cannot be read, and the errors of the
+    client.
+    """
     frame = frame_of(data if named is None else named)
     schema = registry.run(fetch_writer(registry.calls, frame))
     codec = LANGUAGES[schema.schema_type].plain_codec()
@@ -68,19 +109,7 @@ def take_apart(data: bytes, *, named: bytes | None, registry: Registry, reader: 
     writer = read_schema(registry, schema, shown_frame(frame))
     if writer.problem is not None:
         raise DecodeError(f"The writer's schema cannot be read: {writer.problem.text}", data=data)
-    parsed = _parsed(codec, writer)
-    return TakenApart(
-        data,
-        named,
-        header,
-        writer,
-        codec.record_name(parsed, header.suffix),
-        () if frame.schema_id is None else registry.versions_of_id(frame.schema_id),
-        _read(codec, parsed, None, header, data),
-        None
-        if reader is None
-        else (DiffReport.of(writer, reader), _read(codec, parsed, _parsed(codec, reader), header, data)),
-    )
+    return OpenedMessage(header, schema, writer, codec, parse_read(codec, writer))
 
 
 def shown_frame(frame: Frame) -> str:
@@ -88,23 +117,8 @@ def shown_frame(frame: Frame) -> str:
     return f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
 
 
-def json_value(value: Any) -> Any:
-    """Return a value as JSON: bytes in base64, numbers and times of logical types as texts."""
-    return json.loads(json.dumps(value, default=_plain, ensure_ascii=False))
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case bytes():
-            return base64.b64encode(value).decode("ascii")
-        case datetime() | date() | time():
-            return value.isoformat()
-        case Decimal() | UUID():
-            return str(value)
-    return repr(value)
-
-
-def _parsed(codec: Codec[Any], found: ReadSchema) -> Any:
+def parse_read(codec: Codec[Any], found: ReadSchema) -> Any:
+    """Return what the codec makes of a schema that was read; raise ``DecodeError`` if it refuses it."""
     schema = Schema(found.content[0], codec.schema_type)
     try:
         return codec.parse(schema, found.references, validation=Validation.LENIENT)
@@ -112,8 +126,8 @@ def _parsed(codec: Codec[Any], found: ReadSchema) -> Any:
         raise DecodeError(f"The schema of {found.label} cannot be read: {error}") from error
 
 
-def _read(codec: Codec[Any], writer: Any, reader: Any, header: Header, data: bytes) -> Reading:
+def _read(opened: OpenedMessage, reader: ReadSchema | None, data: bytes) -> Reading:
     try:
-        return Reading(codec.decoder(writer, reader, header.suffix)(data, header.offset))
+        return Reading(opened.decoder(opened.header.suffix, reader)(data, opened.header.offset))
     except SerdeError as error:
         return Reading(error=error)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.decoding.message import json_value, shown_frame
+from counterfoil.contracts.decoding.message import shown_frame
 from counterfoil.contracts.reports.diff import json_diff, text_diff
+from counterfoil.contracts.values.form import one_line
 from counterfoil.sdk.errors import DecodeError
 
 if TYPE_CHECKING:
     from counterfoil.contracts.decoding.message import Reading, TakenApart
     from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.sdk.errors import SerdeError
 
 _SHOWN_BYTES: Final = 16
 
@@ -65,16 +67,18 @@ def json_decoded(message: TakenApart) -> str:
 
 
 def _document(reading: Reading) -> dict[str, Any]:
-    error = reading.error
-    if error is None:
-        return {"value": json_value(reading.value)}
+    return {"value": reading.value} if reading.error is None else {"error": json_problem(reading.error)}
+
+
+def json_problem(error: SerdeError) -> dict[str, Any]:
+    """Return what was wrong with a message, and where in it."""
     path, offset = (error.path, error.offset) if isinstance(error, DecodeError) else (None, None)
-    return {"error": {"problem": error.problem, "path": path or None, "offset": offset}}
+    return {"problem": error.problem, "path": path or None, "offset": offset}
 
 
 def _shown(reading: Reading) -> str:
     if reading.error is None:
-        return json.dumps(json_value(reading.value), ensure_ascii=False)
+        return one_line(reading.value)
     return f"cannot be read: {reading.error}"
 
 

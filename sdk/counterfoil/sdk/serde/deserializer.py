@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Schema
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field, SubjectNaming
+    from counterfoil.sdk.usage.observation import Usage
 
 if TYPE_CHECKING:
     import typing_extensions
@@ -114,6 +115,7 @@ class Deserializer(RecordReader[T_co], Serde):
         self._is_latest = self._resolver.is_latest
         self._is_bare = from_dict is None and not self._returns_errors
         self._is_plain = self._is_bare and not self._is_latest
+        self._usage: Usage | None = None
         self._ready: dict[bytes, Decode] = {}
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
         keys.NEED.join(self)
@@ -216,6 +218,13 @@ class Deserializer(RecordReader[T_co], Serde):
         await self._plans.warm(key, build)
         if ctx.topic is not None and self._plans.found[key].needs_topic:
             await self._plans.warm(*self._script(header, ctx.topic, field_of(ctx), is_named=is_named, for_topic=True))
+
+    def observe(self, usage: Usage) -> Self:
+        """Return this object, whose messages ``usage`` observes from now on; call it before the first message."""
+        self._usage = usage
+        self.forget_short_ways()
+        self._plans.clear()
+        return self
 
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values."""
@@ -321,7 +330,8 @@ class Deserializer(RecordReader[T_co], Serde):
         """Return the key of a plan and the script that makes it; a prefix alone is the key that a call looks up."""
 
         def build(*, refresh: bool) -> Script[ReadPlan]:
-            return self._resolver.plan(self._source, header, topic, field, refresh=refresh, for_topic=for_topic)
+            script = self._resolver.plan(self._source, header, topic, field, refresh=refresh, for_topic=for_topic)
+            return script if self._usage is None else self._usage.observed(self._source.calls, script)
 
         if for_topic or self._resolver.is_latest:
             return (topic, field, is_named, header.prefix), build

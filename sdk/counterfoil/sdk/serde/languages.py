@@ -44,7 +44,11 @@ class Language:
 
     def plain_codec(self) -> Codec[Any]:
         """Return the codec with which any message is read."""
-        codec: Codec[Any] = _named(*self.codec)(**self.plain)
+        return self.make_codec(**self.plain)
+
+    def make_codec(self, **options: Any) -> Codec[Any]:
+        """Return the codec with these options."""
+        codec: Codec[Any] = _named(*self.codec)(**options)
         return codec
 
 

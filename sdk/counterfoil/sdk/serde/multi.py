@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
+    from counterfoil.sdk.usage.observation import Usage
 
 
 class MultiDeserializer(RecordReader[Any], PickledByArguments):
@@ -57,6 +58,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         self._by_type: dict[SchemaType, Deserializer[Any]] = dict(by_type or {})
         self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"
         self._by_prefix: PlanTable[bytes, Deserializer[Any]] = PlanTable()
+        self._usage: Usage | None = None
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
         """Return the value of a message; None for None, a tombstone."""
@@ -130,6 +132,13 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
         await deserializer.warm_origin(data, topic=topic, field=field, headers=headers)
 
+    def observe(self, usage: Usage) -> Self:
+        """Return this object, whose messages ``usage`` observes from now on, also with the deserializers given."""
+        self._usage = usage
+        for deserializer in (*self._by_topic.values(), *self._by_record.values(), *self._by_type.values()):
+            deserializer.observe(usage)
+        return self
+
     def close(self) -> None:
         """Close every deserializer, also those that were given; the registry stays open."""
         self._by_prefix.clear()
@@ -182,6 +191,8 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         found = self._by_type.get(schema_type)
         if found is None:
             made = LANGUAGES[schema_type].make_deserializer(self._registry)
+            if self._usage is not None:
+                made.observe(self._usage)
             found = self._by_type.setdefault(schema_type, made)
         return found
 

@@ -60,7 +60,7 @@ class ReadPlan(Plan):
     topic: a plan that is used for all topics has ``needs_topic`` instead.
 
     ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
-    so is ``guid``, unless it is in the frame.
+    so is ``guid``, unless it is in the frame. ``reader`` is the schema of the values, if it is another one.
     """
 
     decode: Decode
@@ -70,6 +70,7 @@ class ReadPlan(Plan):
     record_name: str | None
     schema_id: int | None
     guid: UUID | None
+    reader: Schema | None = None
     rules: ReadRules | None = None
     needs_topic: bool = False
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
     from counterfoil.sdk.subjects import SubjectNaming
+    from counterfoil.sdk.usage.observation import Usage
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -266,6 +267,11 @@ class ProtobufDeserializer(Deserializer[Any]):
         if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._ready:
             self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
         return value
+
+    def observe(self, usage: Usage) -> Self:
+        """Return this object, whose messages ``usage`` observes from now on. See :meth:`Deserializer.observe`."""
+        self._is_direct = False
+        return super().observe(usage)
 
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values."""

@@ -181,6 +181,7 @@ class ReadResolver(Generic[P]):
             record_name=name,
             schema_id=header.frame.schema_id,
             guid=header.frame.guid or _guid_of(schema),
+            reader=reader,
         )
 
     def _may_have_rules(self, schema: Schema, reader: Schema | None) -> bool:

@@ -123,11 +123,6 @@ def branches_of(union: Union) -> list[AvroType]:
     return [branch for branch in union.branches if branch.kind is not Kind.NULL]
 
 
-def is_tagged(union: Union) -> bool:
-    """Return whether a union has several types, so that a value is stored with the number of its branch."""
-    return len(branches_of(union)) > 1
-
-
 def _record(record: Record, around: tuple[AvroType, ...]) -> Column:
     if record in around:
         raise SerdeError(f"The type {record.full_name} contains itself; Arrow has no such types")
@@ -138,7 +133,7 @@ def _record(record: Record, around: tuple[AvroType, ...]) -> Column:
 
 def _union(union: Union, around: tuple[AvroType, ...]) -> Column:
     columns = [column_of(branch, around) for branch in union.branches]
-    if is_tagged(union):
+    if not is_optional(union):
         names = map(_branch_name, union.branches)
         fields = [pa.field(name, one.type) for name, one in zip(names, columns, strict=True)]
         return Column(pa.dense_union(fields), ("union", [one.layout for one in columns]))
@@ -167,6 +162,6 @@ def _branch_name(branch: AvroType) -> str:
 
 def optional_record(root: AvroType) -> Record | None:
     """Return the record of a union of null and one record."""
-    if not isinstance(root, Union) or is_tagged(root):
+    if not isinstance(root, Union) or not is_optional(root):
         return None
     return next((branch for branch in branches_of(root) if isinstance(branch, Record)), None)

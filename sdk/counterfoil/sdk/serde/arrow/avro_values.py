@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from counterfoil.schema.formats.avro.types import Array, Field, Kind, Map, Record, Union
 from counterfoil.sdk.errors import SerdeError
-from counterfoil.sdk.serde.arrow.avro_types import branches_of, column_of, is_tagged
+from counterfoil.sdk.serde.arrow.avro_types import branches_of, column_of
+from counterfoil.sdk.serde.avro_codec.branches import is_optional
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import FieldStep, RecordStep
 from counterfoil.sdk.serde.avro_codec.resolve import Resolver
@@ -32,7 +33,7 @@ class TaggedResolver(Resolver):
 
     def branch(self, union: Union, number: int, step: Step) -> Step:
         """Return the step that reads a branch of the reader's union."""
-        if self.is_skipping or not is_tagged(union):
+        if self.is_skipping or is_optional(union):
             return step
         name, names = str(number), [*map(str, range(len(union.branches)))]
         others = dict.fromkeys(one for one in names if one != name)
@@ -64,7 +65,7 @@ def _tagged_union(union: Union, default: Json) -> Any:
             value = _tagged(branch, default)
         except InvalidDefault:
             continue
-        return {str(number): value} if is_tagged(union) else value
+        return value if is_optional(union) else {str(number): value}
     return value_of_default(union, default)
 
 
@@ -84,7 +85,7 @@ def array_of(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:
             items_ = array_of(inner, [one for value in values for one in (value or {}).values()])
             entries = pa.StructArray.from_arrays([keys, items_], fields=_entry_fields(avro_type))
             return _nested(avro_type, values, [entries])
-        case Union() if is_tagged(avro_type):
+        case Union() if not is_optional(avro_type):
             return _union(avro_type, values)
         case Union():
             inside = branches_of(avro_type)

@@ -47,10 +47,17 @@ _LOGICAL_FROM: Final[dict[type, tuple[type, ...]]] = {
 
 def branch_named(union: Union, name: str) -> int | None:
     """Return the number of the branch that a hint names: a full name, or the kind of a type without one."""
-    for index, branch in enumerate(union.branches):
-        if name == (branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value):
-            return index
-    return None
+    return next((index for index, branch in enumerate(union.branches) if name == branch_name(branch)), None)
+
+
+def branch_name(branch: AvroType) -> str:
+    """Return the name of a branch in hints: its full name, or the kind of a type without one."""
+    return branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value
+
+
+def is_optional(union: Union) -> bool:
+    """Return whether the union has at most one type besides null, so that its values need no hint."""
+    return sum(branch.kind is not Kind.NULL for branch in union.branches) <= 1
 
 
 def branch_by_type(union: Union) -> dict[type, int]:

@@ -10,7 +10,7 @@ from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.plan import name_records
-from counterfoil.sdk.serde.avro_codec.resolve import resolve
+from counterfoil.sdk.serde.avro_codec.resolve import NamingResolver, resolve
 from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 
@@ -114,6 +114,24 @@ def make_decoder(
         fallback=made_when_called(generate),
     )
     return Decoder(decoder.decode, decoder)
+
+
+def compile_hinted_decoder(writer: AvroSchema, reader: AvroSchema | None = None) -> Decode:
+    """Return a function like that of :func:`compile_decoder`, which also returns the types of values of unions.
+
+    A value of a union with several types besides null is ``(name, value)``, so that an encoder writes it as it was
+    read. The function walks the plan: it is for commands, not for every message of a topic. All data has to be read.
+    """
+    plan = resolve(writer, reader, resolver=NamingResolver())
+
+    def decode(data: bytes, offset: int = 0, /) -> Any:
+        walk = DecodeWalk(data, offset)
+        value = walk.read(plan)
+        if walk.offset != len(data):
+            walk.fail(f"{_count(len(data) - walk.offset)} left behind the value")
+        return value
+
+    return decode
 
 
 def _count(size: int) -> str:

@@ -13,6 +13,7 @@ from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
+    BranchStep,
     BytesStep,
     EnumStep,
     FixedStep,
@@ -176,6 +177,9 @@ class DecodeWalk:
             self.fail(f"Branch number {index} of a union of {len(step.branches)}", offset=start)
         return step.branches[index]
 
+    def _named(self, step: BranchStep) -> tuple[str, Any]:
+        return step.name, self._read(step.step)
+
     def _unreadable(self, step: UnreadableStep) -> NoReturn:
         self.fail(step.problem)
 
@@ -296,6 +300,7 @@ class DecodeWalk:
         FixedStep: _fixed,
         EnumStep: _enum,
         UnionStep: _union,
+        BranchStep: _named,
         ArrayStep: _array,
         MapStep: _map,
         RecordStep: _record,

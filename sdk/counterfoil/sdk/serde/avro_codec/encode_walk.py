@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
+from counterfoil.sdk.serde.avro_codec.branches import branch_name, branch_named, rank_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
@@ -150,7 +150,7 @@ class EncodeWalk:
         )
 
     def _fail_ambiguous(self, union: Union, fitting: list[int], value: object) -> NoReturn:
-        names = [_branch_name(union.branches[index]) for index in fitting]
+        names = [branch_name(union.branches[index]) for index in fitting]
         path, got = self._where, _shown(value)
         expected = f"a value of one branch, and it fits {' and '.join(names)}"
         hint = f'say which, as in ("{names[0]}", value)'
@@ -320,7 +320,3 @@ def _shown(value: object) -> str:
     if len(text) > _SHOWN_CHARACTERS:
         text = f"{text[:_SHOWN_CHARACTERS]}…"
     return f"{text} ({type(value).__name__})"
-
-
-def _branch_name(branch: AvroType) -> str:
-    return branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value

@@ -107,6 +107,17 @@ class UnionStep:
 
 
 @dataclass(eq=False, slots=True)
+class BranchStep:
+    """Reading: a value of one type of a union, read as the pair ``(name, value)``, by which an encoder finds the type.
+
+    Only plans that are made for this have it, and only :mod:`.decode_walk` reads it.
+    """
+
+    name: str
+    step: Step
+
+
+@dataclass(eq=False, slots=True)
 class EncodeUnionStep:
     """Writing: the number of the branch that a value belongs to, and the value.
 
@@ -201,6 +212,7 @@ Step: TypeAlias = (
     | ArrayStep
     | MapStep
     | UnionStep
+    | BranchStep
     | EncodeUnionStep
     | UnreadableStep
     | RecordStep
@@ -213,7 +225,7 @@ Step: TypeAlias = (
 def children_of(step: Step) -> Sequence[Step]:
     """Return the steps directly inside a step."""
     match step:
-        case ArrayStep(items=inner) | MapStep(values=inner):
+        case ArrayStep(items=inner) | MapStep(values=inner) | BranchStep(step=inner):
             return (inner,)
         case UnionStep(branches=branches) | EncodeUnionStep(branches=branches):
             return branches

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.errors import IncompatibleReader
+from counterfoil.sdk.serde.avro_codec.branches import branch_name, is_optional
 from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_between
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
+    BranchStep,
     BytesStep,
     EnumStep,
     FieldStep,
@@ -195,6 +197,17 @@ class Resolver:
             return self.resolve(writer, writer, path)
         finally:
             self.is_skipping = outside
+
+
+class NamingResolver(Resolver):
+    """Makes plans that read a value of a union of several types as a pair (:class:`.plan.BranchStep`)."""
+
+    def branch(self, union: Union, number: int, step: Step) -> Step:
+        """Return the step that reads a branch of the reader's union."""
+        branch = union.branches[number]
+        if self.is_skipping or branch.kind is Kind.NULL or is_optional(union):
+            return step
+        return BranchStep(branch_name(branch), step)
 
 
 def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:

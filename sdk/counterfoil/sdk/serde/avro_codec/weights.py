@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.sdk.serde.avro_codec.plan import (
     NO_BYTES,
     ArrayStep,
+    BranchStep,
     FixedStep,
     MapStep,
     NullStep,
@@ -67,6 +68,8 @@ def _smallest(step: Step, known: dict[int, int]) -> int:
     match step:
         case RealStep(size=size) | FixedStep(size=size):
             return size
+        case BranchStep(step=inner):
+            return _smallest(inner, known)
         case NullStep() | RawStep() | UnreadableStep():
             return NO_BYTES
         case RecordStep(fields=fields):

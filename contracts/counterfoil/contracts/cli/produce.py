@@ -1,0 +1,174 @@
+"""``counterfoil produce``: a few records for a topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.contracts.cli.kafka import json_lines, kafka_options, needed, opened_once
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.contracts.records.producing import RecordMaker
+    from counterfoil.contracts.records.topic import KafkaAccess, NewRecord
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+_FORMS = click.Choice(["schema", "text", "base64"])
+
+
+@click.command()
+@click.argument("topic")
+@click.argument("lines", default="-")
+@registry_options(THE_REGISTRY)
+@kafka_options
+@click.option("--values", "are_values", is_flag=True, help="Each line is a value; without this option it is a record.")
+@click.option(
+    "--value-schema",
+    metavar="SCHEMA",
+    help="The schema of values: SUBJECT@VERSION, a file, or REF:PATH.  [default: that of the line, else "
+    "TOPIC-value@latest]",
+)
+@click.option("--key-schema", metavar="SCHEMA", help="The schema of keys.  [default: that of the line, else text]")
+@click.option("--value-as", type=_FORMS, help="What values are.  [default: what the line says, else schema]")
+@click.option("--key-as", type=_FORMS, help="What keys are.  [default: what the line says, else text]")
+@click.option("--value-message", metavar="NAME", help="The Protobuf message type of values.")
+@click.option("--key-message", metavar="NAME", help="The Protobuf message type of keys.")
+@click.option(
+    "--id-location",
+    type=click.Choice(["prefix", "header"]),
+    help="Where the schema's id goes.  [default: where the line has it, else prefix]",
+)
+@click.option("--partition", type=click.IntRange(min=0), metavar="N", help="The partition of all records.")
+@click.option("--any-partition", is_flag=True, help="Let the client choose partitions, also for lines that name one.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; encode everything and print what would be written.")
+@as_json
+@click.pass_context
+def produce(
+    context: click.Context,
+    topic: str,
+    lines: str,
+    registry: RegistryAccess,
+    kafka: KafkaAccess | None,
+    are_values: bool,
+    value_schema: str | None,
+    key_schema: str | None,
+    value_as: str | None,
+    key_as: str | None,
+    value_message: str | None,
+    key_message: str | None,
+    id_location: Any,
+    partition: int | None,
+    any_partition: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> ExitCode:
+    """Write the records of LINES, a file with one JSON object on each line, to TOPIC; - is standard input.
+
+    A line is what ``counterfoil consume --json`` prints: value and perhaps key, headers, partition and timestamp; null
+    is a record without a value. Schemas have to be registered. Everything is encoded first: if a line does not fit,
+    nothing is written.
+
+    Exit codes: 0 written (with --dry-run: it can be), 1 a line does not fit, 2 usage, 4 there is no line, 11 registry
+    or broker unreachable, 12 registry refused, 14 the topic, a partition, a file or a schema is missing.
+    """
+    from counterfoil.contracts.records.parts import PartForm
+    from counterfoil.contracts.records.producing import PartChoice, RecordMaker
+
+    if partition is not None and any_partition:
+        raise click.UsageError("give --partition or --any-partition, and only one of them")
+    maker = RecordMaker(
+        topic,
+        key=PartChoice(None if key_as is None else PartForm(key_as), key_schema, key_message),
+        value=PartChoice(None if value_as is None else PartForm(value_as), value_schema, value_message),
+        registry=opened_once(registry, context),
+        id_location=id_location,
+    )
+    records, has_failed = _made(maker, lines, are_values=are_values)
+    records = [(number, _placed(record, partition, any_partition=any_partition)) for number, record in records]
+    if not (records or has_failed):
+        click.echo("There is no line, so nothing was written.", err=True)
+        return ExitCode.CANNOT_SAY
+    outcomes = None if dry_run or has_failed else _write(needed(kafka, "produce"), topic, [one for _, one in records])
+    _print(topic, records, outcomes, as_json=as_json)
+    failures = [one for one in outcomes or () if isinstance(one, str)]
+    if failures:
+        raise ConnectionError(f"{len(failures)} of {len(records)} records were not written: {failures[0]}")
+    return ExitCode.BROKEN if has_failed else ExitCode.OK
+
+
+def _made(maker: RecordMaker, lines: str, *, are_values: bool) -> tuple[list[tuple[int, NewRecord]], bool]:
+    """Return the records with the numbers of their lines, and whether a line was refused, which is reported."""
+    from counterfoil.sdk.errors import EncodeError, SerdeError
+
+    made: list[tuple[int, NewRecord]] = []
+    has_failed = False
+    for number, line in json_lines(lines):
+        try:
+            if isinstance(line, ValueError):
+                raise EncodeError(str(line))
+            made.append((number, maker.make({"value": line} if are_values else line)))
+        except SerdeError as error:
+            has_failed = True
+            click.echo(f"counterfoil: line {number}: {error}", err=True)
+    return made, has_failed
+
+
+def _placed(record: NewRecord, partition: int | None, *, any_partition: bool) -> NewRecord:
+    from dataclasses import replace
+
+    return replace(record, partition=None if any_partition else record.partition if partition is None else partition)
+
+
+def _write(kafka: KafkaAccess, name: str, records: Sequence[NewRecord]) -> list[tuple[int, int] | str]:
+    from counterfoil.contracts.errors import InputNotFound
+    from counterfoil.contracts.records.topic import Topic
+
+    with Topic(kafka, name) as topic:
+        known = topic.partitions()
+        for record in records:
+            if record.partition is not None and record.partition not in known:
+                raise InputNotFound(f"topic {name!r} has no partition {record.partition}; it has {len(known)}, from 0")
+        return topic.write(records)
+
+
+def _print(
+    topic: str,
+    records: Sequence[tuple[int, NewRecord]],
+    outcomes: Sequence[tuple[int, int] | str] | None,
+    *,
+    as_json: bool,
+) -> None:
+    documents = [_document(number, record) for number, record in records]
+    for document, outcome in zip(documents, outcomes or (), strict=False):
+        if isinstance(outcome, str):
+            document["error"] = outcome
+        else:
+            document["partition"], document["offset"] = outcome
+    if as_json:
+        print_json({"topic": topic, "written": outcomes is not None, "records": documents})
+        return
+    for document in documents:
+        size = f"key {_size(document['keyBytes'])}, value {_size(document['valueBytes'])}"
+        done = "not written"
+        if "offset" in document:
+            done = f"partition {document['partition']}, offset {document['offset']}"
+        click.echo(f"line {document['line']}: {size}: {done}")
+
+
+def _document(number: int, record: NewRecord) -> dict[str, Any]:
+    key, value = record.key, record.value
+    return {
+        "line": number,
+        "partition": record.partition,
+        "keyBytes": None if key is None else len(key),
+        "valueBytes": None if value is None else len(value),
+    }
+
+
+def _size(count: int | None) -> str:
+    return "null" if count is None else f"{count} byte{'' if count == 1 else 's'}"

@@ -1,0 +1,217 @@
+"""Records of a topic: read from given places, or written."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from counterfoil.contracts.errors import InputNotFound
+from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
+from counterfoil.sdk.serde.headers import read_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+_TIMEOUT_S: Final = 30.0
+_POLL_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaAccess:
+    """How a Kafka cluster is reached: its addresses, and further settings of librdkafka, such as those of its login."""
+
+    servers: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def client_settings(self) -> dict[str, Any]:
+        """Return the settings of a client."""
+        return {"bootstrap.servers": self.servers, "log_level": 0, **self.settings}
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    """A record of a topic; ``timestamp_ms`` is None if it has none."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+    def half(self, *, is_key: bool) -> tuple[bytes | None, bytes | None]:
+        """Return the key or the value, and the header that names its schema, if there is one."""
+        name = KEY_HEADER if is_key else VALUE_HEADER
+        return (self.key if is_key else self.value), read_header(list(self.headers), name)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record to write; ``partition`` and ``timestamp_ms`` are chosen by the client if they are None."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | None]] = ()
+    partition: int | None = None
+    timestamp_ms: int | None = None
+
+
+class Topic:
+    """The records of a topic; a context manager. Its methods raise ``ConnectionError`` if no broker answers."""
+
+    def __init__(self, access: KafkaAccess, name: str) -> None:
+        try:
+            from confluent_kafka import Consumer, KafkaException
+        except ModuleNotFoundError as missing:
+            raise MissingExtra("A topic", module="confluent_kafka", extra="kafka") from missing
+        self.name = name
+        self._access = access
+        own = {"group.id": "counterfoil", "enable.auto.commit": False, "enable.partition.eof": True}
+        try:
+            self._consumer = Consumer({**access.client_settings(), **own})
+        except KafkaException as error:
+            raise self._unreadable(error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+    def partitions(self) -> tuple[int, ...]:
+        """Return the numbers of the partitions; raise ``InputNotFound`` if there is no such topic."""
+        found = self._try(lambda: self._consumer.list_topics(timeout=_TIMEOUT_S)).topics.get(self.name)
+        if found is None or found.error is not None:
+            raise InputNotFound(f"there is no topic {self.name!r} at {self._access.servers}")
+        return tuple(sorted(found.partitions))
+
+    def bounds(self, partition: int) -> tuple[int, int]:
+        """Return the first offset of a partition, and the one after the last."""
+        from confluent_kafka import TopicPartition
+
+        place = TopicPartition(self.name, partition)
+        first, end = self._try(lambda: self._consumer.get_watermark_offsets(place, timeout=_TIMEOUT_S))
+        return first, end
+
+    def offset_at(self, partition: int, moment: datetime) -> int | None:
+        """Return the offset of the first record that is not older than ``moment``; None if there is none."""
+        from confluent_kafka import TopicPartition
+
+        place = TopicPartition(self.name, partition, int(moment.timestamp() * 1000))
+        found = self._try(lambda: self._consumer.offsets_for_times([place], timeout=_TIMEOUT_S))
+        return found[0].offset if found[0].offset >= 0 else None
+
+    def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[TopicRecord]:
+        """Yield the records of each partition from an offset to another, which is not included.
+
+        Without a second offset it waits for new records. Offsets without a record, as after compaction, are left out.
+        """
+        from confluent_kafka import KafkaError, TopicPartition
+
+        rest = {partition: end for partition, (start, end) in ranges.items() if end is None or start < end}
+        self._try(
+            lambda: self._consumer.assign([TopicPartition(self.name, one, ranges[one][0]) for one in sorted(rest)])
+        )
+        heard_s = time.monotonic()
+        while rest:
+            message = self._consumer.poll(_POLL_S)
+            if message is None:
+                if time.monotonic() - heard_s > _TIMEOUT_S and None not in rest.values():
+                    raise ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: no answer")
+                continue
+            heard_s = time.monotonic()
+            end = rest.get(message.partition(), 0)
+            error = message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (its public name)
+                if end is not None:
+                    rest.pop(message.partition(), None)
+            elif error is not None:
+                raise ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: {error.str()}")
+            else:
+                if end is None or message.offset() < end:
+                    yield _record_of(message)
+                if end is not None and message.offset() >= end - 1:
+                    rest.pop(message.partition(), None)
+
+    def write(self, records: Sequence[NewRecord]) -> list[tuple[int, int] | str]:
+        """Write the records, and return the partition and the offset of each, or why it was not written."""
+        from confluent_kafka import KafkaException, Producer
+
+        done: list[tuple[int, int] | str] = ["the broker did not confirm it in time"] * len(records)
+
+        def reporter(index: int) -> Callable[[Any, Any], None]:
+            def report(error: Any, message: Any) -> None:
+                done[index] = error.str() if error else (message.partition(), message.offset())
+
+            return report
+
+        timeouts = {"enable.idempotence": True, "message.timeout.ms": int(_TIMEOUT_S * 1000)}
+        try:
+            producer = Producer({**timeouts, **self._access.client_settings()})
+        except KafkaException as error:
+            raise self._unreadable(error) from None
+        for index, record in enumerate(records):
+            choices = {"partition": record.partition, "timestamp": record.timestamp_ms}
+            given = {name: value for name, value in choices.items() if value is not None}
+            facts = {"key": record.key, "value": record.value, "headers": list(record.headers), **given}
+            while True:
+                try:
+                    producer.produce(self.name, on_delivery=reporter(index), **facts)
+                    break
+                except BufferError:  # the client's queue is full
+                    producer.poll(_POLL_S)
+                except KafkaException as error:
+                    done[index] = error.args[0].str()
+                    break
+        producer.flush(_TIMEOUT_S * 2)
+        return done
+
+    def _try(self, request: Callable[[], Any]) -> Any:
+        from confluent_kafka import KafkaException
+
+        try:
+            return request()
+        except KafkaException as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> ConnectionError:
+        return ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: {error.args[0].str()}")
+
+
+def fetch_record(
+    access: KafkaAccess, name: str, partition: int, offset: int | None, *, is_key: bool
+) -> tuple[bytes, bytes | None]:
+    """Return the value (or the key) of a record, and its header that names a schema; without ``offset``, of the last.
+
+    Raises ``InputNotFound`` if there is no such record or it is null, and ``ConnectionError`` if no broker answers.
+    """
+    with Topic(access, name) as topic:
+        first, end = topic.bounds(partition)
+        wanted = end - 1 if offset is None else offset
+        place = f"offset {wanted} of partition {partition} of topic {name!r}"
+        if not first <= wanted < end:
+            raise InputNotFound(f"there is no record at {place}, which has the offsets from {first} to {end - 1}")
+        record = next(topic.read({partition: (wanted, wanted + 1)}), None)
+    if record is None:
+        raise InputNotFound(f"the record at {place} could not be read; it may have been removed by compaction")
+    data, named = record.half(is_key=is_key)
+    if data is None:
+        raise InputNotFound(f"the {'key' if is_key else 'value'} of the record at {place} is null")
+    return data, named
+
+
+def _record_of(message: Any) -> TopicRecord:
+    kind, timestamp_ms = message.timestamp()
+    return TopicRecord(
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        timestamp_ms if kind else None,
+        message.key(),
+        message.value(),
+        tuple(message.headers() or ()),
+    )

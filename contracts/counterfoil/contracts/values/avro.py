@@ -1,0 +1,232 @@
+"""Avro's values as JSON.
+
+=======================================  ===========================================================================
+type                                     JSON
+=======================================  ===========================================================================
+null, boolean, int, long, string, enum   the value
+float, double                            a number, or the text ``NaN``, ``Infinity`` or ``-Infinity``
+bytes, fixed, duration                   base64
+decimal, uuid                            a text
+date, time-…, timestamp-…                ISO 8601; a timestamp with its zone, a local timestamp without
+array, map, record                       an array, an object, an object
+union of null and one type               null, or the value
+union of types with different JSON       the value
+other unions                             ``null``, or an object with one key, the name of the type: ``{"int": 5}``
+=======================================  ===========================================================================
+
+Two types have different JSON if no value of one looks like one of the other: both ``bytes`` and ``string`` are texts,
+two records are both objects, and a double may be a text. Values in nanoseconds are numbers.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
+from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.avro_codec.branches import branch_name, branch_named, is_optional
+from counterfoil.sdk.serde.avro_codec.decode import compile_hinted_decoder
+from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk, describe
+from counterfoil.sdk.serde.avro_codec.logical import conversion_of
+from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.sdk.serde.codec import Codec, Decode
+
+_TEXT_FORM: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
+    datetime: (datetime.isoformat, datetime.fromisoformat),
+    date: (date.isoformat, date.fromisoformat),
+    time: (time.isoformat, time.fromisoformat),
+    Decimal: (str, Decimal),
+    UUID: (str, UUID),
+}
+"""How the values of logical types are written as texts and read; the others are written as their base type's values."""
+
+_JSON_TYPES: Final = {
+    Kind.NULL: {"null"},
+    Kind.BOOLEAN: {"boolean"},
+    Kind.INT: {"number"},
+    Kind.LONG: {"number"},
+    Kind.FLOAT: {"number", "string"},
+    Kind.DOUBLE: {"number", "string"},
+    Kind.BYTES: {"string"},
+    Kind.STRING: {"string"},
+    Kind.FIXED: {"string"},
+    Kind.ENUM: {"string"},
+    Kind.ARRAY: {"array"},
+    Kind.MAP: {"object"},
+    Kind.RECORD: {"object"},
+}
+_PYTHON_TYPES: Final = {
+    "null": type(None),
+    "boolean": bool,
+    "number": (int, float),
+    "string": str,
+    "array": list,
+    "object": dict,
+}
+
+
+class AvroForm:
+    """The form of Avro's values."""
+
+    options: Final[Mapping[str, Any]] = {}
+
+    def decoder(self, codec: Codec[Any], writer: AvroSchema, reader: AvroSchema | None, suffix: bytes) -> Decode:
+        """Return a function that reads data as JSON."""
+        del codec, suffix
+        read = compile_hinted_decoder(writer, reader)
+        root = (reader or writer).root
+
+        def decode(data: bytes, offset: int, /) -> Any:
+            return _shown(root, read(data, offset))
+
+        return decode
+
+    def value(self, parsed: AvroSchema, given: Any, message: str | None = None) -> Any:
+        """Return the value for an encoder; a value of a union has the hint that names its type."""
+        del message
+        try:
+            return _value(parsed.root, given)
+        except EncodeError as error:
+            raise misfit_at_top(error) from None
+        except RecursionError:
+            raise misfit_at_top(misfit("a value that is nested less deeply", given)) from None
+
+
+def _shown(node: AvroType, value: Any) -> Any:
+    """Return the JSON of a value that may have hints."""
+    match node:
+        case Union():
+            return _shown_branch(node, value)
+        case Record():
+            return {field.name: _shown(field.type, value[field.name]) for field in node.fields}
+        case Array():
+            return [_shown(node.items, item) for item in value]
+        case Map():
+            return {key: _shown(node.values, item) for key, item in value.items()}
+    conversion = conversion_of(node)
+    if conversion is not None and type(value) in _TEXT_FORM:
+        return _TEXT_FORM[type(value)][0](value)
+    base = value if conversion is None else conversion.encode(value)
+    if isinstance(base, bytes):
+        return shown_bytes(base)
+    return shown_real(base) if isinstance(base, float) else base
+
+
+def _shown_branch(union: Union, value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        name, value = value
+        branch = union.branches[branch_named(union, name) or 0]
+    else:  # the only type besides null, or a default of the reader's, which no message names
+        branch = union.branches[EncodeWalk(strict=True).choose(union, value)[0]]
+    shown = _shown(branch, value)
+    return {branch_name(branch): shown} if _is_named(union) else shown
+
+
+def _is_named(union: Union) -> bool:
+    """Return whether two types of the union have the same JSON."""
+    types = [name for branch in union.branches for name in _json_types(branch)]
+    return not is_optional(union) and len(types) != len(set(types))
+
+
+def _json_types(node: AvroType) -> set[str]:
+    conversion = conversion_of(node)
+    return {"string"} if conversion is not None and conversion.native in _TEXT_FORM else _JSON_TYPES[node.kind]
+
+
+def _value(node: AvroType, given: Any) -> Any:
+    match node:
+        case Union():
+            return _branch_value(node, given)
+        case Record():
+            return _record_value(node, given)
+        case Array():
+            if not isinstance(given, list):
+                raise misfit("an array", given)
+            return [_under(f"[{index}]", node.items, item) for index, item in enumerate(given)]
+        case Map():
+            if not isinstance(given, dict):
+                raise misfit("an object", given)
+            return {key: _under(f"[{key!r}]", node.values, item) for key, item in given.items()}
+    return _scalar(node, given)
+
+
+def _under(part: str, node: AvroType, given: Any) -> Any:
+    try:
+        return _value(node, given)
+    except EncodeError as error:
+        raise placed(error, part) from None
+
+
+def _record_value(record: Record, given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise misfit(f"an object ({record.full_name})", given)
+    names = {field.name for field in record.fields}
+    for key in given:
+        if key not in names:
+            raise misfit(f"only fields of {record.full_name}", key)
+    for field in record.fields:
+        if field.name not in given and not field.has_default:
+            expected = f"{describe(field.type)}, since the field has no default"
+            raise EncodeError(f"expected {expected}; got nothing", path=field.name, expected=expected, got="nothing")
+    return {
+        field.name: _under(field.name, field.type, given[field.name]) for field in record.fields if field.name in given
+    }
+
+
+def _branch_value(union: Union, given: Any) -> Any:
+    if _is_named(union):
+        if given is None and branch_named(union, "null") is not None:
+            return None
+        names = [branch_name(branch) for branch in union.branches]
+        index = branch_named(union, next(iter(given))) if isinstance(given, dict) and len(given) == 1 else None
+        if index is None:
+            raise misfit(f"null or an object with one key, the name of the type: {', '.join(names)}", given)
+        return names[index], _under(names[index], union.branches[index], given[names[index]])
+    for branch in union.branches:
+        if any(_is_json(given, name) for name in _json_types(branch)):
+            return _value(branch, given) if is_optional(union) else (branch_name(branch), _value(branch, given))
+    raise misfit(" or ".join(map(describe, union.branches)), given)
+
+
+def _is_json(given: Any, name: str) -> bool:
+    return isinstance(given, _PYTHON_TYPES[name]) and (name == "boolean" or not isinstance(given, bool))  # type: ignore[arg-type] # a type or a tuple of types
+
+
+def _scalar(node: AvroType, given: Any) -> Any:
+    conversion = conversion_of(node)
+    if conversion is not None and conversion.native in _TEXT_FORM and isinstance(given, str):
+        return _logical(node, conversion.native, conversion.expected, given)
+    if node.kind in (Kind.BYTES, Kind.FIXED) and conversion is not None and conversion.native is Decimal:
+        return _logical(node, Decimal, conversion.expected, repr(given))
+    if node.kind in (Kind.BYTES, Kind.FIXED):
+        return read_bytes(given)
+    if node.kind in (Kind.FLOAT, Kind.DOUBLE):
+        given = read_real(given)
+    try:
+        EncodeWalk(strict=True).write(node, given)
+    except EncodeError as error:
+        raise misfit(error.expected or describe(node), given) from None
+    return given
+
+
+def _logical(node: AvroType, native: type, expected: str, text: str) -> Any:
+    try:
+        value = _TEXT_FORM[native][1](text)
+    except (ValueError, InvalidOperation):
+        raise misfit(f"the text of {expected}", text) from None
+    logical = node.logical_type.name if node.logical_type else ""
+    if isinstance(value, datetime) and logical.startswith("timestamp") and value.tzinfo is None:
+        raise misfit("a time with its zone, such as 2026-01-31T12:00:00+00:00", text)
+    return value

@@ -1,0 +1,129 @@
+"""Values as JSON: every value that is printed is read again as the same bytes, and a misfit is named with its place."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from avro_data import avro_data
+from avro_schemas import avro_schemas
+from counterfoil.contracts.values.form import form_of, one_line, read_json
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.types import Kind
+from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.formats.protobuf.parse import parse_protobuf
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.wire import encode_message_indexes
+from counterfoil.sdk import DecodeError, EncodeError
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.languages import LANGUAGES
+from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, path_of
+from protobuf_messages import messages
+from protobuf_schemas import protobuf_schemas
+
+LEVELS = [
+    {"type": "record", "name": f"a.{name}", "fields": [{"name": "id", "type": "string"}]}
+    for name in ("Created", "Deleted")
+]
+EVENT = {
+    "type": "record",
+    "name": "a.Event",
+    "fields": [
+        {"name": "what", "type": LEVELS},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "raw", "type": ["null", "string", "bytes"]},
+        {"name": "either", "type": ["null", "string", "long", "boolean"]},
+        {"name": "real", "type": "double"},
+        {"name": "fare", "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}, "default": 0},
+    ],
+}
+SHOWN = {
+    "what": {"a.Deleted": {"id": "x"}},
+    "note": "n",
+    "raw": {"bytes": "AQ=="},
+    "either": 5,
+    "real": "-Infinity",
+    "fare": "9.30",
+    "at": "2026-01-31T12:00:00+00:00",
+}
+
+
+def again(text: str, data: bytes) -> bytes:
+    """Return the encoding of what is printed for ``data`` of a schema."""
+    form, codec = form_of(SchemaType.AVRO), LANGUAGES[SchemaType.AVRO].plain_codec()
+    schema = parse_avro(text)
+    shown = read_json(one_line(form.decoder(codec, schema, None, b"")(data, 0)))
+    return compile_encoder(schema, strict=True)(form.value(schema, shown))
+
+
+@given(st.data())
+def test_an_avro_value_is_printed_and_read_again(data):
+    text = data.draw(avro_schemas())
+    out = io.BytesIO()
+    schema = parse_avro(text)
+    assume(schema.root.kind is not Kind.BYTES)  # a top-level bytes has no length in a message
+    value = data.draw(avro_data(schema))
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(text)), value)
+    assert again(text, out.getvalue()) == out.getvalue()
+
+
+def write(given: Any, schema: Any = EVENT) -> bytes:
+    parsed = parse_avro(json.dumps(schema))
+    return compile_encoder(parsed)(form_of(SchemaType.AVRO).value(parsed, given))
+
+
+def test_the_form_of_unions_and_logical_types():
+    form, codec = form_of(SchemaType.AVRO), LANGUAGES[SchemaType.AVRO].plain_codec()
+    parsed = parse_avro(json.dumps(EVENT))
+    assert form.decoder(codec, parsed, None, b"")(write(SHOWN), 0) == SHOWN
+    assert write({key: value for key, value in SHOWN.items() if key != "at"})  # a default is left out
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "problem"),
+    [
+        ({"what": {"id": "x"}}, "what", "one key, the name of the type: a.Created, a.Deleted"),
+        ({"what": {"a.Deleted": {"id": 1}}}, "what.a.Deleted.id", "expected a str; got 1 (int)"),
+        ({"raw": {"bytes": "??"}}, "raw.bytes", "expected bytes in base64"),
+        ({"either": [1]}, "either", "expected None or a str"),
+        ({"fare": "x"}, "fare", "expected the text of a decimal.Decimal"),
+        ({"at": "2026-01-31T12:00:00"}, "at", "a time with its zone"),
+        ({"other": 1}, "", "only fields of a.Event"),
+    ],
+)
+def test_a_misfit_is_named_with_its_place(change, path, problem):
+    with pytest.raises(EncodeError, match=r"expected") as raised:
+        write({**SHOWN, **change})
+    assert raised.value.path == path
+    assert problem in str(raised.value)
+
+
+def test_a_reader_that_wants_less_is_given_in_its_own_form():
+    form, codec = form_of(SchemaType.AVRO), LANGUAGES[SchemaType.AVRO].plain_codec()
+    added = {"name": "new", "type": ["null", "int", "long"], "default": None}
+    reader = parse_avro(json.dumps({**EVENT, "fields": [EVENT["fields"][0], added]}))
+    writer = parse_avro(json.dumps(EVENT))
+    assert form.decoder(codec, writer, reader, b"")(write(SHOWN), 0) == {"what": SHOWN["what"], "new": None}
+    with pytest.raises(DecodeError, match="left behind"):
+        form.decoder(codec, writer, None, b"")(write(SHOWN) + b"\x00", 0)
+
+
+@given(st.data())
+def test_a_protobuf_message_is_printed_and_read_again(data):
+    text = data.draw(protobuf_schemas())
+    types = MessageTypes(pooled_file(parse_protobuf(text), text))
+    assume(types.declared)
+    descriptor = data.draw(st.sampled_from(list(types.declared.values())))
+    body = data.draw(messages(descriptor)).SerializeToString(deterministic=True)
+    form, codec = form_of(SchemaType.PROTOBUF), ProtobufCodec(as_dict=True, message=descriptor.full_name)
+    decode = form.decoder(codec, types, None, encode_message_indexes(path_of(descriptor)))
+    shown = read_json(one_line(decode(body, 0)))
+    assert decode(codec.encoder(types)(form.value(types, shown, descriptor.full_name), b""), 0) == shown
