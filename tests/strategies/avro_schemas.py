@@ -21,6 +21,15 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 LATIN_1 = st.characters(max_codepoint=255)
 FLOAT = st.floats(width=32, allow_nan=False, allow_infinity=False)
 DOUBLE = st.floats(allow_nan=False, allow_infinity=False)
+PROPERTIES = st.dictionaries(
+    st.sampled_from(["x-a", "x-b", "connect.name"]),
+    st.recursive(
+        st.none() | st.booleans() | LONG | DOUBLE | TEXT,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+        max_leaves=3,
+    ),
+    max_size=2,
+)
 DEFAULT_BY_WORD = {
     "null": st.none(),
     "boolean": st.booleans(),
@@ -273,12 +282,7 @@ class _Drawing:
     def _draw_properties(self) -> dict[str, Json]:
         if not self._is_rare():
             return {}
-        values = st.recursive(
-            st.none() | st.booleans() | LONG | DOUBLE | TEXT,
-            lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
-            max_leaves=3,
-        )
-        return self.draw(st.dictionaries(st.sampled_from(["x-a", "x-b", "connect.name"]), values, max_size=2))
+        return self.draw(PROPERTIES)
 
     def _is_rare(self) -> bool:
         return self.draw(st.integers(0, 5)) == 0

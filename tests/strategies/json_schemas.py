@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ def json_schema_texts(draw: st.DrawFn) -> str:
     return json.dumps(schema, indent=indent, ensure_ascii=draw(st.booleans()))
 
 
+@cache  # Hypothesis examines a strategy when it is used for the first time, which takes longer than most draws
 def _schema(*, is_draft_4: bool, is_modern: bool) -> st.SearchStrategy[Any]:
     leaf = st.just({}) if is_draft_4 else st.just({}) | st.booleans()
     scalars = st.one_of(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
     from hypothesis.strategies import DrawFn
+
+IS_DEEP = bool(os.environ.get("COUNTERFOIL_EXAMPLES"))
+"""Hypothesis makes each choice in a file itself, so that it finds a smaller file that fails too; slower by far."""
 
 SCALARS = (
     *("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64"),
@@ -39,8 +46,8 @@ COMMENTS = ("", "", "", "// note ;{}\n", "/* block */ ", "/** doc\n * more */\n"
 class _Writer:
     """Writes one file, with names that occur once."""
 
-    def __init__(self, draw: DrawFn, head: str) -> None:
-        self.draw = draw
+    def __init__(self, random: Random, head: str) -> None:
+        self.random = random
         self.is_proto2 = head in {"", HEADS[0]}
         self.is_proto3 = head == HEADS[1]
         self.is_edition = head == HEADS[2]
@@ -49,13 +56,16 @@ class _Writer:
         self.enums: list[str] = []
         self.extendable: list[str] = []
         self.imports: dict[str, str] = {}
-        self.package = draw(st.sampled_from(PACKAGES))
+        self.package = self.pick(PACKAGES)
 
-    def pick(self, values):
-        return self.draw(st.sampled_from(values))
+    def pick(self, values: Sequence[str]) -> str:
+        return self.random.choice(values)
+
+    def up_to(self, most: int) -> range:
+        return range(self.random.randint(0, most))
 
     def chance(self, one_in: int) -> bool:
-        return self.draw(st.integers(1, one_in)) == 1
+        return self.random.randint(1, one_in) == 1
 
     def name(self, stem: str) -> str:
         self.count += 1
@@ -66,7 +76,7 @@ class _Writer:
         return "." + full_name if self.chance(2) else full_name
 
     def field_type(self) -> str:
-        kind = self.draw(st.integers(0, 9))
+        kind = self.random.randint(0, 9)
         if kind == 0 and self.types:
             return self.named(self.pick(self.types))
         if kind == 1 and self.enums:
@@ -117,12 +127,12 @@ class _Writer:
         if self.chance(3):
             parts.append(self.enum(full_name))
         if depth < 3:
-            parts.extend(self.message(full_name, depth + 1) for _ in range(self.draw(st.integers(0, 2))))
+            parts.extend(self.message(full_name, depth + 1) for _ in self.up_to(2))
         self.types.append(full_name)
-        numbers = iter(self.draw(st.permutations(range(1, 13))))
-        parts.extend(self.field(next(numbers)) for _ in range(self.draw(st.integers(0, 5))))
-        for _ in range(self.draw(st.integers(0, 2))):
-            members = "".join(self.field(next(numbers), in_oneof=True) for _ in range(self.draw(st.integers(1, 3))))
+        numbers = iter(self.random.sample(range(1, 13), 12))
+        parts.extend(self.field(next(numbers)) for _ in self.up_to(5))
+        for _ in self.up_to(2):
+            members = "".join(self.field(next(numbers), in_oneof=True) for _ in range(self.random.randint(1, 3)))
             parts.append(f"oneof {self.name('choice')} {{ {members}}}\n")
         if self.chance(4):
             names = "old, older" if self.is_edition else '"old", "older"'
@@ -132,7 +142,7 @@ class _Writer:
             self.extendable.append(full_name)
         if self.chance(6):
             parts.append("option deprecated = true;\n")
-        body = "".join(self.draw(st.permutations(parts)))
+        body = "".join(self.random.sample(parts, len(parts)))
         return f"{self.pick(COMMENTS)}message {name} {{\n{body}}}\n"
 
     def extend(self) -> str:
@@ -146,16 +156,16 @@ class _Writer:
         rpcs = "".join(
             f"rpc {self.name('Do')} ({self.pick(streams)}{self.named(self.pick(self.types))})"
             f" returns ({self.pick(streams)}{self.named(self.pick(self.types))});\n"
-            for _ in range(self.draw(st.integers(0, 3)))
+            for _ in self.up_to(3)
         )
         return f"service {self.name('Svc')} {{ {rpcs}}}\n"
 
     def file(self, head: str) -> str:
-        paths = self.draw(st.lists(st.sampled_from(sorted(WELL_KNOWN)), unique=True, max_size=3))
+        paths = self.random.sample(sorted(WELL_KNOWN), self.random.randint(0, 3))
         self.imports = {path: WELL_KNOWN[path] for path in paths}
         parts = [f'import {self.pick(("", "public "))}"{path}";\n' for path in paths]
-        parts += [self.enum(self.package) for _ in range(self.draw(st.integers(0, 2)))]
-        parts += [self.message(self.package, 0) for _ in range(self.draw(st.integers(1, 3)))]
+        parts += [self.enum(self.package) for _ in self.up_to(2)]
+        parts += [self.message(self.package, 0) for _ in range(self.random.randint(1, 3))]
         if self.chance(3):
             parts.append('option java_package = "com.acme";\n')
         if self.extendable and self.chance(2):
@@ -163,11 +173,12 @@ class _Writer:
         if self.chance(3):
             parts.append(self.service())
         package = f"package {self.package};\n" if self.package else ""
-        return f"{head}\n{package}{''.join(self.draw(st.permutations(parts)))}"
+        return f"{head}\n{package}{''.join(self.random.sample(parts, len(parts)))}"
 
 
 @st.composite
 def protobuf_schemas(draw: DrawFn) -> str:
     """Return the text of a valid file."""
-    head = draw(st.sampled_from(HEADS))
-    return _Writer(draw, head).file(head)
+    random = draw(st.randoms(use_true_random=not IS_DEEP))
+    head = random.choice(HEADS)
+    return _Writer(random, head).file(head)

@@ -147,12 +147,13 @@ each_language = pytest.mark.parametrize("language", LANGUAGES, ids=lambda langua
 
 
 @each_language
-@pytest.mark.parametrize("policy", CompatibilityPolicy)
 @given(data=st.data())
 @EXAMPLES
-def test_a_schema_is_compatible_with_itself(language: Language, policy: CompatibilityPolicy, data: st.DataObject):
+def test_a_schema_is_compatible_with_itself(language: Language, data: st.DataObject):
     text = data.draw(language.texts)
-    assert list(language.differences(text, text, policy)) == []
+    assert {policy: list(language.differences(text, text, policy)) for policy in CompatibilityPolicy} == {
+        policy: [] for policy in CompatibilityPolicy
+    }
 
 
 @each_language
@@ -186,12 +187,13 @@ def test_transitive_is_every_version_of_the_history(language: Language, data: st
 
 
 @each_language
-@pytest.mark.parametrize("policy", [CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND])
 @given(data=st.data())
 @EXAMPLES
-def test_a_field_that_may_be_absent_may_be_added(language: Language, policy: CompatibilityPolicy, data: st.DataObject):
+def test_a_field_that_may_be_absent_may_be_added(language: Language, data: st.DataObject):
     text = data.draw(language.records)
-    assert list(language.differences(language.extended(text), text, policy)) == []
+    extended = language.extended(text)
+    for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
+        assert list(language.differences(extended, text, policy)) == [], policy
 
 
 @each_language
