@@ -282,6 +282,38 @@ def test_a_class_that_refuses_what_is_read_gives_an_error_with_the_place(registr
     assert (caught.value.path, caught.value.data) == ("smalls[1]", data)
 
 
+def test_constructors_that_do_more_than_set_attributes_run(registry):
+    @dataclass
+    class Counted:
+        made = 0
+        n: int
+
+        def __post_init__(self):
+            type(self).made += 1
+
+    @dataclass
+    class Own:
+        n: int
+
+        def __init__(self, n):
+            self.n = n + 100
+
+    @attrs.define
+    class Converted:
+        n: int = attrs.field(converter=lambda n: n * 10)
+
+    @dataclass(frozen=True, slots=True)
+    class Frozen:
+        n: int
+
+    data = AvroSerializer(registry, '{"type":"record","name":"R","fields":[{"name":"n","type":"long"}]}')(
+        {"n": 1}, RIDES
+    )
+    made = [AvroDeserializer(registry, model=type_name("R")(cls))(data) for cls in (Counted, Own, Converted, Frozen)]
+    assert [each.n for each in made] == [1, 101, 10, 1]
+    assert Counted.made == 1
+
+
 def test_nanoseconds_are_numbers_or_whole_microseconds(registry):
     @type_name("Event")
     @dataclass

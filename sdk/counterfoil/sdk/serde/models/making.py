@@ -22,6 +22,7 @@ from counterfoil.sdk.serde.models.description import (
     models_in,
     nodes_of,
 )
+from counterfoil.sdk.serde.models.kinds import only_sets_attributes
 from counterfoil.sdk.serde.models.making_walk import MakingWalk, moment_of, validator_of
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class _MakingWriter:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._out = Source({})
+        self._out = Source({"new": object.__new__})
         self._function_by_model: dict[ModelNode, str] = {}
         self._pending: list[tuple[str, ModelNode]] = []
 
@@ -147,6 +148,8 @@ class _MakingWriter:
         elif node.kind is ModelKind.PYDANTIC:
             entries = ", ".join(f"{one.argument!r}: {made}" for one, made in values)
             lines = [f" return {self._out.bind('validate', validator_of(node.python))}({{{entries}}})"]
+        elif len(values) == len(node.fields) and only_sets_attributes(node.python, node.kind):  # in half the time
+            lines = [f" o = new({cls})", *(f" o.{one.attribute} = {made}" for one, made in values), " return o"]
         else:
             arguments = ", ".join(f"{one.argument}={made}" for one, made in values)
             lines = [f" return {cls}({arguments})"]
