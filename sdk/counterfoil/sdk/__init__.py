@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import MessageField, SerializationContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
+    from counterfoil.sdk.serde.models.binding import ModelConverter
     from counterfoil.sdk.serde.models.markers import AvroType, ModelField, type_name
     from counterfoil.sdk.serde.models.schemas import schema_of
     from counterfoil.sdk.serde.multi import MultiDeserializer
@@ -75,6 +76,7 @@ _MODULE_BY_NAME = {
     "ProtobufDeserializer": "sdk.serde.protobuf",
     "ProtobufSerializer": "sdk.serde.protobuf",
     **dict.fromkeys(("AvroType", "ModelField", "type_name"), "sdk.serde.models.markers"),
+    "ModelConverter": "sdk.serde.models.binding",
     "schema_of": "sdk.serde.models.schemas",
     "Registry": "sdk.client",
     "SerializationContext": "sdk.serde.context",
@@ -148,6 +150,7 @@ __all__ = [
     "JsonSerializer",
     "MessageField",
     "Mode",
+    "ModelConverter",
     "ModelError",
     "ModelField",
     "MultiDeserializer",

@@ -25,8 +25,11 @@ from counterfoil.sdk import (
     InvalidSettings,
     JsonDeserializer,
     JsonSerializer,
+    ModelConverter,
     ModelError,
     ModelField,
+    ProtobufDeserializer,
+    ProtobufSerializer,
     SerializationContext,
     ValidationError,
     schema_of,
@@ -282,6 +285,38 @@ def test_a_class_that_refuses_what_is_read_gives_an_error_with_the_place(registr
     assert (caught.value.path, caught.value.data) == ("smalls[1]", data)
 
 
+def test_constructors_that_do_more_than_set_attributes_run(registry):
+    @dataclass
+    class Counted:
+        made = 0
+        n: int
+
+        def __post_init__(self):
+            type(self).made += 1
+
+    @dataclass
+    class Own:
+        n: int
+
+        def __init__(self, n):
+            self.n = n + 100
+
+    @attrs.define
+    class Converted:
+        n: int = attrs.field(converter=lambda n: n * 10)
+
+    @dataclass(frozen=True, slots=True)
+    class Frozen:
+        n: int
+
+    data = AvroSerializer(registry, '{"type":"record","name":"R","fields":[{"name":"n","type":"long"}]}')(
+        {"n": 1}, RIDES
+    )
+    made = [AvroDeserializer(registry, model=type_name("R")(cls))(data) for cls in (Counted, Own, Converted, Frozen)]
+    assert [each.n for each in made] == [1, 101, 10, 1]
+    assert Counted.made == 1
+
+
 def test_nanoseconds_are_numbers_or_whole_microseconds(registry):
     @type_name("Event")
     @dataclass
@@ -360,3 +395,40 @@ def test_a_big_decimal_and_digits(registry):
     assert AvroDeserializer(registry, model=Price)(data, RIDES) == Price(Decimal("1E-20"), Decimal("1.5"))
     with pytest.raises(EncodeError, match="at most 4 digits"):
         AvroSerializer(registry, model=Price)(Price(Decimal(1), Decimal("1.555")), RIDES)
+
+
+PROTO = """
+syntax = "proto3";
+package taxi;
+import "google/protobuf/timestamp.proto";
+enum Kind { UNKNOWN = 0; CARD = 1; }
+message Place { int32 zone = 1; string name = 2; }
+message Ride {
+  int64 id = 1; Kind kind = 2; repeated Place stops = 3; google.protobuf.Timestamp at = 4; optional string note = 5;
+}
+"""
+
+
+class Kind(Enum):
+    UNKNOWN = 0
+    CARD = 1
+
+
+@dataclass
+class ProtoRide:
+    id: int
+    kind: Kind
+    stops: tuple[Place, ...]
+    at: dt.datetime | None
+    note: str = "none"
+
+
+def test_protobuf_is_written_and_read_with_the_conversions_of_a_model(registry):
+    converter = ModelConverter(ProtoRide)
+    serialize = ProtobufSerializer(registry, PROTO, message="taxi.Ride", to_dict=converter.to_dict)
+    deserialize = ProtobufDeserializer(registry, values="dict", from_dict=converter.from_dict)
+    full = ProtoRide(1, Kind.CARD, (Place(1, "a"), Place(2, "")), NOON, "x")
+    for ride in (full, ProtoRide(0, Kind.UNKNOWN, (), None)):
+        assert deserialize(serialize(ride, RIDES), RIDES) == ride
+    unset = ProtobufSerializer(registry, PROTO, message="taxi.Ride")({}, RIDES)
+    assert deserialize(unset, RIDES) == ProtoRide(0, Kind.UNKNOWN, (), None, "none")

@@ -21,6 +21,33 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Decode, Encode
 
 
+class ModelConverter:
+    """The conversions of a model as ``to_dict`` and ``from_dict`` of a serializer, one of Protobuf for example.
+
+    Where a union has several models, :meth:`to_dict` makes pairs of name and dict, which Avro takes, and
+    :meth:`from_dict` needs the name under the key ``-type``. Raises ``ModelError``.
+    """
+
+    def __init__(self, model: Any) -> None:
+        root = describe(model)
+        names = Names({}, is_sparse=True)
+        self._take = compile_taking(root, names.name_of)
+        self._make = compile_making(root, names)
+
+    def to_dict(self, value: Any, ctx: object = None) -> Any:
+        """Return the plain value of an object; a value that is of no model is returned as it is."""
+        del ctx
+        return self._take(value)
+
+    def from_dict(self, value: Any, ctx: object = None) -> Any:
+        """Return the object of a plain value, in which fields that are null or have a default may be missing.
+
+        Raises ``DecodeError`` with the path.
+        """
+        del ctx
+        return self._make(value)
+
+
 class AvroModel:
     """A model whose objects are written and read as Avro. Raises ``ModelError``."""
 

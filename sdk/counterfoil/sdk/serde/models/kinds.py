@@ -105,6 +105,22 @@ def tag_of(cls: type) -> tuple[str, Any] | None:
     return (config.tag_field, config.tag) if config is not None and config.tag is not None else None
 
 
+def only_sets_attributes(cls: Any, kind: ModelKind) -> bool:
+    """Return whether the constructor of a class does nothing but set the attributes of the same names.
+
+    True for the constructors that ``dataclass`` and attrs generate, if there are no conversions, validators or methods
+    to call after it, and if attributes are set as those of any object.
+    """
+    is_plain = cls.__setattr__ is object.__setattr__ and cls.__new__ is object.__new__
+    made_by = getattr(getattr(cls.__dict__.get("__init__"), "__code__", None), "co_filename", "")
+    if kind is ModelKind.DATACLASS:
+        return is_plain and made_by == "<string>" and not hasattr(cls, "__post_init__")
+    if kind is not ModelKind.ATTRS or not made_by.startswith("<attrs generated"):
+        return False
+    has_hooks = any(one.validator or one.converter or one.on_setattr for one in cls.__attrs_attrs__)
+    return is_plain and not has_hooks and not any(hasattr(cls, f"__attrs_{when}_init__") for when in ("pre", "post"))
+
+
 def _hints(cls: type) -> dict[str, Any]:
     return get_type_hints(cls, localns={cls.__name__: cls}, include_extras=True)
 

@@ -22,7 +22,8 @@ from counterfoil.sdk.serde.models.description import (
     models_in,
     nodes_of,
 )
-from counterfoil.sdk.serde.models.making_walk import MakingWalk, moment_of, validator_of
+from counterfoil.sdk.serde.models.kinds import only_sets_attributes
+from counterfoil.sdk.serde.models.making_walk import MakingWalk, accepts_null, moment_of, validator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ class _MakingWriter:
 
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._out = Source({})
+        self._out = Source({"new": object.__new__})
         self._function_by_model: dict[ModelNode, str] = {}
         self._pending: list[tuple[str, ModelNode]] = []
 
@@ -143,10 +144,14 @@ class _MakingWriter:
         values = [(one, self._made(one.type, f"v[{one.name!r}]")) for one in self._names.fields_of(node)]
         cls = self._out.bind("Class", node.python)
         if node.kind is ModelKind.TYPED_DICT:
-            lines = _typed_dict(values)
+            lines = _typed_dict(values, is_sparse=self._names.is_sparse)
         elif node.kind is ModelKind.PYDANTIC:
             entries = ", ".join(f"{one.argument!r}: {made}" for one, made in values)
             lines = [f" return {self._out.bind('validate', validator_of(node.python))}({{{entries}}})"]
+        elif self._names.is_sparse:
+            lines = self._sparse(cls, node)
+        elif len(values) == len(node.fields) and only_sets_attributes(node.python, node.kind):  # in half the time
+            lines = [f" o = new({cls})", *(f" o.{one.attribute} = {made}" for one, made in values), " return o"]
         else:
             arguments = ", ".join(f"{one.argument}={made}" for one, made in values)
             lines = [f" return {cls}({arguments})"]
@@ -154,14 +159,27 @@ class _MakingWriter:
         for line in lines:
             self._out.line(line)
 
+    def _sparse(self, cls: str, node: ModelNode) -> list[str]:
+        """Return the lines that make an object of a dict without some of the fields."""
+        entries, rest = [], []
+        for one in node.fields:
+            if one.is_optional:
+                made = self._made(one.type, f"v[{one.name!r}]")
+                rest.append(f" if {one.name!r} in v: d[{one.argument!r}] = {made}")
+            else:
+                value = f"v.get({one.name!r})" if accepts_null(one) else f"v[{one.name!r}]"
+                entries.append(f"{one.argument!r}: {self._made(one.type, value)}")
+        return [f" d = {{{', '.join(entries)}}}", *rest, f" return {cls}(**d)"]
 
-def _typed_dict(values: list[tuple[FieldNode, str]]) -> list[str]:
+
+def _typed_dict(values: list[tuple[FieldNode, str]], *, is_sparse: bool) -> list[str]:
     """Return the lines that make a dict; a key that may be absent is absent for null, unless null is a value of it."""
     entries = ", ".join(f"{one.attribute!r}: {made}" for one, made in values if not one.is_null_absence)
     lines = [f" d = {{{entries}}}"]
     for one, made in values:
         if one.is_null_absence:
-            lines.append(f" if v[{one.name!r}] is not None: d[{one.attribute!r}] = {made}")
+            value = f"v.get({one.name!r})" if is_sparse else f"v[{one.name!r}]"
+            lines.append(f" if {value} is not None: d[{one.attribute!r}] = {made}")
     return [*lines, " return d"]
 
 

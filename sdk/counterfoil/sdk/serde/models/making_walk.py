@@ -34,10 +34,14 @@ _NANOS_PER_MICROSECOND: Final = 1000
 
 
 class Names:
-    """The record of each class in the schema of the values, as far as it is known."""
+    """The record of each class in the schema of the values, as far as it is known.
 
-    def __init__(self, record_by_model: Mapping[ModelNode, Record]) -> None:
+    ``is_sparse``: a dict may lack fields that are null or have a default, as those of Protobuf do.
+    """
+
+    def __init__(self, record_by_model: Mapping[ModelNode, Record], *, is_sparse: bool = False) -> None:
         self._record_by_model = record_by_model
+        self.is_sparse = is_sparse
 
     def name_of(self, node: ModelNode) -> str:
         """Return the full name of a class's record."""
@@ -61,6 +65,11 @@ class Names:
                 problem = f"{name} has no default, and the reader's {record.full_name} has no field {one.name!r}"
                 raise IncompatibleReader(f"{problem} (in {one.name})", path=one.name)
         return [one for one in node.fields if one.name in known]
+
+
+def accepts_null(field: FieldNode) -> bool:
+    """Return whether null is a value of a field."""
+    return isinstance(field.type, UnionNode) and field.type.is_optional
 
 
 def moment_of(node: ScalarNode) -> Callable[[int], datetime] | None:
@@ -161,6 +170,8 @@ class MakingWalk:
             if one.name in value:
                 if value[one.name] is not None or not one.is_null_absence:
                     values[one.argument] = self._under(f".{one.name}", one.type, value[one.name])
+            elif self._names.is_sparse and accepts_null(one) and not one.is_optional:
+                values[one.argument] = None
             elif not one.is_optional:
                 self._path.append(f".{one.name}")
                 self._fail(f"a value, since {node.python.__name__} has no default for it", None)
