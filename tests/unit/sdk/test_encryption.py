@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pickle
+import sys
 import threading
 import time
 from base64 import b64decode
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
+from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed, MissingExtra
 from counterfoil.schema.keys.ciphers import DamagedCiphertext, cipher_of, local_cipher
 from counterfoil.schema.keys.material import key_of, new_material
 from counterfoil.schema.model import Rule, RuleSet, Schema
@@ -429,6 +430,21 @@ def test_a_service_that_fails(world: World, *, failure: Exception, kind: type, i
     for _ in range(20):  # not every message waits for the service
         assert type(world.failure(deserialize, data, CTX)) is kind
     assert len(world.vault.calls) == calls
+
+
+def test_a_service_that_fails_in_its_own_way(world: World) -> None:
+    data = world.with_rule().written()
+    world.vault.failure = ValueError(f"{Vault.secret} is not valid")
+    error = world.failure(world.deserializer(), data, CTX)
+    assert isinstance(error, KeyRefused)
+    assert error.problem.endswith("cannot be used: its service failed with ValueError")
+
+
+def test_the_missing_package_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = world.with_rule().written()
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises((MissingExtra, RuleError), match=r'pip install "counterfoil\[crypto\]"'):
+        world.deserializer()(data, CTX)
 
 
 def test_the_schema_decides_what_a_reader_without_the_key_sees(world: World) -> None:
