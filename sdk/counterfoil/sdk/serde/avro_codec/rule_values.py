@@ -7,10 +7,11 @@ message are not looked at. A changed message shares its unchanged parts with the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
-from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
 from counterfoil.sdk.serde.avro_codec.encode import compile_encoder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
     from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.rules.values import InlineRule
@@ -70,8 +72,16 @@ class AvroRuleValues:
 
     def from_json(self, value: Any, /) -> Any:
         """Return the value as a message of the schema: with its defaults, and without what is no field."""
-        body = compile_encoder(self._parsed, strict=False)(value, b"")
-        return compile_decoder(self._parsed, None)(body, 0)
+        encode, decode = self._codec
+        try:
+            return decode(encode(value, b""), 0)
+        except EncodeError as error:
+            problem = f"What the migration returned is no value of the reader's schema: {error.problem}"
+            raise DecodeError(problem, path=error.path) from error
+
+    @cached_property
+    def _codec(self) -> tuple[Encode, Decode]:
+        return compile_encoder(self._parsed, strict=False), compile_decoder(self._parsed, None)
 
 
 class _Fields:
