@@ -677,6 +677,30 @@ def test_eight_threads_share_the_keys(world: World) -> None:
     assert world.vault.calls == ["wrap", "unwrap", "unwrap"]
 
 
+def test_a_slow_service_delays_the_messages_of_its_key_alone(world: World) -> None:
+    world.with_rule()
+    world.registry.register("others-value", world.registry.version("people-value").schema)
+    begun, goes_on = threading.Event(), threading.Event()
+    serialize = world.serializer()
+    serialize(ANNA, SerializationContext("others"))
+
+    class Slow(Vault):
+        def wrap(self, key_id: str, plain: bytes) -> bytes:
+            begun.set()
+            assert goes_on.wait(30)
+            return super().wrap(key_id, plain)
+
+    world.vault.wrap = Slow().wrap  # type: ignore[method-assign]
+    waiting = threading.Thread(target=serialize, args=(ANNA, CTX))
+    waiting.start()
+    assert begun.wait(30)
+    for _ in range(10):
+        assert serialize(ANNA, SerializationContext("others"))
+    goes_on.set()
+    waiting.join()
+    assert world.deserializer()(serialize(ANNA, CTX), CTX) == ANNA
+
+
 def test_a_forked_process_opens_services_of_its_own_and_draws_other_nonces(world: World) -> None:
     world.with_rule()
     serialize, deserialize = world.serializer(), world.deserializer()
