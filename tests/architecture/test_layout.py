@@ -51,7 +51,9 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
-absent |= {"msgspec", "jsonschema_rs"}
+absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography"}
+services = tuple(f"counterfoil.sdk.encryption.services.{name}" for name in ("aws", "azure", "gcp"))
+only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.")
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
@@ -60,7 +62,7 @@ sys.meta_path.insert(0, Absent())
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not found.name.endswith("__main__") and ".serde.arrow." not in found.name:  # the extra arrow
+        if not found.name.endswith("__main__") and not found.name.startswith(only_with_an_extra):
             importlib.import_module(found.name)
 """
 
@@ -74,7 +76,7 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
-EXTRAS_OF = {"sdk": ["arrow", "crypto", "json"]}
+EXTRAS_OF = {"schema": ["crypto"], "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json"]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 

@@ -24,6 +24,7 @@ from confluent_kafka.schema_registry.rules.encryption.localkms.local_driver impo
 from confluent_kafka.serialization import MessageField, SerializationContext
 from key_services_driver import TOKEN, Vault, serving
 
+import counterfoil.sdk.confluent.avro as confluent_avro
 from counterfoil.schema.formats.protobuf.read.confluent_types import TEXT_BY_PATH
 from counterfoil.schema.model import Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.rest.keys import Kek
@@ -36,6 +37,7 @@ from counterfoil.sdk import (
     ProtobufDeserializer,
     ProtobufSerializer,
     Registry,
+    confluent,
     operations,
 )
 from counterfoil.sdk.encryption.executors import FieldEncryption, PayloadEncryption
@@ -293,6 +295,19 @@ def test_a_key_of_vault(topic: Topic) -> None:
         ours, theirs = topic.written_by_us(ANNA), topic.written_by_them(ANNA)
         assert [topic.read_by_us(theirs), topic.read_by_them(ours)] == [ANNA, ANNA]
         assert {path for path, *_ in vault.asked} == {"/v1/transit/encrypt/orders", "/v1/transit/decrypt/orders"}
+
+
+def test_a_program_that_changes_its_imports_alone(registry: RegistryProcess, topic: Topic) -> None:
+    topic.with_schema(PERSON)
+    conf = {"auto.register.schemas": False, "use.latest.version": True}
+    client = confluent.SchemaRegistryClient({"url": registry.url})
+    serialize = confluent_avro.AvroSerializer(client, None, conf=conf, rule_conf=CONF)
+    deserialize = confluent_avro.AvroDeserializer(client, rule_conf=CONF)
+    written = serialize(ANNA, topic.context)
+    assert written is not None
+    assert hidden(written)
+    assert topic.read_by_them(written) == ANNA
+    assert deserialize(topic.written_by_them(ANNA), topic.context) == ANNA
 
 
 def _deks(topic: Topic, algorithm: str) -> Any:

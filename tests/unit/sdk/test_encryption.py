@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pickle
+import sys
 import threading
 import time
 from base64 import b64decode
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed
+from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed, MissingExtra
 from counterfoil.schema.keys.ciphers import DamagedCiphertext, cipher_of, local_cipher
 from counterfoil.schema.keys.material import key_of, new_material
 from counterfoil.schema.model import Rule, RuleSet, Schema
@@ -431,6 +432,21 @@ def test_a_service_that_fails(world: World, *, failure: Exception, kind: type, i
     assert len(world.vault.calls) == calls
 
 
+def test_a_service_that_fails_in_its_own_way(world: World) -> None:
+    data = world.with_rule().written()
+    world.vault.failure = ValueError(f"{Vault.secret} is not valid")
+    error = world.failure(world.deserializer(), data, CTX)
+    assert isinstance(error, KeyRefused)
+    assert error.problem.endswith("cannot be used: its service failed with ValueError")
+
+
+def test_the_missing_package_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = world.with_rule().written()
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    with pytest.raises((MissingExtra, RuleError), match=r'pip install "counterfoil\[crypto\]"'):
+        world.deserializer()(data, CTX)
+
+
 def test_the_schema_decides_what_a_reader_without_the_key_sees(world: World) -> None:
     data = world.with_rule(on_failure="ERROR,NONE").written()
     world.vault.failure = KeyAccessDenied("not you")
@@ -659,6 +675,30 @@ def test_eight_threads_share_the_keys(world: World) -> None:
     assert results == [True] * 400
     assert world.deks() == (1,)
     assert world.vault.calls == ["wrap", "unwrap", "unwrap"]
+
+
+def test_a_slow_service_delays_the_messages_of_its_key_alone(world: World) -> None:
+    world.with_rule()
+    world.registry.register("others-value", world.registry.version("people-value").schema)
+    begun, goes_on = threading.Event(), threading.Event()
+    serialize = world.serializer()
+    serialize(ANNA, SerializationContext("others"))
+
+    class Slow(Vault):
+        def wrap(self, key_id: str, plain: bytes) -> bytes:
+            begun.set()
+            assert goes_on.wait(30)
+            return super().wrap(key_id, plain)
+
+    world.vault.wrap = Slow().wrap  # type: ignore[method-assign]
+    waiting = threading.Thread(target=serialize, args=(ANNA, CTX))
+    waiting.start()
+    assert begun.wait(30)
+    for _ in range(10):
+        assert serialize(ANNA, SerializationContext("others"))
+    goes_on.set()
+    waiting.join()
+    assert world.deserializer()(serialize(ANNA, CTX), CTX) == ANNA
 
 
 def test_a_forked_process_opens_services_of_its_own_and_draws_other_nonces(world: World) -> None:

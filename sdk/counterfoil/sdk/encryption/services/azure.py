@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from azure.core.exceptions import (
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from azure.core.credentials import TokenCredential
+
+T = TypeVar("T")
 
 _SAVE_VERSION: Final = "encrypt.azure.key.version.save"
 _SAVED: Final = re.compile(rb"azure:v1:([0-9a-fA-F]{32}):", re.ASCII)
@@ -97,7 +99,7 @@ class AzureKms:
         with KeyClient(vault, self._credential, **self._options) as client:
             return client.get_key(name).properties.version or ""
 
-    def _answer(self, key_id: str, call: Callable[[], Any]) -> Any:
+    def _answer(self, key_id: str, call: Callable[[], T]) -> T:
         """Return the result of a call of Azure's client, with our errors instead of its own."""
         about = f"the Azure key {key_id[:200]!r}"
         try:

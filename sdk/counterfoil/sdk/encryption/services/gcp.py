@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from google.api_core.exceptions import (
     DeadlineExceeded,
@@ -23,6 +23,8 @@ from counterfoil.sdk.encryption.services.service import READ_TIMEOUT_S, malforme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
 
 _ID: Final = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+(?:/cryptoKeyVersions/[^/]+)?")
 _ACCOUNT: Final = ("client.id", "client.email", "private.key.id", "private.key")
@@ -55,10 +57,10 @@ class GcpKms:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.transport.close()
+        self._client.transport.close()  # type: ignore[no-untyped-call] # it has no annotation
 
 
-def _answer(key_id: str, call: Callable[[], Any]) -> Any:
+def _answer(key_id: str, call: Callable[[], T]) -> T:
     """Return the result of a call of Google's client, with our errors instead of its own."""
     about = f"the Google key {key_id[:200]!r}"
     try:
@@ -84,4 +86,4 @@ def _credentials_of(conf: Mapping[str, str]) -> service_account.Credentials | No
     if len(held) < len(_ACCOUNT):
         return None
     info = {"type": "service_account", "token_uri": conf.get("token.uri") or _TOKEN_URI, **held}
-    return service_account.Credentials.from_service_account_info(info)  # type: ignore[no-untyped-call,no-any-return]
+    return service_account.Credentials.from_service_account_info(info)

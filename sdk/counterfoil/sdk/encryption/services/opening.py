@@ -63,6 +63,9 @@ class KeyServices:
                     failures.append(error)
         except (KeyAccessDenied, KeyWrapFailed, MissingExtra) as error:
             failures.append(error)
+        except Exception as error:
+            problem = f"its service failed with {type(error).__name__}"  # whose text may hold settings
+            raise KeyRefused(f"{_named(kek)} cannot be used: {problem}", kek=kek.name) from error
         raise _failure(kek, failures) from None
 
     def _ids(self, kek: Kek) -> tuple[str, ...]:
@@ -104,7 +107,11 @@ def _failure(kek: Kek, failures: list[Exception]) -> EncryptionError:
     is_temporary = any(isinstance(each, KeyServiceUnavailable) for each in failures)
     kind = KeyUnavailable if is_temporary else KeyRefused
     reasons = "; ".join(str(each) for each in failures)
-    return kind(f"The key encryption key {kek.name!r} ({kek.kms_type}) cannot be used: {reasons}", kek=kek.name)
+    return kind(f"{_named(kek)} cannot be used: {reasons}", kek=kek.name)
+
+
+def _named(kek: Kek) -> str:
+    return f"The key encryption key {kek.name!r} ({kek.kms_type})"
 
 
 @cache  # reads the metadata of every installed package
