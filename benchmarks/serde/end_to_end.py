@@ -95,10 +95,8 @@ def main() -> int:
     report = Report(max(1, options.messages // CHUNK), options.is_asserting)
     with KafkaBroker() as broker, RegistryProcess() as server, Registry(server.url) as registry:
         client = SchemaRegistryClient({"url": server.url})
-        for what, schema, values in (
-            ("flat, 14 fields", TRIP, trips(CHUNK)),
-            ("nested, 22 fields", ORDER, orders(CHUNK)),
-        ):
+        cases = (("flat, 14 fields", TRIP, trips(CHUNK)), ("nested, 22 fields", ORDER, orders(CHUNK)))
+        for what, schema, values in cases:
             text, topic = json.dumps(schema), schema["name"]
             theirs = Loop(broker, f"{topic}-1", TheirSerializer(client, text), TheirDeserializer(client), values)
             ours = Loop(broker, f"{topic}-2", AvroSerializer(registry, text), AvroDeserializer(registry), values)

@@ -57,9 +57,8 @@ class Absent:
         if name.split(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
-adapters = {
-    f"counterfoil.sdk.adapters.{name}" for name in ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
-}
+names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
+adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
