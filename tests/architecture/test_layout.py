@@ -51,16 +51,18 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
-absent |= {"msgspec", "jsonschema_rs"}
+absent |= {"msgspec", "jsonschema_rs", "aiokafka", "faust", "faststream", "kafka"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
+names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
+adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not found.name.endswith("__main__"):
+        if not found.name.endswith("__main__") and found.name not in adapters:
             importlib.import_module(found.name)
 """
 
@@ -74,7 +76,8 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
-EXTRAS_OF = {"sdk": ["crypto", "json"]}
+ADAPTERS = ["aiokafka", "confluent-kafka", "faststream", "faust", "kafka-python"]
+EXTRAS_OF = {"sdk": ["crypto", "json", *ADAPTERS]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 
