@@ -22,7 +22,7 @@ const WIDE: usize = size_of::<i128>();
 
 /// A logical type on its base type.
 #[derive(Clone, Copy)]
-enum Form {
+pub enum Form {
     Date,
     /// `unit_us` is the number of microseconds of the unit.
     Time {
@@ -77,6 +77,11 @@ impl Conversion {
         Ok(Self { form, decode: part(node, 1)?, encode: part(node, 2)?, limit: part(node, 3)? })
     }
 
+    /// The logical type.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
     // --- reading -------------------------------------------------------------------------------------------------
 
     /// Return the value of a number in a message.
@@ -122,6 +127,24 @@ impl Conversion {
         match (self.form, uuid_in(bytes)) {
             (Form::UuidText, Some(number)) => uuid(py, number),
             (Form::UuidText, None) => Ok(self.decode.bind(py).call1((PyString::from_bytes(py, bytes)?,))?),
+            _ => Err(Irregular::HERE),
+        }
+    }
+
+    // --- columns -------------------------------------------------------------------------------------------------
+
+    /// Return the bytes of a UUID that is written as text.
+    pub fn uuid_of_text(&self, text: &[u8]) -> Outcome<[u8; size_of::<u128>()]> {
+        match self.form {
+            Form::UuidText => uuid_in(text).map(u128::to_be_bytes).or_irregular(),
+            _ => Err(Irregular::HERE),
+        }
+    }
+
+    /// Return the unscaled number of a decimal of this scale.
+    pub fn unscaled_in(&self, bytes: &[u8], wanted: u32) -> Outcome<i128> {
+        match self.form {
+            Form::Decimal { scale, .. } if scale == wanted => signed(bytes).or_irregular(),
             _ => Err(Irregular::HERE),
         }
     }
@@ -224,6 +247,24 @@ fn days_of(date: &impl PyDateAccess) -> i64 {
     let shifted = if month > 2 { month - 3 } else { month + 9 };
     let day_of_year = (153 * shifted + 2) / 5 + day - 1;
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Return the number of a day that `datetime.date` has.
+pub fn checked_day(days: i64) -> Outcome<i64> {
+    date_of(days)?;
+    Ok(days)
+}
+
+/// Return the microseconds of a time of day that `datetime.time` has.
+pub fn checked_time_us(number: i64, unit_us: i64) -> Outcome<i64> {
+    number.checked_mul(unit_us).filter(|us| (0..DAY_US).contains(us)).or_irregular()
+}
+
+/// Return the microseconds of an instant that `datetime.datetime` has.
+pub fn checked_instant_us(number: i64, unit_us: i64) -> Outcome<i64> {
+    const FIRST_DAY: i64 = -719_162;
+    const AFTER_LAST_DAY: i64 = 2_932_897;
+    number.checked_mul(unit_us).filter(|us| (FIRST_DAY * DAY_US..AFTER_LAST_DAY * DAY_US).contains(us)).or_irregular()
 }
 
 /// A time of day.

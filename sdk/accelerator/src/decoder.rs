@@ -11,7 +11,7 @@ use crate::nodes::{NodeNumber, checked, conversion, part, unknown};
 use crate::outcome::{Irregular, OrIrregular, Outcome};
 
 /// One step of a plan; `counterfoil.sdk.serde.avro_codec.plan` defines their meaning.
-enum Node {
+pub enum Node {
     Null,
     Boolean,
     Int(Option<Conversion>),
@@ -34,19 +34,26 @@ enum Node {
     RawBytes(Option<Conversion>),
 }
 
-struct Record {
-    fields: Vec<Field>,
+pub struct Record {
+    /// The fields of the writer.
+    pub fields: Vec<Field>,
     /// Every field of the reader in its order, with its default or None.
     template: Py<PyDict>,
     /// The fields with mutable defaults, of which every record needs its own.
     copied: Vec<(Py<PyString>, Py<PyAny>)>,
-    unpaid: u64,
+    /// What each record weighs beside its bytes.
+    pub unpaid: u64,
+    /// The numbers and defaults of the reader's fields that the writer does not have.
+    pub filled: Vec<(usize, Py<PyAny>)>,
 }
 
 /// A field of the writer; without a target it is skipped.
-struct Field {
+pub struct Field {
     target: Option<Py<PyString>>,
-    node: NodeNumber,
+    /// The number of the target among the reader's fields.
+    pub column: Option<usize>,
+    /// The step that reads it.
+    pub node: NodeNumber,
 }
 
 /// Reads data of one schema.
@@ -56,9 +63,12 @@ struct Field {
 /// does not: it is the Python code of the same plan.
 #[pyclass(frozen, module = "counterfoil_accelerator")]
 pub struct Decoder {
-    nodes: Vec<Node>,
-    root: NodeNumber,
-    is_whole: bool,
+    /// The steps of the plan.
+    pub nodes: Vec<Node>,
+    /// The first step.
+    pub root: NodeNumber,
+    /// Whether bytes after the value are an error.
+    pub is_whole: bool,
     max_empty_items: u64,
     max_weight: u64,
     fallback: Py<PyAny>,
@@ -113,8 +123,7 @@ impl Decoder {
             return Err(Irregular::HERE);
         };
         let body = bytes.get(offset..).or_irregular()?;
-        let weight = self.max_weight.saturating_add(bytes.len() as u64);
-        let mut message = Message::new(body, self.max_empty_items, weight);
+        let mut message = self.message(body, bytes.len());
         let value = self.read(py, self.root, &mut message)?;
         if self.is_whole && message.left() > 0 {
             return Err(Irregular::HERE);
@@ -220,8 +229,13 @@ impl Decoder {
         Ok(value.into_any())
     }
 
+    /// Return a message of `size` bytes, its frame included, with the limits of this decoder.
+    pub fn message<'data>(&self, body: &'data [u8], size: usize) -> Message<'data> {
+        Message::new(body, self.max_empty_items, self.max_weight.saturating_add(size as u64))
+    }
+
     /// Pass over a value; only what its size depends on is read.
-    fn skip(&self, node: NodeNumber, message: &mut Message<'_>) -> Outcome<()> {
+    pub fn skip(&self, node: NodeNumber, message: &mut Message<'_>) -> Outcome<()> {
         match self.nodes.get(node).or_irregular()? {
             Node::Null => {}
             Node::Boolean => drop(message.take(1)?),
@@ -348,10 +362,24 @@ impl Node {
 impl Record {
     fn read(node: &Bound<'_, PyTuple>, count: usize) -> PyResult<Self> {
         let fields: Vec<(Option<Py<PyString>>, NodeNumber)> = part(node, 1)?;
+        let template: Bound<'_, PyDict> = part(node, 2)?;
+        let names = template.keys();
         let fields = fields
             .into_iter()
-            .map(|(target, node)| Ok(Field { target, node: checked(node, count)? }))
-            .collect::<PyResult<_>>()?;
-        Ok(Self { fields, template: part(node, 2)?, copied: part(node, 3)?, unpaid: part(node, 4)? })
+            .map(|(target, node)| {
+                let node = checked(node, count)?;
+                let column = target.as_ref().map(|name| names.index(name)).transpose()?;
+                Ok(Field { target, column, node })
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let filled = template
+            .values()
+            .iter()
+            .map(Bound::unbind)
+            .enumerate()
+            .filter(|(number, _)| fields.iter().all(|field| field.column != Some(*number)))
+            .collect();
+        let (copied, unpaid) = (part(node, 3)?, part(node, 4)?);
+        Ok(Self { fields, template: template.unbind(), copied, unpaid, filled })
     }
 }

@@ -5,6 +5,7 @@
 //! of a subclass to damaged bytes, is left to the Python code, which they call as `fallback` with the same arguments:
 //! it returns the result or raises the error, so that both have one meaning.
 
+mod columns;
 mod conversion;
 mod decoder;
 mod encoder;
@@ -18,11 +19,13 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod counterfoil_accelerator {
     #[pymodule_export]
+    use super::columns::Columns;
+    #[pymodule_export]
     use super::decoder::Decoder;
     #[pymodule_export]
     use super::encoder::Encoder;
 
     /// The version of the nodes; `counterfoil.sdk` uses only the version that it was written for.
     #[pymodule_export]
-    const INTERFACE: u32 = 1;
+    const INTERFACE: u32 = 2;
 }

@@ -25,6 +25,14 @@ impl Irregular {
             _ => fallback(),
         }
     }
+
+    /// Return the value, unless an exception such as `KeyboardInterrupt` must end the call.
+    pub fn or_value<T>(self, py: Python<'_>, value: T) -> PyResult<T> {
+        match self.0 {
+            Some(raised) if !raised.is_instance_of::<PyException>(py) => Err(*raised),
+            _ => Ok(value),
+        }
+    }
 }
 
 impl From<PyErr> for Irregular {

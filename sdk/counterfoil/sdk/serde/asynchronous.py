@@ -13,7 +13,9 @@ from counterfoil.sdk.serde.context import field_of, headers_of, topic_of
 from counterfoil.sdk.serde.records import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Generator, Iterable, MutableMapping
+
+    import pyarrow as pa
 
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
@@ -77,6 +79,32 @@ class AsyncDeserializer(Generic[T_co]):
     async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
         """Return the values of many records, in order; each that cannot be read is replaced by its error."""
         return [await self._value_or_error(record, topic, field) for record in records]
+
+    async def arrow(
+        self,
+        records: Iterable[Record],
+        *,
+        topic: str | None = None,
+        field: Field = "value",
+        schema: pa.Schema | None = None,
+        errors: MutableMapping[int, SerdeError] | None = None,
+    ) -> pa.Table:
+        """Return the values of many records as an Arrow table, as the deserializer's ``arrow`` does."""
+        kept = list(records)
+        while True:
+            try:
+                return self.sync.arrow(kept, topic=topic, field=field, schema=schema, errors=errors)
+            except SchemaNotCached as error:
+                await self._warm(kept, error, topic, field)
+
+    async def _warm(self, records: list[Record], missing: SchemaNotCached, topic: str | None, field: Field) -> None:
+        """Send the requests for the first record without a schema, whose bytes are in the error."""
+        for record in records:
+            data, ctx = read_record(record, topic, field)
+            if data is not None and bytes(data) == missing.data:
+                await self.sync.warm(data=data, topic=ctx.topic, field=field, headers=ctx.headers)
+                return
+        raise missing
 
     async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Any:
         try:

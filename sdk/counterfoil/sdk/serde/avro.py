@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import SubjectNaming
@@ -91,10 +91,19 @@ class AvroCodec:
         """Return a function that reads data of ``writer`` as values of ``reader``."""
         del suffix
         if writer is None:
-            raise InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
+            raise _writer_needed()
         from counterfoil.sdk.serde.avro_codec import compile_decoder
 
         return compile_decoder(writer, reader, whole=self._whole, **self._limits)
+
+    def row_source(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of data of ``writer`` as values of ``reader``."""
+        del suffix
+        if writer is None:
+            raise _writer_needed()
+        from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
+
+        return AvroRowSource(writer, reader, whole=self._whole, **self._limits)
 
     def frame_suffix(self, parsed: AvroSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""
@@ -105,6 +114,10 @@ class AvroCodec:
         """Return ``offset``: the body follows the schema's id."""
         del data
         return offset
+
+
+def _writer_needed() -> InvalidSettings:
+    return InvalidSettings("Avro cannot be read without the writer's schema", setting="registry")
 
 
 def _read_limit(limit: object) -> int:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.parsed import Validation
+    from counterfoil.sdk.serde.arrow.rows import Rows
 
 P = TypeVar("P")
 """The class of a parsed schema."""
@@ -37,6 +38,16 @@ class Decode(Protocol):
 
         Raises ``DecodeError`` with offset and path, or another ``SerdeError``, such as ``ValidationError``.
         """
+
+
+class RowSource(Protocol):
+    """Makes the rows of tables for one plan."""
+
+    def schema(self) -> Any:
+        """Return the ``pyarrow.Schema`` of the rows; None if it depends on the values. Raises ``SerdeError``."""
+
+    def rows(self) -> Rows:
+        """Return new rows. Raises ``SerdeError``."""
 
 
 class Codec(Protocol[P]):
@@ -67,6 +78,12 @@ class Codec(Protocol[P]):
 
         ``suffix`` is the suffix of the frame. ``writer`` is None for a deserializer that has no registry. Raises
         ``DecodeError``, such as ``IncompatibleReader``, if no data of the writer could be read.
+        """
+
+    def row_source(self, writer: P | None, reader: P | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of a table of the messages that :meth:`decoder` reads, with the same arguments.
+
+        Nothing is compiled before it is needed. pyarrow must be installed.
         """
 
     def frame_suffix(self, parsed: P) -> bytes:

@@ -144,6 +144,15 @@ class Deserializer(RecordReader[T_co], Serde):
         subject, version = self._source.run(self._origin(plan, topic, field))
         return Decoded(value, plan.schema_id, plan.guid, subject, version)
 
+    def read_plan(self, data: bytes, ctx: MessageContext | None) -> ReadPlan:
+        """Return the plan of a message."""
+        return self._plan(data, ctx)[0]
+
+    def empty_schema(self) -> Any:
+        """Return the Arrow schema of a table of no records: the reader's, if there is one, else None."""
+        source = self._source.run(self._resolver.reader_rows(self._source.calls))
+        return None if source is None else source.schema()
+
     def warm(
         self,
         *,

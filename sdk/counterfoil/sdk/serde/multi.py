@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
 
@@ -76,6 +77,13 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         """Return the value together with the schema with which it was written."""
         deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
         return deserializer.decode(data, topic=topic, field=field, headers=headers)
+
+    def read_plan(self, data: bytes, ctx: MessageContext | None) -> ReadPlan:
+        """Return the plan of a message."""
+        return self._deserializer(data, ctx).read_plan(data, ctx)
+
+    def empty_schema(self) -> Any:
+        """Return None: a table of no records has no columns."""
 
     @property
     def is_async(self) -> bool:

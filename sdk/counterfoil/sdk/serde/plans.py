@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
 
 V = TypeVar("V")
 K = TypeVar("K", bound=Hashable)
@@ -48,13 +48,14 @@ class WritePlan(Plan):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan(Plan):
-    """How to read data of one schema: ``decode(data, offset)``.
+    """How to read data of one schema: ``decode(data, offset)``; ``row_source()`` makes rows of tables.
 
     ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
     so is ``guid``, unless it is in the frame.
     """
 
     decode: Decode
+    row_source: Callable[[], RowSource]
     offset: int
     schema: Schema | None
     record_name: str | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
 from counterfoil.schema.parsed import Validation
@@ -23,12 +24,13 @@ from counterfoil.sdk.serde.references import load_schema, parse_own, refuse_rule
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from uuid import UUID
 
     from counterfoil.schema.model import Schema
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
-    from counterfoil.sdk.serde.codec import Codec, Decode
+    from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.sources import SchemaCalls
     from counterfoil.sdk.subjects import Field, SubjectNaming
 
@@ -89,6 +91,13 @@ def fetch_writer(calls: SchemaCalls, frame: Frame) -> Script[Schema]:
         raise UnknownSchemaId(f"The registry has no schema with {name}") from error
 
 
+class _Compiled(NamedTuple):
+    """What is made of a writer's and a reader's schema."""
+
+    decode: Decode
+    row_source: Callable[[], RowSource]
+
+
 class ReadResolver(Generic[P]):
     """Makes plans for reading; its methods are scripts. ``has_registry`` false: the reader's schema is the writer's."""
 
@@ -101,7 +110,7 @@ class ReadResolver(Generic[P]):
         self.subject = subject
         self._has_registry = has_registry
         self._writers: PlanTable[tuple[Any, ...], P] = PlanTable()
-        self._decoders: PlanTable[tuple[Any, ...], Decode] = PlanTable()
+        self._decoders: PlanTable[tuple[Any, ...], _Compiled] = PlanTable()
         self._parsed: P | None = None
         if reader is not None and not reader.references:
             self._parsed = parse_own(codec, reader)
@@ -138,15 +147,21 @@ class ReadResolver(Generic[P]):
             )
             reader = (yield from self._latest(calls, subject, refresh=refresh)).schema
             refuse_rules(reader)
-        decode = yield from self._compiled(calls, schema, writer, reader, header.suffix)
+        compiled = yield from self._compiled(calls, schema, writer, reader, header.suffix)
         return ReadPlan(
-            decode=decode,
+            decode=compiled.decode,
+            row_source=compiled.row_source,
             offset=header.offset,
             schema=schema,
             record_name=name,
             schema_id=header.frame.schema_id,
             guid=header.frame.guid or _guid_of(schema),
         )
+
+    def reader_rows(self, calls: SchemaCalls) -> Script[RowSource | None]:
+        """Return what makes rows of the reader's schema; None without one."""
+        parsed = yield from self._load_reader(calls, self._reader)
+        return None if parsed is None else self._codec.row_source(parsed, None, b"")
 
     def clear(self) -> None:
         """Remove what was compiled."""
@@ -170,16 +185,19 @@ class ReadResolver(Generic[P]):
 
     def _compiled(
         self, calls: SchemaCalls, schema: Schema | None, writer: P | None, reader: Schema | None, suffix: bytes
-    ) -> Script[Decode]:
+    ) -> Script[_Compiled]:
         """Return the decoder of two schemas; each pair of contents is compiled once."""
         key = (_content(schema), _content(reader), suffix)
         found = self._decoders.found.get(key)
         if found is not None:
             return found
         parsed = yield from self._load_reader(calls, reader)
-        if not self._has_registry:
-            return self._decoders.resolve(key, lambda: self._codec.decoder(parsed, None, suffix))
-        return self._decoders.resolve(key, lambda: self._codec.decoder(writer, parsed, suffix))
+        pair = (writer, parsed) if self._has_registry else (parsed, None)
+
+        def compiled() -> _Compiled:
+            return _Compiled(self._codec.decoder(*pair, suffix), cache(lambda: self._codec.row_source(*pair, suffix)))
+
+        return self._decoders.resolve(key, compiled)
 
     def _load_reader(self, calls: SchemaCalls, reader: Schema | None) -> Script[P | None]:
         if reader is None:

@@ -6,13 +6,16 @@ import gc
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from counterfoil.sdk.errors import SchemaNotCached, SerdeError
+from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, MutableMapping
+
+    import pyarrow as pa
 
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.subjects import Field
 
 T_co = TypeVar("T_co", covariant=True)
@@ -46,9 +49,19 @@ def member(record: Record, name: str) -> Any:
 class RecordReader(ABC, Generic[T_co]):
     """The ways to call a deserializer."""
 
+    _returns_errors: bool
+
     @abstractmethod
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone."""
+
+    @abstractmethod
+    def read_plan(self, data: bytes, ctx: MessageContext | None) -> ReadPlan:
+        """Return the plan of a message."""
+
+    @abstractmethod
+    def empty_schema(self) -> Any:
+        """Return the Arrow schema of a table of no records; None if it is not known."""
 
     def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:
         """Return the key or the value of a record of a Kafka client, by its own topic and headers.
@@ -73,6 +86,42 @@ class RecordReader(ABC, Generic[T_co]):
         finally:
             if was_enabled:
                 gc.enable()
+
+    def arrow(
+        self,
+        records: Iterable[Record],
+        *,
+        topic: str | None = None,
+        field: Field = "value",
+        schema: pa.Schema | None = None,
+        errors: MutableMapping[int, SerdeError] | None = None,
+    ) -> pa.Table:
+        """Return the keys or the values of many records as an Arrow table: a row for each record, in order.
+
+        A record is the same as for :meth:`many`. The fields of its value are the columns; a value that is no record is
+        one column, ``value``. Values keep the types of their schema (for Avro see
+        :mod:`counterfoil.sdk.serde.arrow.avro_types`; for JSON and Protobuf Arrow infers them), and are not converted
+        by ``from_dict`` or to a model. None, a tombstone, is a row of nulls. Records of different writers have the
+        columns of all of them, unless there is a reader's schema.
+
+        With ``schema``, the table has its columns, cast to its types; columns that the values do not have are null.
+        The first record that cannot be read raises its error; with ``errors``, a dict, each such record is a row of
+        nulls, and ``errors[number of the row]`` is its error. With ``on_error="return"`` it is a row of nulls too. The
+        registry's errors and ``SchemaNotCached`` end the call.
+
+        Raises ``SerdeError`` for values that have no type in Arrow, or no common one, and ``InvalidSettings`` without
+        pyarrow, which the extra ``arrow`` installs.
+        """
+        try:
+            from counterfoil.sdk.serde.arrow.tables import TableReader
+        except ImportError as error:
+            problem = f"arrow() needs pyarrow, which cannot be imported ({error}): pip install 'counterfoil[arrow]'"
+            raise InvalidSettings(problem, setting="arrow") from error
+        if errors is None and self._returns_errors:
+            errors = {}
+        reader = TableReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)
+        reader.read(records)
+        return reader.table(schema, self.empty_schema)
 
     def bind(self, topic: str | None, field: Field = "value") -> Callable[[bytes | None], T_co | None]:
         """Return a function of the data alone, for clients that call deserializers as ``callable(data)``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from counterfoil.sdk.errors import DecodeError
@@ -14,6 +15,7 @@ from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.sdk.serde.avro_codec.resolve import Resolver
 
 
 class Decode(Protocol):
@@ -21,6 +23,21 @@ class Decode(Protocol):
 
     def __call__(self, data: bytes, offset: int = 0, /) -> Any:
         """Return the value at ``offset`` of ``data``. Raises ``DecodeError`` with offset and path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """A function that decodes, and the accelerator's decoder behind it, if it is used."""
+
+    decode: Decode
+    accelerated: Any = None
+
+    def columns(self, layout: tuple[Any, ...]) -> Any:
+        """Return the accelerator's ``Columns`` of a layout; None without the accelerator."""
+        accelerator = find_accelerator()
+        if accelerator is None or self.accelerated is None:
+            return None
+        return accelerator.Columns(self.accelerated, layout)
 
 
 def compile_decoder(
@@ -43,7 +60,19 @@ def compile_decoder(
 
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
     """
-    plan = resolve(writer, reader)
+    return make_decoder(writer, reader, whole=whole, max_empty_items=max_empty_items).decode
+
+
+def make_decoder(
+    writer: AvroSchema,
+    reader: AvroSchema | None = None,
+    *,
+    whole: bool = False,
+    max_empty_items: int = MAX_EMPTY_ITEMS,
+    resolver: Resolver | None = None,
+) -> Decoder:
+    """Return what :func:`compile_decoder` does, with the accelerator's decoder; ``resolver`` makes its plan."""
+    plan = resolve(writer, reader, resolver=resolver)
 
     def again(data: object, start: int) -> Any:
         if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -67,7 +96,7 @@ def compile_decoder(
 
     accelerator = find_accelerator()
     if accelerator is None:
-        return generate()
+        return Decoder(generate())
     decoder = accelerator.Decoder(
         decode_nodes(plan),
         0,
@@ -76,8 +105,7 @@ def compile_decoder(
         max_weight=max_empty_items * WEIGHT_OF_ITEM,
         fallback=made_when_called(generate),
     )
-    accelerated: Decode = decoder.decode
-    return accelerated
+    return Decoder(decoder.decode, decoder)
 
 
 def _count(size: int) -> str:

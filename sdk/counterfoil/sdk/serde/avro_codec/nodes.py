@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
     from counterfoil.sdk.serde.avro_codec.plan import Step
 
-INTERFACE: Final = 1
+INTERFACE: Final = 2
 
 Node: TypeAlias = tuple[Any, ...]
 

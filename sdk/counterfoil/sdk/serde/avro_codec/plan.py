@@ -143,7 +143,8 @@ class RecordStep:
     """Reading: the writer's fields in their order; then ``targets``, the reader's fields, some from ``defaults``.
 
     ``unpaid`` is the weight of a record beside its data, where data can repeat it (:mod:`.weights`); 0 where it is at
-    most the smallest size of the record in bytes.
+    most the smallest size of the record in bytes. With ``is_branch`` it is no record, but a value of a union in a dict
+    that names its branch; it weighs nothing.
     """
 
     name: str
@@ -151,6 +152,7 @@ class RecordStep:
     targets: list[str] = field(default_factory=list)
     defaults: dict[str, Any] = field(default_factory=dict)
     unpaid: int = 0
+    is_branch: bool = False
 
     @property
     def mutable_defaults(self) -> Sequence[str]:

@@ -7,7 +7,7 @@ Java implementation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.errors import IncompatibleReader
@@ -50,8 +50,10 @@ _READABLE_AS: Final = {
 """The primitive kinds that a reader may have for a writer's; every other kind is read as itself only."""
 
 
-def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
+def resolve(writer: AvroSchema, reader: AvroSchema | None = None, *, resolver: Resolver | None = None) -> Step:
     """Return the plan that reads data of ``writer`` as values of ``reader``, or of ``writer`` without a reader.
+
+    ``resolver`` is one that has resolved nothing yet.
 
     Raises ``IncompatibleReader``, which has the path, when no value of the writer could be read. When only some values
     cannot be read (a branch of a union, a symbol of an enum), the plan contains their error, which reading such a value
@@ -59,7 +61,7 @@ def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
     """
     root = writer.root if reader is None else reader.root
     try:
-        step = _Resolver().resolve(writer.root, root, ())
+        step = (resolver or Resolver()).resolve(writer.root, root, ())
     except RecursionError:
         raise IncompatibleReader("The schemas are nested too deeply to be read") from None
     measure(step)
@@ -68,7 +70,7 @@ def resolve(writer: AvroSchema, reader: AvroSchema | None = None) -> Step:
     return step
 
 
-class _Resolver:
+class Resolver:
     """One walk over a pair of trees. Each pair of records is visited once: a pair that is already open is a recursion.
 
     A failure of a pair is final, since it was found on the assumption that every open pair succeeds. A success is valid
@@ -78,9 +80,11 @@ class _Resolver:
     def __init__(self) -> None:
         self._records: dict[tuple[int, int, bool], RecordStep] = {}
         self._failures: dict[tuple[int, int, bool], IncompatibleReader] = {}
-        self._is_skipping = False
+        self.is_skipping = False
+        """Whether the steps pass over values, so that these are not read."""
 
     def resolve(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
+        """Return the step of a pair of types at ``path``. Raises ``IncompatibleReader``."""
         if isinstance(writer, Union):
             return self._writer_union(writer, reader, path)
         if isinstance(reader, Union):
@@ -99,25 +103,35 @@ class _Resolver:
 
     def _writer_union(self, writer: Union, reader: AvroType, path: tuple[str, ...]) -> Step:
         if writer is reader:
-            return UnionStep([self.resolve(branch, branch, path) for branch in writer.branches])
-        branches: list[Step] = []
+            branches = [self.resolve(branch, branch, path) for branch in writer.branches]
+            return UnionStep([self.branch(reader, number, step) for number, step in enumerate(branches)])
+        found: list[Step] = []
         for branch in writer.branches:
             try:
-                branches.append(self._guarded(branch, reader, path))
+                found.append(self._guarded(branch, reader, path))
             except IncompatibleReader as error:
-                branches.append(UnreadableStep(error.problem))
-        if branches and all(isinstance(branch, UnreadableStep) for branch in branches):
+                found.append(UnreadableStep(error.problem))
+        if found and all(isinstance(branch, UnreadableStep) for branch in found):
             raise _mismatch(writer, reader, path)
-        return UnionStep(branches)
+        return UnionStep(found)
 
     def _reader_union(self, writer: AvroType, reader: Union, path: tuple[str, ...]) -> Step:
-        by_closeness = sorted(reader.branches, key=lambda branch: _distance(writer, branch))
-        for branch in by_closeness:
+        by_closeness = sorted(enumerate(reader.branches), key=lambda branch: _distance(writer, branch[1]))
+        for number, branch in by_closeness:
             try:
-                return self._guarded(writer, branch, path)
+                return self.branch(reader, number, self._guarded(writer, branch, path))
             except IncompatibleReader:
                 continue
         raise _mismatch(writer, reader, path)
+
+    def branch(self, union: Union, number: int, step: Step) -> Step:
+        """Return the step that reads a branch of the reader's union: ``step`` itself."""
+        del union, number
+        return step
+
+    def default(self, field: Field) -> Any:
+        """Return the value of a field's default. Raises ``InvalidDefault``."""
+        return value_of_default(field.type, field.default)
 
     def _guarded(self, writer: AvroType, reader: AvroType, path: tuple[str, ...]) -> Step:
         """Return the pair's step; when the pair fails, remove the results that were found inside it."""
@@ -130,7 +144,7 @@ class _Resolver:
             raise
 
     def _record(self, writer: Record, reader: Record, path: tuple[str, ...]) -> Step:
-        pair = (id(writer), id(reader), self._is_skipping)
+        pair = (id(writer), id(reader), self.is_skipping)
         if pair in self._records:
             return self._records[pair]
         if pair in self._failures:
@@ -157,21 +171,31 @@ class _Resolver:
         for field in reader.fields:
             step.targets.append(field.name)
             if field.name not in filled:
-                step.defaults[field.name] = _default(field, reader, path)
+                step.defaults[field.name] = self._default(field, reader, path)
+
+    def _default(self, field: Field, reader: Record, path: tuple[str, ...]) -> object:
+        if not field.has_default:
+            problem = f"The writer has no field {field.name!r} and the reader's {reader.full_name} gives it no default"
+            raise _incompatible(problem, (*path, field.name))
+        try:
+            return self.default(field)
+        except InvalidDefault as error:
+            problem = f"The writer has no field {field.name!r} and {error} in the reader's {reader.full_name}"
+            raise _incompatible(problem, (*path, field.name)) from None
 
     def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
-        if self._is_skipping:
+        if self.is_skipping:
             return None
         is_same_family = family_of(writer.logical_type) == family_of(reader.logical_type)
         return conversion_of(writer if is_same_family else reader)
 
     def _skip(self, writer: AvroType, path: tuple[str, ...]) -> Step:
         """Return the step that skips a value, without making Python values of logical types."""
-        outside, self._is_skipping = self._is_skipping, True
+        outside, self.is_skipping = self.is_skipping, True
         try:
             return self.resolve(writer, writer, path)
         finally:
-            self._is_skipping = outside
+            self.is_skipping = outside
 
 
 def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:
@@ -184,17 +208,6 @@ def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:
             if source is not None:
                 target_by_name[source] = field
     return target_by_name
-
-
-def _default(field: Field, reader: Record, path: tuple[str, ...]) -> object:
-    if not field.has_default:
-        problem = f"The writer has no field {field.name!r} and the reader's {reader.full_name} gives it no default"
-        raise _incompatible(problem, (*path, field.name))
-    try:
-        return value_of_default(field.type, field.default)
-    except InvalidDefault as error:
-        problem = f"The writer has no field {field.name!r} and {error} in the reader's {reader.full_name}"
-        raise _incompatible(problem, (*path, field.name)) from None
 
 
 def _enum(writer: Enum, reader: Enum, path: tuple[str, ...]) -> Step:

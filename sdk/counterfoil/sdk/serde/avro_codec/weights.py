@@ -104,4 +104,4 @@ def _repeated(steps: Iterable[Step]) -> list[RecordStep]:
             if id(child) not in found:
                 found[id(child)] = child
                 rest.append(child)
-    return [one for one in found.values() if isinstance(one, RecordStep)]
+    return [one for one in found.values() if isinstance(one, RecordStep) and not one.is_branch]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
 
 Validate: TypeAlias = Literal["write", "read", "both"] | bool
 """When values are validated: ``write``, ``read``, ``both`` (also True), or never (False)."""
@@ -90,13 +90,24 @@ class JsonCodec:
         The value is validated against the reader's schema, or the writer's without one. Raises ``SchemaUnusable``.
         """
         del suffix
+        if self._model is not None and not self._validates_reading and not (reader and self._adds_defaults):
+            return model_decoder(self._model)
+        return self._plain_decoder(writer, reader, load=self._load if self._model is None else model_load(self._model))
+
+    def _plain_decoder(
+        self, writer: JsonSchema | None, reader: JsonSchema | None, *, load: Callable[[Any], Any] | None
+    ) -> Decode:
         target = reader or writer
         validator = compile_validator(target) if target and self._validates_reading else None
         fill = compile_defaults(reader) if reader and self._adds_defaults else None
-        if self._model is not None and validator is None and fill is None:
-            return model_decoder(self._model)
-        load = self._load if self._model is None else model_load(self._model)
         return compile_decoder(validator, fill=fill, load=load, json_decode=self._json_decode)
+
+    def row_source(self, writer: JsonSchema | None, reader: JsonSchema | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of values of JSON."""
+        del suffix
+        from counterfoil.sdk.serde.arrow.rows import DictRowSource
+
+        return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 
     def frame_suffix(self, parsed: JsonSchema) -> bytes:
         """Return nothing: the body follows the schema's id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
-    from counterfoil.sdk.serde.codec import Decode, Encode
+    from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
 
 
@@ -97,6 +98,14 @@ class ProtobufCodec:
         if len(wanted) == 1:
             return self._decoder_of(wanted[0], reader)
         return compile_choice(wanted, lambda descriptor: self._decoder_of(descriptor, reader))
+
+    def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
+        """Return what makes rows of messages as dicts."""
+        from counterfoil.sdk.serde.arrow.rows import DictRowSource
+
+        dicts = copy(self)
+        dicts._as_dict = True  # noqa: SLF001 - its own class
+        return DictRowSource(lambda: dicts.decoder(writer, reader, suffix))
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)

@@ -1,0 +1,204 @@
+"""A batch of messages as one table: rows of different writers together, in the order of the messages."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
+from counterfoil.sdk.serde.arrow.rows import empty_rows
+from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
+from counterfoil.sdk.serde.places import place
+from counterfoil.sdk.serde.records import read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, MutableMapping
+
+    from counterfoil.sdk.serde.arrow.rows import Rows
+    from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.plans import ReadPlan
+    from counterfoil.sdk.serde.records import Record
+
+
+class TableReader:
+    """Reads one batch. ``plan_of`` returns the plan of a message.
+
+    ``errors`` gets the errors of messages that cannot be read, by the number of their row, which has nulls; without it
+    the first one is raised.
+    """
+
+    def __init__(
+        self,
+        plan_of: Callable[[bytes, MessageContext], ReadPlan],
+        *,
+        ctx: SerializationContext,
+        errors: MutableMapping[int, SerdeError] | None,
+    ) -> None:
+        self._plan_of = plan_of
+        self._ctx = ctx
+        self._errors = errors
+        self._read: dict[int, tuple[ReadPlan, Rows]] = {}
+        self._runs: list[tuple[int, int]] = []
+        self._count = 0
+        self._leading_nulls = 0
+
+    def read(self, records: Iterable[Record]) -> None:
+        """Add a row for each record."""
+        for messages, ctx in self._batches(records):
+            self._read_batch(messages, ctx)
+
+    def table(self, schema: pa.Schema | None, empty: Callable[[], pa.Schema | None]) -> pa.Table:
+        """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``."""
+        if not self._read:
+            known = empty() if schema is None else schema
+            return empty_rows(self._count) if known is None else _nulls(known, self._count)
+        try:
+            tables = [rows.table(schema) for _, rows in self._read.values()]
+            wanted = schema or pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
+            if not len(wanted):
+                return empty_rows(self._count)
+            joined = pa.concat_tables([_cast(one, wanted) for one in tables])
+        except pa.ArrowException as error:
+            problem = f"The messages have no common columns: {error}; name them with schema=, or use a reader's schema"
+            raise SerdeError(problem, topic=self._ctx.topic, field=self._ctx.field) from error
+        except SerdeError as error:
+            place(error, self._ctx)
+            raise
+        return joined if len(tables) == 1 else joined.take(self._order([one.num_rows for one in tables]))
+
+    def _batches(self, records: Iterable[Record]) -> Iterator[tuple[list[Any], SerializationContext]]:
+        """Return runs of messages that have the same topic and headers, as bytes where they are bytes."""
+        bare = records if isinstance(records, list) else list(records)
+        if all(one is None or one.__class__ is bytes for one in bare):
+            yield bare, self._ctx
+            return
+        read = [self._message_of(one) for one in bare]
+        for _, run in groupby(read, lambda one: (one.ctx.topic, _key_of(one.ctx))):
+            found = list(run)
+            yield [one.data for one in found], found[0].ctx
+
+    def _message_of(self, record: Record) -> _Message:
+        try:
+            data, ctx = read_record(record, self._ctx.topic, field_of(self._ctx))
+        except SerdeError as error:
+            return _Message(error, self._ctx)
+        if isinstance(data, (bytearray, memoryview)):
+            data = bytes(data)
+        return _Message(data, ctx)
+
+    def _read_batch(self, messages: list[Any], ctx: SerializationContext) -> None:
+        number = 0
+        while number < len(messages):
+            before = self._count
+            try:
+                self._read_from(messages, number, ctx)
+            except SchemaNotCached:
+                raise
+            except SerdeError as error:
+                if self._errors is None:
+                    raise
+                self._errors[self._count] = error
+                self._append_null()
+            number += self._count - before
+
+    def _read_from(self, messages: list[Any], number: int, ctx: SerializationContext) -> None:
+        """Add the rows of one or more messages."""
+        data = messages[number]
+        if data is None:
+            self._append_null()
+            return
+        if isinstance(data, SerdeError):
+            raise data
+        if not isinstance(data, bytes):
+            problem = f"The message is a {type(data).__name__}; expected bytes"
+            raise NotFramed(problem, topic=topic_of(ctx), field=field_of(ctx))
+        plan = self._plan_of(data, ctx)
+        try:
+            rows = self._rows_of(plan)
+            added = rows.extend(messages, number, data[: plan.offset]) - number
+            if not added:
+                plan.decode(data, plan.offset)  # raises the error of the message, if it has one
+                rows.append(data, plan.offset)
+                added = 1
+        except SerdeError as error:
+            place(error, ctx, schema_id=plan.schema_id, data=data)
+            raise
+        self._add_run(id(plan), added)
+
+    def _rows_of(self, plan: ReadPlan) -> Rows:
+        found = self._read.get(id(plan))
+        if found is None:
+            rows = plan.row_source().rows()
+            for _ in range(self._leading_nulls):
+                rows.append_null()
+            if self._leading_nulls:
+                self._runs.append((id(plan), self._leading_nulls))
+                self._leading_nulls = 0
+            found = self._read[id(plan)] = (plan, rows)
+        return found[1]
+
+    def _append_null(self) -> None:
+        if self._runs:
+            key = self._runs[-1][0]
+            self._read[key][1].append_null()
+            self._add_run(key, 1)
+        else:
+            self._leading_nulls += 1
+            self._count += 1
+
+    def _add_run(self, key: int, count: int) -> None:
+        self._runs.append((key, count))
+        self._count += count
+
+    def _order(self, sizes: list[int]) -> pa.Array:
+        """Return for each row of the batch its number in the rows of all writers, one after the other."""
+        starts = dict(zip(self._read, (sum(sizes[:number]) for number in range(len(sizes))), strict=True))
+        order: list[int] = []
+        for key, count in self._runs:
+            order.extend(range(starts[key], starts[key] + count))
+            starts[key] += count
+        return pa.array(order, pa.int64())
+
+
+class _Message(NamedTuple):
+    data: Any
+    ctx: SerializationContext
+
+
+def _key_of(ctx: SerializationContext) -> Any:
+    """Return the headers as they decide about the schema."""
+    headers = ctx.headers
+    if not headers:
+        return None
+    pairs = headers.items() if isinstance(headers, dict) else headers
+    return [(name, value) for name, value in pairs if name.startswith("__")]
+
+
+def _nulls(schema: pa.Schema, count: int) -> pa.Table:
+    return pa.table([pa.nulls(count, one.type) for one in schema], schema)
+
+
+def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the table with the columns of a schema; those that it does not have are null."""
+    if table.schema.equals(schema):
+        return table
+    known = set(table.schema.names)
+    columns = [
+        _cast_column(table.column(one.name), one) if one.name in known else pa.nulls(table.num_rows, one.type)
+        for one in schema
+    ]
+    return pa.table(columns, schema)
+
+
+def _cast_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
+    if column.type.equals(wanted.type):
+        return column
+    try:
+        if isinstance(column.type, pa.UuidType) and pa.types.is_string(wanted.type):
+            return pa.chunked_array([[value and str(value) for value in column.to_pylist()]], wanted.type)
+        return column.cast(wanted.type)
+    except pa.ArrowException as error:
+        problem = f"The column {wanted.name!r} cannot be cast from {column.type} to {wanted.type}: {error}"
+        raise SerdeError(problem) from error
