@@ -51,13 +51,14 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
-absent |= {"msgspec", "jsonschema_rs", "aiokafka", "faust", "faststream", "kafka"}
+absent |= {"msgspec", "jsonschema_rs", "aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
+names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_types")
 adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
