@@ -38,20 +38,20 @@ def main(count: int) -> None:
         if not batch:
             continue
         rides = [each.value for each in batch if each.value is not None]
+        total = {"rides": len(rides), "fares": sum(ride["total_amount"] for ride in rides)}
         producer.begin_transaction()
         try:
             for each in batch:
                 if isinstance(each.error, SerdeError):
                     producer.produce(DEAD_LETTERS, **dead_letter(each.record, each.error))
-            producer.produce(
-                FARES, value=to_bytes({"rides": len(rides), "fares": sum(r["total_amount"] for r in rides)})
-            )
+            producer.produce(FARES, value=to_bytes(total))
             offsets = consumer.position(consumer.assignment())
             producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata())
             producer.commit_transaction()
         except Exception:
             producer.abort_transaction()
             raise
+        print(total, flush=True)
         count -= len(batch)
     consumer.close()
 

@@ -52,6 +52,7 @@ BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
 absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography"}
+absent |= {"aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
 services = tuple(f"counterfoil.sdk.encryption.services.{name}" for name in ("aws", "azure", "gcp"))
 only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.")
 class Absent:
@@ -59,11 +60,15 @@ class Absent:
         if name.split(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
+names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
+names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_types")
+adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not found.name.endswith("__main__") and not found.name.startswith(only_with_an_extra):
-            importlib.import_module(found.name)
+        if found.name.endswith("__main__") or found.name in adapters or found.name.startswith(only_with_an_extra):
+            continue
+        importlib.import_module(found.name)
 """
 
 
@@ -76,7 +81,18 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
-EXTRAS_OF = {"schema": ["crypto"], "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json"]}
+ADAPTERS = [
+    "aiokafka",
+    "beavers",
+    "bytewax",
+    "confluent-kafka",
+    "faststream",
+    "faust",
+    "kafka-python",
+    "pyspark",
+    "quixstreams",
+]
+EXTRAS_OF = {"schema": ["crypto"], "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", *ADAPTERS]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 

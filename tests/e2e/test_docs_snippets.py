@@ -1,8 +1,8 @@
 """Every snippet of README and docs is run, in order, in a folder of its own, against real services.
 
 A block is commands (a shell's, or a session whose commands begin with ``$``), Python, or YAML. A comment right above it
-says what it needs (``<!-- setup: NAME -->``, see ``doc_setups.py``), which file it is (``<!-- file: NAME -->``), or why
-it is not run (``<!-- not run: REASON -->``).
+says what it needs (``<!-- setup: NAME -->``, see ``doc_setups.py``; ``<!-- extra: NAME -->``), which file it is
+(``<!-- file: NAME -->``), or why it is not run (``<!-- not run: REASON -->``).
 """
 
 from __future__ import annotations

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, Registry
 from kafka_records import NOT_FRAMED, committed, end_offset, read, write
+from local_services import quixstreams_environment
 from local_services.process import Service, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RIDES = EXAMPLES / "rides" / "rides.csv"
@@ -30,19 +35,26 @@ class Scene:
         self.folder = folder
         self.registry = Registry(url)
         self.services = ExitStack()
-        self._environment = {"BROKER": broker.bootstrap_servers, "REGISTRY": url, "TOPIC": topic, "GROUP": topic}
+        self.environment = {"BROKER": broker.bootstrap_servers, "REGISTRY": url, "TOPIC": topic, "GROUP": topic}
 
     def create(self, *suffixes: str) -> None:
         """Create the topic and those with these suffixes."""
         for suffix in ("", *suffixes):
             self.broker.create_topic(self.topic + suffix)
 
-    def run(self, program: str, *arguments: object, folder: Path = EXAMPLES, code: int = 0) -> str:
+    def run(
+        self,
+        program: str,
+        *arguments: object,
+        folder: Path = EXAMPLES,
+        code: int = 0,
+        environment: Mapping[str, str] = os.environ,
+    ) -> str:
         """Run a program to its end and return what it printed."""
         path = folder / program
         done = subprocess.run(
             [sys.executable, path.name, *map(str, arguments)],
-            cwd=path.parent, env={**os.environ, **self._environment}, capture_output=True, text=True, check=False,
+            cwd=path.parent, env={**environment, **self.environment}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
@@ -52,7 +64,7 @@ class Scene:
         log = self.folder / f"{'-'.join(command).replace('/', '_')}.log"
         words = ["bash", "-c", 'cd "$0" && exec "$@"', str(EXAMPLES / folder)]
         tool = str(Path(sys.executable).with_name(command[0]))
-        service = Service(folder, [*words, tool, *command[1:]], log=log, environment=self._environment)
+        service = Service(folder, [*words, tool, *command[1:]], log=log, environment=self.environment)
         self.services.callback(service.stop)
         return log
 
@@ -116,23 +128,49 @@ def test_the_taxi_producer_prints_the_refusal_of_a_changed_schema(scene, tmp_pat
 def test_sums_and_offsets_are_in_one_transaction(scene):
     scene.create(".fares", ".dead-letters")
     scene.produce_rides()
-    scene.run("confluent_kafka/transaction.py", COUNT + 1)
-    assert scene.values(".fares", 1) == [{"rides": COUNT, "fares": sum(range(1, COUNT + 1))}]
+    printed = scene.run("confluent_kafka/transaction.py", COUNT + 1).splitlines()
+    sums = scene.values(".fares", len(printed))
+    assert sum(each["rides"] for each in sums) == COUNT
+    assert sum(each["fares"] for each in sums) == sum(range(1, COUNT + 1))
     scene.check_dead_letter()
     assert committed(scene.broker, scene.topic, scene.topic) == COUNT + 1
 
 
-@pytest.mark.parametrize("client", ["aiokafka", "kafka_python", "faststream"])
+@pytest.mark.parametrize("client", ["aiokafka", "kafka_python", "faststream", "bytewax", "quixstreams"])
 def test_fares_are_doubled(scene, client):
     scene.create(".doubled", ".dead-letters")
     scene.produce_rides()
     if client == "faststream":
         scene.start("faststream", "python", "double_fares.py")
+    elif client == "bytewax":
+        scene.run("bytewax/double_fares.py", "double_fares")
+    elif client == "quixstreams":
+        scene.run("quixstreams/double_fares.py", COUNT + 1, environment=quixstreams_environment())
     else:
         scene.run(f"{client}/double_fares.py", COUNT + 1)
     fares = scene.values(".doubled", COUNT)
     assert [each["fare"] for each in fares] == [2 * number for number in range(1, COUNT + 1)]
     scene.check_dead_letter()
+
+
+def test_fares_are_doubled_in_tables_by_beavers(scene):
+    scene.create(".doubled", ".dead-letters")
+    scene.produce_rides()
+    scene.run("beavers/double_fares.py", COUNT)
+    assert [each["fare"] for each in scene.values(".doubled", COUNT)] == [2 * number for number in range(1, COUNT + 1)]
+    scene.check_dead_letter()
+
+
+def test_fares_are_doubled_in_columns_by_spark(scene, spark, monkeypatch):
+    scene.create(".doubled", ".dead-letters")
+    scene.produce_rides()
+    for name, value in scene.environment.items():
+        monkeypatch.setenv(name, value)
+    runpy.run_path(str(EXAMPLES / "pyspark" / "double_fares.py"))["main"](spark)
+    assert [each["fare"] for each in scene.values(".doubled", COUNT)] == [2 * number for number in range(1, COUNT + 1)]
+    [letter] = read(scene.broker, f"{scene.topic}.dead-letters", 1)
+    assert letter.value() == NOT_FRAMED
+    assert "magic byte" in dict(letter.headers())["counterfoil.error.text"].decode()
 
 
 def test_fausts_three_applications(scene):

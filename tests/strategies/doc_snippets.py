@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_NOTE = re.compile(r"<!-- (not run|setup|file): (.+?) -->")
+_NOTE = re.compile(r"<!-- (not run|setup|file|extra): (.+?) -->")
 _FENCE = re.compile(r"```(\w*)$")
 
 

@@ -25,7 +25,7 @@ from doc_snippets import Command, Snippet, snippets_of
 from local_services import KafkaClient, PostgresClient, RegistryProcess, connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 _DEADLINE_S = 900
@@ -197,13 +197,16 @@ class Stage:
             running.terminate()
 
     def _run_python(self, snippet: Snippet) -> None:
-        """Run a program as with the base install alone; one that calls a webhook, until it does."""
+        """Run a program as with the base install and the extra of its note; one that calls a webhook, until it does."""
+        extra = snippet.notes.get("extra")
+        assert extra is None or extra in _extras(), snippet.place
+        isolation = [] if extra else ["-c", _WITHOUT_EXTRAS]
         with _Hook() as hook:
             text = self._with_addresses(snippet.text).replace("https://hooks.example", hook.url)
             program = self.folder / f"snippet_{snippet.line}.py"
             program.write_text(text)
             running = subprocess.Popen(
-                [sys.executable, "-c", _WITHOUT_EXTRAS, str(program)],
+                [sys.executable, *isolation, str(program)],
                 cwd=self.folder,
                 env=self.environment,
                 stderr=subprocess.PIPE,
@@ -288,10 +291,13 @@ def _commands_in(node: Any) -> Iterator[str]:
 
 
 def _check_install(requirement: str, snippet: Snippet) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found = re.fullmatch(r"counterfoil(?:\[(\w+)\])?", requirement)
+    found = re.fullmatch(r"counterfoil(?:\[([\w-]+)\])?", requirement)
     assert found, snippet.place
-    assert found[1] is None or found[1] in project["optional-dependencies"], snippet.place
+    assert found[1] is None or found[1] in _extras(), snippet.place
+
+
+def _extras() -> Collection[str]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
 def _essence(output: str) -> list[str]:

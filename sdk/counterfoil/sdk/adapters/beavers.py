@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
-from counterfoil.sdk.adapters.arrow import table_of
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext
 
@@ -72,7 +71,7 @@ class TableReader:
         if self.columns.tombstone is None:
             records = [each for each in records if each.value() is not None]
         errors: dict[int, SerdeError] = {}
-        table = table_of(self.value, records, schema=self.schema, errors=errors)
+        table = self.value.arrow(records, schema=self.schema, errors=errors)
         for name, column in reversed(self._beside(records, errors).items()):
             table = table.add_column(0, name, column)
         return table if not errors else self._without(table, records, errors)

@@ -85,8 +85,7 @@ def skip_and_report(report: Callable[[Any, SerdeError], object]) -> Callable[[Ex
     """
 
     def on_consumer_error(error: Exception, message: Any, logger: Logger) -> bool:
-        is_of_message = isinstance(error, SerdeError) and not isinstance(error, SchemaNotCached)
-        if message is None or not is_of_message:
+        if message is None or not isinstance(error, SerdeError) or isinstance(error, SchemaNotCached):
             logger.error("The next message cannot be read: %s", error)
             return False
         report(message, error)
