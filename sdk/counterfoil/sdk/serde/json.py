@@ -10,8 +10,8 @@ from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Deserializer, T_co
 from counterfoil.sdk.serde.json_codec import JsonCodec
-from counterfoil.sdk.serde.serializer import Serializer, T_contra
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
+from counterfoil.sdk.serde.serializer import Serializer, T_contra
 from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:

@@ -206,6 +206,7 @@ class ReadResolver(Generic[P]):
         parsed = yield from self._load_reader(source.calls, reader[0])
         reading = Reading(self._codec, *writer, reader[0], parsed, header.suffix, reader[1])
         return (yield from compile_read_rules(reading, Place(*place, source, self._rules)))
+
     def reader_rows(self, calls: SchemaCalls) -> Script[RowSource | None]:
         """Return what makes rows of the reader's schema; None without one."""
         parsed = yield from self._load_reader(calls, self._reader)

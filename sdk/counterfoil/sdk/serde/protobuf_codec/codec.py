@@ -129,6 +129,7 @@ class ProtobufCodec:
         found = _types_at(parsed, suffix)
         own = (each for each in found if each.full_name in self._names)
         return next(own, found[0])
+
     def row_source(self, writer: MessageTypes | None, reader: MessageTypes | None, suffix: bytes) -> RowSource:
         """Return what makes rows of messages as dicts."""
         from counterfoil.sdk.serde.arrow.rows import DictRowSource
