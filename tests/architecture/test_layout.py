@@ -51,7 +51,7 @@ def test_no_module_of_schema_imports_itself_in_a_circle():
 BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
-absent |= {"msgspec", "jsonschema_rs"}
+absent |= {"msgspec", "jsonschema_rs", "pydantic", "typing_extensions"}
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
@@ -76,7 +76,11 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 EXTRAS_OF = {"sdk": ["crypto", "json"]}
 # What is looked at only where the user's own program has brought it.
-FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
+# pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in.
+FOREIGN = {
+    "sdk": {"confluent-kafka", "counterfoil-accelerator", "pydantic", "attrs", "typing-extensions"},
+    "contracts": {"confluent-kafka"},
+}
 
 
 @pytest.mark.parametrize("room", ROOMS)
