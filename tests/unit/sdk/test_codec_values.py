@@ -140,6 +140,12 @@ def test_nanoseconds_and_other_units_are_the_same_instant(zone):
     assert read("nanos", "micros", -1) == (LOCAL_EPOCH if zone else EPOCH) - dt.timedelta(microseconds=1)
 
 
+def test_a_datetime_is_written_as_nanoseconds_in_a_union_too():
+    for branches in (["null", logical("long", "timestamp-nanos")], [logical("long", "timestamp-nanos"), "string"]):
+        document = record({"name": "at", "type": branches}, {"name": "n", "type": "long", "default": 1})
+        assert there_and_back(document, UserDict(at=INSTANT)) == {"at": 1_709_209_815_123_456_000, "n": 1}
+
+
 def test_an_instant_is_the_same_in_every_zone():
     zone = dt.timezone(dt.timedelta(hours=5, minutes=30))
     again = there_and_back(logical("long", "timestamp-micros"), INSTANT.astimezone(zone))

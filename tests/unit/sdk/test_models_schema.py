@@ -256,6 +256,17 @@ def test_avro_types_are_chosen_by_markers():
     ]
 
 
+def test_types_that_differ_only_in_the_name_of_a_fixed_can_be_in_one_union():
+    model = make_dataclass("Trip", [("a", Annotated[UUID, AvroType("uuid", name="Id")] | Duration | bytes)])
+    assert [
+        one if isinstance(one, str) else one["name"] for one in json.loads(schema_of(model))["fields"][0]["type"]
+    ] == [
+        "Id",
+        "Duration",
+        "bytes",
+    ]
+
+
 def test_a_union_of_models_is_a_schema_too():
     assert [one["name"] for one in json.loads(schema_of(Card | Cash))] == ["Card", "Cash"]
     assert len(json.loads(schema_of(Card | Cash, language="json"))["anyOf"]) == 2
@@ -316,6 +327,26 @@ def test_two_types_of_one_name_are_refused():
         with pytest.raises(ModelError, match=r"Two .* are named Place"):
             schema_of(make_dataclass("Trip", [("a", Place), ("b", other)]), language=language)
     assert schema_of(make_dataclass("Trip", [("a", Place), ("b", type_name("x.Place")(other))]))
+
+
+def test_a_class_has_one_name_in_all_namespaces():
+    inner = make_dataclass("Inner", [("place", Place)])
+    shared = [("place", Place), ("inner", type_name("x.Inner")(inner))]
+    document = json.loads(schema_of(type_name("taxi.Trip")(make_dataclass("Trip", shared))))
+    assert document["fields"][1]["type"]["fields"] == [{"name": "place", "type": "taxi.Place"}]
+    with pytest.raises(ModelError, match="Place has no namespace, and is used in x too; name it with type_name"):
+        schema_of(make_dataclass("Trip", shared))
+
+
+def test_generic_and_open_models_of_pydantic_have_schemas():
+    class Page(pydantic.BaseModel, Generic[T]):
+        model_config = pydantic.ConfigDict(extra="allow")
+        items: list[T]
+
+    assert json.loads(schema_of(Page[int]))["name"] == "Page_int"
+    assert "additionalProperties" not in json.loads(schema_of(Page[int], language="json"))
+    with pytest.raises(ModelError, match="array_like"):
+        schema_of(msgspec.defstruct("Pair", [("a", int)], array_like=True), language="json")
 
 
 def test_annotations_that_cannot_be_evaluated_are_refused():

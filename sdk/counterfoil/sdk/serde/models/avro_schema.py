@@ -82,6 +82,7 @@ class _Deriving:
 
     def __init__(self) -> None:
         self._declared: dict[str, object] = {}
+        self._name_by_class: dict[type, str] = {}
         self._place: tuple[str | None, str | None] = (None, None)
 
     def type_of(self, node: Node, namespace: str | None, *, first: int | None = None) -> Json:
@@ -123,8 +124,12 @@ class _Deriving:
         ``rest(namespace)`` has what a declaration has besides kind and name.
         """
         own = name.namespace or namespace
-        short = _spelt(name.name)
-        full = f"{own}.{short}" if own else short
+        full = f"{own}.{name.name}" if own else name.name
+        if isinstance(identity, type):  # a class keeps the name that it has where it occurs first
+            full = self._name_by_class.setdefault(identity, full)
+            if full in self._declared and namespace and "." not in full:
+                problem = f"{full} has no namespace, and is used in {namespace} too; name it with type_name"
+                raise ModelError(problem, model=self._place[0], field=self._place[1], type_text=full)
         if not is_full_name(full):
             raise ModelError(f"{full} is no name in Avro; name the class with type_name", model=name.name)
         if full in self._declared:
@@ -133,7 +138,7 @@ class _Deriving:
                 raise ModelError(problem, model=self._place[0], field=self._place[1], type_text=full)
             return full
         self._declared[full] = identity
-        declaration: dict[str, Json] = {"type": kind, "name": short}
+        declaration: dict[str, Json] = {"type": kind, "name": name.name}
         if own != namespace:
             declaration["namespace"] = own
         if name.aliases:
@@ -282,11 +287,6 @@ class _Deriving:
         return base.decode("latin-1") if isinstance(base, bytes) else base
 
 
-def _spelt(name: str) -> str:
-    """Return a class's name as a name in Avro: that of a generic class has brackets."""
-    return name if is_name(name) else "".join(one if one.isalnum() else "_" for one in name).strip("_")
-
-
 def _doc(text: str | None) -> Mapping[str, Json]:
     return {"doc": text} if text else {}
 
@@ -306,7 +306,7 @@ def _labels(node: Node, written: Json) -> set[str]:
     kind = written if isinstance(written, str) else written["type"]
     match node:
         case ScalarNode(python=python):
-            return {kind, python.__name__}
+            return {python.__name__, *({kind} if kind != "fixed" else ())}
         case LiteralNode(python=python):
             return {python.__name__, *({kind} if python is not str else ())}
         case EnumNode():

@@ -126,6 +126,8 @@ class _Deriving:
 
     def model(self, node: ModelNode) -> dict[str, Any]:
         """Return the schema of a class itself."""
+        if getattr(getattr(node.python, "__struct_config__", None), "array_like", False):
+            raise refusal((node.python.__name__, None), "a Struct with array_like", "one that is an object in JSON")
         outside = self._place
         properties: dict[str, Any] = {}
         required = []
@@ -145,7 +147,7 @@ class _Deriving:
             "type": "object",
             "properties": properties,
             **({"required": required} if required else {}),
-            "additionalProperties": False,
+            **({} if _has_others(node.python) else {"additionalProperties": False}),
         }
 
     def _check_field(self, node: ModelNode, field: FieldNode) -> None:
@@ -162,6 +164,12 @@ class _Deriving:
         if more and "$ref" in found:  # in draft-07, nothing beside a $ref counts
             found = {"allOf": [found]}
         return {**found, **more}
+
+
+def _has_others(cls: Any) -> bool:
+    """Return whether objects of a pydantic model have other properties than its fields."""
+    computed = getattr(getattr(cls, "__pydantic_decorators__", None), "computed_fields", None)
+    return bool(computed) or getattr(cls, "model_config", {}).get("extra") == "allow"
 
 
 def _enum(node: EnumNode) -> dict[str, Any]:

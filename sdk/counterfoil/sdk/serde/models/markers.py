@@ -6,6 +6,7 @@ descriptions, limits and patterns.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=type)
 
+_NOT_IN_NAMES: Final = re.compile(r"\W+", re.ASCII)
 _NAMING: Final = "__counterfoil_type_name__"
 
 
@@ -80,4 +82,6 @@ def type_name(full_name: str, *, aliases: Sequence[str] = ()) -> Callable[[C], C
 def name_of(cls: type) -> TypeName:
     """Return the name of a class in schemas; a subclass does not inherit it."""
     given = cls.__dict__.get(_NAMING)
-    return given if isinstance(given, TypeName) else TypeName(cls.__name__, None, ())
+    if isinstance(given, TypeName):
+        return given
+    return TypeName(_NOT_IN_NAMES.sub("_", cls.__name__).strip("_"), None, ())  # that of a generic class has brackets
