@@ -426,6 +426,11 @@ def test_a_service_that_fails(world: World, *, failure: Exception, kind: type, i
     assert type(error) is kind
     assert (error.retryable, error.kek, error.subject) == (is_retryable, "pii", "people-value")
     assert str(failure) in error.problem
+    writing = World().with_rule()
+    writing.vault.failure = failure
+    error = writing.failure(writing.serializer(), ANNA, CTX)
+    assert (type(error), error.kek, error.subject) == (kind, "pii", "people-value")
+    assert writing.deks() == ()
     calls = len(world.vault.calls)
     for _ in range(20):  # not every message waits for the service
         assert type(world.failure(deserialize, data, CTX)) is kind
