@@ -75,7 +75,7 @@ def test_a_base_install_imports_without_any_extra():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
-EXTRAS_OF = {"schema": ["crypto"], "sdk": ["aws", "azure", "crypto", "gcp", "json"]}
+EXTRAS_OF = {"schema": ["crypto"], "sdk": ["aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast"]}
 # What is looked at only where the user's own program has brought it.
 FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
 
