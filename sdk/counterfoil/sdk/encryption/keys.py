@@ -91,6 +91,7 @@ class KeyStore:
         try:
             return (yield from self._keys.fetch(key, lambda: _refusals(policy, load())))
         except EncryptionError as error:
+            error.subject = str(policy.subject)
             if len(self._failures) >= _CAPACITY:
                 self._failures = {}
             self._failures[key] = error, time.monotonic() + _FAILURE_TTL_S
@@ -183,9 +184,6 @@ class KeyStore:
                 f"{_named(policy, f'Version {found.dek.id.version} of the')} in the registry is not a key for "
                 f"{found.dek.id.algorithm}; another program has stored it",
             ) from None
-        except EncryptionError as error:
-            error.subject = error.subject or str(policy.subject)
-            raise
         return OpenKey(found.dek.id.version, cipher, self._expiry_s(policy, found))
 
     def _no_dek(self, policy: KeyPolicy, which: str) -> Script[EncryptionError]:
@@ -220,7 +218,8 @@ class KeyStore:
     # --- key encryption keys ----------------------------------------------------------------------------------------
 
     def _kek(self, policy: KeyPolicy) -> Script[Kek]:
-        kek = yield from self._keks.fetch((policy.kek_name, policy.context), lambda: self._find_kek(policy))
+        key = (policy.kek_name, policy.context, policy.is_reading)
+        kek = yield from self._keks.fetch(key, lambda: self._find_kek(policy))
         for name, held, wanted in (
             ("encrypt.kms.type", kek.kms_type, policy.kms_type),
             ("encrypt.kms.key.id", kek.kms_key_id, policy.kms_key_id),

@@ -24,6 +24,7 @@ _LONGEST_LOCAL_PART: Final = 64
 _LABEL: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _LOCAL_PART: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICRO: Final = 6
 _MOST_DIGITS: Final = 9
 
 
@@ -46,9 +47,7 @@ def _is_email(value: object) -> bool:
     return bool(at and is_short and _LOCAL_PART.fullmatch(local) and _is_hostname(host))
 
 
-def _is_ip(version: int) -> Callable[[Any], bool]:
-    parse: Callable[[Any], object] = ipaddress.IPv4Address if version == 4 else ipaddress.IPv6Address  # noqa: PLR2004
-
+def _is_ip(parse: Callable[[Any], object]) -> Callable[[Any], bool]:
     def is_ip(value: Any) -> bool:
         if not isinstance(value, (str, bytes)):
             raise TypeError(f"expected a text or bytes; got {type(value).__name__}")
@@ -98,16 +97,15 @@ def _timestamp(value: Any, digits: int = 0) -> datetime:
         raise TypeError(f"expected a text or a whole number; got {type(value).__name__}")
     if not 0 <= digits <= _MOST_DIGITS:
         raise ValueError(f"the precision is {digits}; expected 0 to {_MOST_DIGITS}")
-    microseconds = value * 10 ** (6 - digits) if digits <= 6 else value // 10 ** (digits - 6)  # noqa: PLR2004
-    return _EPOCH + timedelta(microseconds=microseconds)
+    return _EPOCH + timedelta(microseconds=value * 10**_MICRO // 10**digits)
 
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "format": format_text,
     "isEmail": _is_email,
     "isHostname": _is_hostname,
-    "isIpv4": _is_ip(4),
-    "isIpv6": _is_ip(6),
+    "isIpv4": _is_ip(ipaddress.IPv4Address),
+    "isIpv6": _is_ip(ipaddress.IPv6Address),
     "isUri": _is_uri,
     "isUriRef": _is_uri_reference,
     "isUuid": _is_uuid,
