@@ -31,7 +31,9 @@ if TYPE_CHECKING:
         InvalidSettings,
         NotFramed,
         RegistryUnavailable,
+        RuleConditionFailed,
         RuleError,
+        RuleTypeMissing,
         SchemaNotCached,
         SchemaUnusable,
         SerdeError,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.json import JsonDeserializer, JsonSerializer
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
+    from counterfoil.sdk.serde.rules.settings import Override, Rules
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
@@ -87,7 +90,9 @@ _MODULE_BY_NAME = {
             "InvalidSettings",
             "NotFramed",
             "RegistryUnavailable",
+            "RuleConditionFailed",
             "RuleError",
+            "RuleTypeMissing",
             "SchemaNotCached",
             "SchemaUnusable",
             "SerdeError",
@@ -102,6 +107,7 @@ _MODULE_BY_NAME = {
     ),
     **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
     **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
     "TlsSettings": "sdk.tls",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
@@ -138,6 +144,7 @@ __all__ = [
     "Mode",
     "MultiDeserializer",
     "NotFramed",
+    "Override",
     "ProtobufDeserializer",
     "ProtobufSerializer",
     "RegisteredSchema",
@@ -145,7 +152,10 @@ __all__ = [
     "RegistrySettings",
     "RegistryUnavailable",
     "RetrySettings",
+    "RuleConditionFailed",
     "RuleError",
+    "RuleTypeMissing",
+    "Rules",
     "SchemaNotCached",
     "SchemaUnusable",
     "SerdeError",
