@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         NotDecrypted,
         NotFramed,
         RegistryUnavailable,
+        RuleConditionFailed,
         RuleError,
+        RuleTypeMissing,
         SchemaNotCached,
         SchemaUnusable,
         SerdeError,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.models.schemas import schema_of
     from counterfoil.sdk.serde.multi import MultiDeserializer
     from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
+    from counterfoil.sdk.serde.rules.settings import Override, Rules
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
@@ -111,7 +114,9 @@ _MODULE_BY_NAME = {
             "NotDecrypted",
             "NotFramed",
             "RegistryUnavailable",
+            "RuleConditionFailed",
             "RuleError",
+            "RuleTypeMissing",
             "SchemaNotCached",
             "SchemaUnusable",
             "SerdeError",
@@ -126,6 +131,7 @@ _MODULE_BY_NAME = {
     ),
     **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
     **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
+    **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
     "TlsSettings": "sdk.tls",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
@@ -173,6 +179,7 @@ __all__ = [
     "MultiDeserializer",
     "NotDecrypted",
     "NotFramed",
+    "Override",
     "ProtobufDeserializer",
     "ProtobufSerializer",
     "RegisteredSchema",
@@ -180,7 +187,10 @@ __all__ = [
     "RegistrySettings",
     "RegistryUnavailable",
     "RetrySettings",
+    "RuleConditionFailed",
     "RuleError",
+    "RuleTypeMissing",
+    "Rules",
     "SchemaNotCached",
     "SchemaUnusable",
     "SerdeError",

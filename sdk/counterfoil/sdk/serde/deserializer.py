@@ -113,7 +113,7 @@ class Deserializer(RecordReader[T_co], Serde):
         self._origins: PlanTable[Any, _Origin] = PlanTable()
         self._prefix_size = ID_PREFIX_BYTES + codec.suffix_size
         self._is_latest = self._resolver.is_latest
-        self._is_bare = from_dict is None and not self._returns_errors
+        self._is_bare = from_dict is None and not self._returns_errors and not keys.NEED.is_there
         self._is_plain = self._is_bare and not self._is_latest
         self._usage: Usage | None = None
         self._ready: dict[bytes, Decode] = {}
@@ -227,8 +227,10 @@ class Deserializer(RecordReader[T_co], Serde):
         return self
 
     def forget_short_ways(self) -> None:
-        """Handle every record on the way that keeps keys for the rules of values."""
+        """Handle every record on the way that keeps keys for the rules of values, where they are needed."""
         self._ready = {}
+        if keys.NEED.is_there:
+            self._is_bare = self._is_plain = False
 
     def close(self) -> None:
         """Remove every plan; the registry and the rules' executors, which others may use, stay open."""
@@ -239,8 +241,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def _has_short_way(self, plan: ReadPlan) -> bool:
         """Return whether a call needs nothing of the plan but its decoder, which begins after the shortest prefix."""
-        is_short = self._is_plain and plan.is_direct and plan.offset == self._prefix_size
-        return is_short and not keys.NEED.is_there
+        return self._is_plain and plan.is_direct and plan.offset == self._prefix_size
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
