@@ -33,13 +33,6 @@ from topic_associations import association_of
 
 
 @pytest.fixture
-def topic(broker, unique_name):
-    name = unique_name("rides")
-    broker.create_topic(name)
-    return name
-
-
-@pytest.fixture
 def registry(live_registry):
     with Registry(live_registry.url) as client:
         yield client
