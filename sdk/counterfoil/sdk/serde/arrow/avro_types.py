@@ -34,6 +34,7 @@ import pyarrow as pa
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.errors import SerdeError
+from counterfoil.sdk.serde.avro_codec.branches import is_optional
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
