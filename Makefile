@@ -17,6 +17,10 @@ ACCELERATOR := sdk/accelerator
 CARGO := PYO3_PYTHON=$(abspath $(BIN)/python) cargo
 export CARGO_TARGET_DIR ?= $(CACHE)/cargo
 
+# Every extra but that of Quix Streams, which needs an older confluent-kafka than the others are tested with.
+EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for name in \
+  tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
+
 .DEFAULT_GOAL := help
 .PHONY: help install wheels demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
 
@@ -106,9 +110,11 @@ docs: install  ## write the generated pages anew
 
 constraints: install  ## resolve the dependencies anew into constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --all-extras --group dev --constraints deploy/pins.in pyproject.toml -o constraints.txt
+	  $(EXTRAS) --group dev --group frameworks --constraints deploy/pins.in pyproject.toml -o constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --extra registry --constraints constraints.txt pyproject.toml -o deploy/image/requirements.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --extra quixstreams pyproject.toml -o deploy/local_services/quixstreams.txt
 
 clean:  ## remove .venv and what tools left in the tree
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .demo

@@ -63,9 +63,9 @@ adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
     for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if found.name.endswith("__main__") or found.name in adapters or ".serde.arrow." in found.name:  # the extra arrow
-            continue
-        importlib.import_module(found.name)
+        with_extra = found.name in adapters or ".serde.arrow." in found.name
+        if not with_extra and not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
 """
 
 
