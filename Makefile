@@ -14,11 +14,12 @@ WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)'
 
 CACHE := $(or $(COUNTERFOIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/counterfoil)
 ACCELERATOR := sdk/accelerator
-# Every extra but quixstreams, which needs an older confluent-kafka: its tests have an environment of their own.
-EXTRAS := registry json arrow crypto aws azure gcp rules rules-fast kafka confluent-kafka aiokafka kafka-python faststream \
-  faust bytewax beavers pyspark converter
 CARGO := PYO3_PYTHON=$(abspath $(BIN)/python) cargo
 export CARGO_TARGET_DIR ?= $(CACHE)/cargo
+
+# Every extra but that of Quix Streams, which needs an older confluent-kafka than the others are tested with.
+EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for name in \
+  tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
 .PHONY: help install wheels demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
@@ -110,9 +111,11 @@ docs: install  ## write the generated pages anew
 
 constraints: install  ## resolve the dependencies anew into constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  $(addprefix --extra ,$(EXTRAS)) --group dev --group frameworks --constraints deploy/pins.in pyproject.toml -o constraints.txt
+	  $(EXTRAS) --group dev --group frameworks --constraints deploy/pins.in pyproject.toml -o constraints.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	  --extra registry --constraints constraints.txt pyproject.toml -o deploy/image/requirements.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  --extra quixstreams pyproject.toml -o deploy/local_services/quixstreams.txt
 
 clean:  ## remove .venv and what tools left in the tree
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .demo

@@ -191,13 +191,22 @@ def a_schemas_topic(stage: Stage) -> None:
 
 def taxi_topics(stage: Stage) -> None:
     """Make the topics of docs/adapters.md, with three rides and a message that cannot be read."""
-    for topic in ("taxi-rides", "taxi-rides.dead-letters", "taxi-rides.new", "fares"):
-        stage.broker.create_topic(topic)
+    _rides_in(stage, "taxi-rides", "taxi-rides.dead-letters", "taxi-rides.new", "fares")
+
+
+def trip_topics(stage: Stage) -> None:
+    """Make the topics of docs/stream-frameworks.md, likewise."""
+    _rides_in(stage, "trips", "trips.dead-letters", "trip-fares")
+
+
+def _rides_in(stage: Stage, topic: str, *more: str) -> None:
+    for each in (topic, *more):
+        stage.broker.create_topic(each)
     with Registry(stage.url()) as registry:
         schema = '{"type": "record", "name": "Ride", "fields": [{"name": "total_amount", "type": "double"}]}'
-        serialize = AvroSerializer(registry, schema).bind("taxi-rides")
+        serialize = AvroSerializer(registry, schema).bind(topic)
         rides = [(b"1", serialize({"total_amount": amount})) for amount in (9.3, 27.8, 66.36)]
-        stage.produce("taxi-rides", [*rides, (b"1", b"no frame")])
+        stage.produce(topic, [*rides, (b"1", b"no frame")])
 
 
 def a_topic_to_bridge(stage: Stage) -> None:
@@ -288,7 +297,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge, taxi_topics, orders_to_register, orders_registered, a_written_ride,
-        a_topic_of_rides,
+        a_schemas_topic, a_topic_to_bridge, taxi_topics, trip_topics, orders_to_register, orders_registered,
+        a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip

@@ -22,7 +22,15 @@ import yaml
 
 from doc_setups import SETUPS
 from doc_snippets import Command, Snippet, snippets_of
-from local_services import KafkaClient, PostgresClient, RegistryProcess, connector_jars, free_port, wait_until
+from local_services import (
+    KafkaClient,
+    PostgresClient,
+    RegistryProcess,
+    connector_jars,
+    free_port,
+    quixstreams_environment,
+    wait_until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -201,6 +209,7 @@ class Stage:
         extra = snippet.notes.get("extra")
         assert extra is None or extra in _extras(), snippet.place
         isolation = [] if extra else ["-c", _WITHOUT_EXTRAS]
+        more = {"PYTHONPATH": quixstreams_environment()["PYTHONPATH"]} if extra == "quixstreams" else {}
         with _Hook() as hook:
             text = self._with_addresses(snippet.text).replace("https://hooks.example", hook.url)
             program = self.folder / f"snippet_{snippet.line}.py"
@@ -208,7 +217,7 @@ class Stage:
             running = subprocess.Popen(
                 [sys.executable, *isolation, str(program)],
                 cwd=self.folder,
-                env=self.environment,
+                env=self.environment | more,
                 stderr=subprocess.PIPE,
                 text=True,
             )
