@@ -76,7 +76,7 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 EXTRAS_OF = {"sdk": ["crypto", "json"]}
 # What is looked at only where the user's own program has brought it.
-FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
+FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator", "pytest"}, "contracts": {"confluent-kafka"}}
 
 
 @pytest.mark.parametrize("room", ROOMS)
