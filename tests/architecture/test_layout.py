@@ -96,7 +96,7 @@ EXTRAS_OF = {"schema": ["crypto"], "sdk": ["arrow", "aws", "azure", "crypto", "g
 # What is looked at only where the user's own program has brought it.
 # pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in.
 FOREIGN = {
-    "sdk": {"confluent-kafka", "counterfoil-accelerator", "pydantic", "attrs", "typing-extensions"},
+    "sdk": {"confluent-kafka", "counterfoil-accelerator", "pydantic", "attrs", "pytest", "typing-extensions"},
     "contracts": {"confluent-kafka"},
 }
 

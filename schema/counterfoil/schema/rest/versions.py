@@ -10,6 +10,7 @@ from uuid import UUID
 from counterfoil.schema.rest.json_values import read_each, read_integer, read_text
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, TEXT, TEXTS, Member, ObjectForm
 from counterfoil.schema.rest.schemas import SCHEMA
+from counterfoil.schema.wire import MAX_SCHEMA_ID
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
@@ -119,10 +120,18 @@ def read_registration(subject: str, sent: Schema, value: JsonValue) -> Registere
     return RegisteredSchema(
         subject,
         value.optional("version", read_integer),
-        value.member("id").integer(),
+        _read_new_id(value.member("id")),
         value.optional("guid", read_guid),
         sent if value.optional("schema", read_text) is None else SCHEMA.read(value),
     )
+
+
+def _read_new_id(value: JsonValue) -> int:
+    """Return the id of a registration, with which messages can be written."""
+    found = value.integer()
+    if not 1 <= found <= MAX_SCHEMA_ID:
+        raise value.misfit(f"a schema id from 1 to {MAX_SCHEMA_ID}")
+    return found
 
 
 def read_subject_versions(value: JsonValue) -> tuple[SubjectVersion, ...]:
