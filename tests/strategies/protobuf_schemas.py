@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
+
+from depth import IS_DEEP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn
 
-IS_DEEP = bool(os.environ.get("COUNTERFOIL_EXAMPLES"))
-"""Hypothesis makes each choice in a file itself, so that it finds a smaller file that fails too; slower by far."""
 
 SCALARS = (
     *("double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64"),
@@ -178,7 +177,11 @@ class _Writer:
 
 @st.composite
 def protobuf_schemas(draw: DrawFn) -> str:
-    """Return the text of a valid file."""
+    """Return the text of a valid file.
+
+    In depth, Hypothesis makes each choice itself, so that it finds a smaller file that fails too; that takes ten times
+    as long.
+    """
     random = draw(st.randoms(use_true_random=not IS_DEEP))
     head = random.choice(HEADS)
     return _Writer(random, head).file(head)
