@@ -17,7 +17,7 @@ import grimp
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 # "noqa: CODE" or "type: ignore[code]", and after it at least two words
@@ -136,7 +136,7 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     return {
         (module, str(path.relative_to(ROOT)))
         for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in _statements(ast.parse(path.read_text()))
         for module in _imported(node)
         if module not in own and not declared & {_distribution_of(each) for each in distributions.get(module, [])}
     }
@@ -146,6 +146,13 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
 def _distributions() -> Mapping[str, list[str]]:
     """The distributions that bring each installed module."""
     return importlib.metadata.packages_distributions()
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case):
+            yield inner
+            yield from _statements(inner)
 
 
 def _imported(node: ast.AST) -> list[str]:

@@ -132,11 +132,9 @@ def test_schemas_nested_too_deep_are_a_finding():
 BREAKING = [rule.id for rule in RULE_BY_ID.values() if rule.breaks]
 
 
-@pytest.mark.parametrize("rule", [*FILE_RULE_BY_ID, *BREAKING])
-def test_every_rule_that_can_fail_has_advice(rule):
-    if rule != "schema-new":
-        assert advice_for(rule)
-        assert advice_for(rule, Direction.FORWARD)
+def test_every_rule_that_can_fail_has_advice():
+    rules = {*FILE_RULE_BY_ID, *BREAKING} - {"schema-new"}
+    assert [rule for rule in rules if not (advice_for(rule) and advice_for(rule, Direction.FORWARD))] == []
 
 
 def test_advice_of_the_forward_direction_leaves_deployed_readers_alone():

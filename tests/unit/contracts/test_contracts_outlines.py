@@ -118,7 +118,8 @@ def test_what_is_no_json_has_no_outline():
 KEYS = st.sampled_from(["$id", "id", "$ref", "properties", "items", "$defs", "enum", "title", "$schema", "a/b"])
 JSON = st.recursive(
     st.none() | st.text() | st.sampled_from(["#", "#/x", "http://[", "a.json", "../b#c", "urn:x", "//"]),
-    lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
 )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.sound.policy import Decision
 
 SEEDS = range(4)
-COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 400) // len(SEEDS)
+COUNT = int(os.environ.get("COUNTERFOIL_DIFFERENTIAL_PAIRS") or 200) // len(SEEDS)
 GUESSES = 60
 VALIDATOR_BY_DRAFT: dict[Draft, Any] = {
     Draft.DRAFT_4: jsonschema.Draft4Validator,

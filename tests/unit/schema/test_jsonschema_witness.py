@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -25,7 +24,6 @@ from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.witness import NoWitness, Witness
 from json_schemas import json_schemas
 
-RECORDINGS = Path(__file__).parents[2] / "data" / "recordings" / "verdicts.json.jsonl"
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
@@ -308,46 +306,3 @@ def test_values_confirm_a_verdict_or_refute_it():
 def test_few_values_are_printed_to_be_few():
     confirmation = confirm_compatible(parsed(of("boolean")), parsed(of("boolean")), 200)
     assert (confirmation.round_tripped, confirmation.reason) == (2, "no more values of bearable size are found")
-
-
-def _recorded(*, compatible: bool) -> list[tuple[Any, Any, dict[str, Any]]]:
-    lines = RECORDINGS.read_text(encoding="ascii").splitlines()
-    records = [record for record in map(json.loads, lines) if record["policy"] == "STRICT"]
-    return [
-        (
-            parse_json_schema(record["reader_or_new"], _supplied(record, "new")),
-            parse_json_schema(record["writer_or_old"], _supplied(record, "old")),
-            record,
-        )
-        for record in records
-        if record["compatible"] is compatible
-    ]
-
-
-def _supplied(record: dict[str, Any], side: str) -> list[ResolvedReference]:
-    return [
-        ResolvedReference(Reference(one["name"], one["subject"], one["version"]), one["schema"])
-        for one in record.get("references", [])
-        if one.get("side", side) == side
-    ]
-
-
-@pytest.mark.slow
-def test_recorded_incompatible_pairs_have_witnesses():
-    found = []
-    pairs = _recorded(compatible=False)
-    for reader, writer, _ in pairs:
-        differences = find_differences(reader, writer)
-        found.append(any(search_for_witness(reader, writer, difference) for difference in differences))
-    assert len(pairs) == 660
-    # The others have none: the reference is stricter than any value asks, or the writer accepts no value at all.
-    assert sum(found) >= 531
-
-
-@pytest.mark.slow
-def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
-    pairs = _recorded(compatible=True)[::3]
-    confirmations = [confirm_compatible(reader, writer, 60) for reader, writer, _ in pairs]
-    refuted = [one.counter_witness for one in confirmations if one.counter_witness]
-    assert len(pairs) == 226
-    assert len(refuted) >= 25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from decimal import Decimal
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,10 @@ from counterfoil.schema.formats.jsonschema.values.solver import Solver
 from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
+from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.judgement.witnesses import search_for_witness
-from counterfoil.schema.witness import Witness
+from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.witness import NoWitness, Witness
 from json_schemas import json_schemas, json_values
 
 if TYPE_CHECKING:
@@ -75,37 +78,52 @@ def _floats(value: Any) -> Any:
     return value
 
 
-@pytest.fixture(scope="module")
-def witnesses() -> list[tuple[JsonSchema, JsonSchema, Any]]:
-    """Reader, writer and witness of every recorded STRICT pair that stands by itself."""
-    found = []
-    for record in map(json.loads, RECORDINGS.read_text(encoding="ascii").splitlines()):
-        if record["policy"] != "STRICT" or record["compatible"] or record.get("references"):
-            continue
-        reader, writer = (parse_json_schema(record[side]) for side in ("reader_or_new", "writer_or_old"))
-        witness = next(
-            filter(None, (search_for_witness(reader, writer, one) for one in find_differences(reader, writer))), None
+@cache
+def recorded(*, compatible: bool) -> list[tuple[JsonSchema, JsonSchema]]:
+    """Return reader and writer of each recorded pair with that verdict of STRICT."""
+    lines = map(json.loads, RECORDINGS.read_text(encoding="ascii").splitlines())
+    records = [record for record in lines if record["policy"] == "STRICT" and record["compatible"] is compatible]
+    return [
+        (
+            parse_json_schema(record["reader_or_new"], _supplied(record, "new")),
+            parse_json_schema(record["writer_or_old"], _supplied(record, "old")),
         )
-        if isinstance(witness, Witness):
-            found.append((reader, writer, json.loads(witness.body)))
-    return found
+        for record in records
+    ]
+
+
+def _supplied(record: dict[str, Any], side: str) -> list[ResolvedReference]:
+    return [
+        ResolvedReference(Reference(one["name"], one["subject"], one["version"]), one["schema"])
+        for one in record.get("references", [])
+        if one.get("side", side) == side
+    ]
+
+
+def _first_witness(reader: JsonSchema, writer: JsonSchema) -> Witness | NoWitness | None:
+    searches = (search_for_witness(reader, writer, one) for one in find_differences(reader, writer))
+    return next(filter(None, searches), None)
 
 
 @pytest.mark.slow
-def test_another_validator_says_the_same_of_every_witness(witnesses: list[tuple[JsonSchema, JsonSchema, Any]]):
-    assert len(witnesses) > 500
+def test_recorded_incompatible_pairs_have_witnesses_and_two_more_validators_confirm_each():
+    """One test, since the searches take longer than all validators do."""
+    pairs = recorded(compatible=False)
+    assert len(pairs) == 660
+    found = [(reader, writer, _first_witness(reader, writer)) for reader, writer in pairs]
+    witnesses = [(reader, writer, json.loads(one.body)) for reader, writer, one in found if isinstance(one, Witness)]
+    # The others have none: the reference is stricter than any value asks, or the writer accepts no value at all.
+    assert len(witnesses) >= 531
+
+    alone = [each for each in witnesses if not each[0].references and not each[1].references]
+    assert len(alone) > 500
     assert [
         (writer.text, value)
-        for reader, writer, value in witnesses
+        for reader, writer, value in alone
         if not accepted_by_rust(writer, value) or accepted_by_rust(reader, value)
     ] == []
 
-
-@pytest.mark.slow
-def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
-    witnesses: list[tuple[JsonSchema, JsonSchema, Any]],
-):
-    older = [one for one in witnesses if not one[0].draft.is_modern and not one[1].draft.is_modern]
+    older = [one for one in alone if not one[0].draft.is_modern and not one[1].draft.is_modern]
     older = [one for one in older if isinstance(one[0].document, dict) and isinstance(one[1].document, dict)]
     assert len(older) > 250
     assert [
@@ -113,6 +131,15 @@ def test_a_third_validator_says_the_same_of_every_witness_up_to_draft_7(
         for reader, writer, value in older
         if not accepted_by_fastjsonschema(writer, value) or accepted_by_fastjsonschema(reader, value)
     ] == []
+
+
+@pytest.mark.slow
+def test_recorded_compatible_pairs_are_refuted_where_the_reference_is_unsound():
+    pairs = recorded(compatible=True)[::3]
+    confirmations = [confirm_compatible(reader, writer, 60) for reader, writer in pairs]
+    refuted = [one.counter_witness for one in confirmations if one.counter_witness]
+    assert len(pairs) == 226
+    assert len(refuted) >= 25
 
 
 @given(json_schemas(), json_values)

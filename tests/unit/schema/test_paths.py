@@ -45,6 +45,7 @@ PATHS = st.one_of(st.just(()), st.builds(lambda first, rest: (first, *rest), FIR
 @example((member("$key"), member("$key")))
 @example((member("a"), Step(StepKind.DEPENDENCY, "b")))
 @example((member("a(b is there)"),))
+@example((header("("), Step(StepKind.VALUE, " is there)")))
 def test_parsing_what_was_printed_gives_the_same_path(path: FieldPath):
     assert parse_path(print_path(path)) == path
 

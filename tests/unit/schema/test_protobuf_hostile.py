@@ -47,16 +47,16 @@ READ = {
     "semicolons": HEAD + ";" * MANY,
     "fields": HEAD + "message A {" + "".join(f"int32 a{n} = {n};" for n in range(1, 20_000)) + "}",
     "equal fields": HEAD + "message A {" + "int32 a = 1;" * 20_000 + "}",
-    "constants": HEAD + "enum A {" + "B = 1;" * 20_000 + "}",
+    "constants": HEAD + "enum A {" + "B = 1;" * 5_000 + "}",
     "comments": HEAD + "message A {" + "/*x*/ int32 a = 1; // y\n" * 10_000 + "}",
     "a long comment": HEAD + "/*" + "*" * 3_000_000 + "/ message A {}",
     "many strings": HEAD + "option a = " + '"a" ' * MANY + ";",
     "a long name": HEAD + "message " + "a" * 3_000_000 + "{}",
     "a long option": HEAD + "option " + "(a)." * MANY + "b = 1;",
-    "reserved": HEAD + "message A { reserved " + "1," * MANY + "2; }",
-    "imports": HEAD + 'import "a";' * 20_000,
+    "reserved": HEAD + "message A { reserved " + "1," * 30_000 + "2; }",
+    "imports": HEAD + 'import "a";' * 5_000,
     "a long package": HEAD + "package " + "a." * 5_000 + "b; message A {" + "B x = 1;" * 200 + "} message B {}",
-    "messages side by side": HEAD + "".join(f"message A{n} {{}}" for n in range(20_000)),
+    "messages side by side": HEAD + "".join(f"message A{n} {{}}" for n in range(5_000)),
 }
 
 

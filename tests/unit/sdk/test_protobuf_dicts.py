@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format, timestamp_pb2
 from google.protobuf.message_factory import GetMessageClass
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
@@ -18,6 +18,7 @@ from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.protobuf_codec.decode import compile_decoder
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+from depth import times_the_examples
 from protobuf_messages import messages
 from protobuf_schemas import protobuf_schemas
 
@@ -207,7 +208,7 @@ def test_a_message_that_python_has_no_value_for_is_refused_with_its_place(body: 
     assert caught.value.path == path
 
 
-@settings(max_examples=60, deadline=None)
+@times_the_examples(3)
 @given(st.data())
 def test_dicts_have_what_messages_have(data: st.DataObject):
     """Every message is written as it was read, and the runtime's own conversion makes the same message of its dict."""

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka.schema_registry.common.protobuf import _create_index_array
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
-from hypothesis import assume, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
@@ -22,6 +22,7 @@ from counterfoil.sdk.serde.protobuf_codec.decode import compile_choice, compile_
 from counterfoil.sdk.serde.protobuf_codec.faults import find_fault
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
 from counterfoil.sdk.serde.protobuf_codec.misreading import Misreading, find_misreading
+from depth import times_the_examples
 from protobuf_messages import messages
 from protobuf_schemas import protobuf_schemas
 
@@ -71,7 +72,7 @@ def test_a_descriptor_keeps_its_order_of_nested_messages():
         assert [path_of(types.find(name)) for name in ("O", "O.I", "O.J")] == [(0,), (0, 0), (0, 2)]
 
 
-@settings(max_examples=40, deadline=None)
+@times_the_examples(2)
 @given(protobuf_schemas())
 def test_paths_are_those_of_confluents_serializer(text: str):
     types = types_of(text)
@@ -80,11 +81,9 @@ def test_paths_are_those_of_confluents_serializer(text: str):
         assert names(types.at(path_of(each)))[0] == name
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.data())
 def test_messages_of_protocs_descriptor_and_of_the_text_have_the_same_bytes(data: st.DataObject):
-    text = data.draw(protobuf_schemas())
-    assume("import" not in text and "extend" not in text)
+    text = data.draw(protobuf_schemas(is_alone=True))
     ours, theirs = types_of(text), types_of(descriptor_of(text))
     assert list(ours.declared) == list(theirs.declared)
     for name, each in theirs.declared.items():
@@ -155,7 +154,7 @@ def test_messages_nested_too_deep_are_refused():
         decode(body, 0)
 
 
-@settings(max_examples=200, deadline=None)
+@times_the_examples(10)
 @given(st.data())
 def test_damaged_bytes_give_a_message_or_our_error_with_a_place(data: st.DataObject):
     descriptor = types_of(INNER).find("A")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import timestamp_pb2
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import CounterfoilError, SchemaParseError, SubjectNotFound
@@ -35,6 +35,7 @@ from counterfoil.sdk.errors import (
 from counterfoil.sdk.serde.multi import MultiDeserializer
 from counterfoil.sdk.serde.protobuf import QUALIFIED
 from counterfoil.sdk.testing import InMemoryRegistry
+from depth import times_the_examples
 from protobuf_classes import generated_classes
 
 PLACE = 'syntax = "proto3"; package taxi.place; import "taxi/country.proto"; message Place { Country country = 1; }'
@@ -445,7 +446,7 @@ READERS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@times_the_examples(10)
 @given(st.data())
 def test_only_our_errors_come_of_damaged_messages(data: st.DataObject):
     message = bytearray(data.draw(st.sampled_from(MESSAGES)))
@@ -460,7 +461,7 @@ def test_only_our_errors_come_of_damaged_messages(data: st.DataObject):
             assert error.data == damaged  # noqa: PT017 - as above
 
 
-@settings(max_examples=100, deadline=None)
+@times_the_examples(5)
 @given(st.binary(max_size=40))
 def test_only_our_errors_come_of_arbitrary_bytes(data: bytes):
     for deserialize in READERS:

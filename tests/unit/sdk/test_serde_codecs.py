@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
@@ -33,6 +33,7 @@ from counterfoil.sdk import (
 from counterfoil.sdk.serde.writing import Import
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply
+from depth import times_the_examples
 
 RIDES = SerializationContext("rides")
 
@@ -297,7 +298,7 @@ READERS = [
 FRAMED = st.builds(lambda number, body: bytes([0, 0, 0, 0, number]) + body, st.integers(0, 3), st.binary(max_size=40))
 
 
-@settings(max_examples=300)
+@times_the_examples(10)
 @given(
     st.sampled_from(READERS),
     st.one_of(st.binary(max_size=60), FRAMED),

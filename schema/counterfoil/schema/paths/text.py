@@ -47,7 +47,8 @@ _FIRST: Final = re.compile(
     rf"\$header\.(?P<header>{_MEMBER})|(?P<key>\$key)(?=[.\[{{<]|{_DEPENDENCY}|\Z)|(?P<member>{_MEMBER})", re.DOTALL
 )
 _RESERVED: Final = frozenset({"$key", "$header"})
-_PLAIN_MEMBER: Final = re.compile(rf'(?!")(?:(?!{_DEPENDENCY})[^.\[{{<])+', re.DOTALL)
+_PLAIN_MEMBER: Final = re.compile(rf'(?!")(?!.*\((?:"|[^()]*\Z))(?:(?!{_DEPENDENCY})[^.\[{{<])+', re.DOTALL)
+"""A parenthesis that is still open at the end of a name could become a dependency with the steps that follow."""
 _PLAIN: Final[Mapping[StepKind, re.Pattern[str]]] = {
     StepKind.MEMBER: _PLAIN_MEMBER,
     StepKind.HEADER: _PLAIN_MEMBER,
