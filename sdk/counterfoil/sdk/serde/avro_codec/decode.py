@@ -10,8 +10,8 @@ from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
-from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
+from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
