@@ -4,8 +4,8 @@
 
 First one serializer and one deserializer write and read messages of one schema; then a new serializer and deserializer
 of the same registry meet a new schema for every message. The resident memory of the process is printed at eleven points
-of each part. Plans of schemas are kept, so that the second part grows up to the limit of 10,000 of them; the program fails
-if the memory of the first part has grown after its first tenth.
+of each part. Plans of schemas are kept, so that the second part grows up to the limit of 10,000 of them; the program
+fails if the memory of the first part has grown after its first tenth.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ManySchemas:
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:  # noqa: ARG002
         """Return the id in the schema's field."""
         number = int(json.loads(schema.text)["fields"][-1]["name"].removeprefix("field_"))
-        return RegisteredSchema(subject, number, 1, None, schema)
+        return RegisteredSchema(subject, 1, number, None, schema)
 
 
 def resident_mib() -> float:
