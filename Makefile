@@ -22,10 +22,10 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
   tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheels demo test test-unit test-spark test-long fuzz differential hammer check bench bench-http docs constraints clean
+.PHONY: help install wheels demo test test-unit test-spark test-long fuzz fuzz-accelerator differential hammer check bench bench-serde bench-http docs constraints clean
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(VENV)/.installed $(VENV)/.accelerator  ## put every room with every extra into .venv/
 
@@ -74,6 +74,9 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
+fuzz-accelerator: install  ## the accelerator beside the generated Python code on random bytes, FUZZ_SECONDS (60)
+	@COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py -max_total_time=$${FUZZ_SECONDS:-60} -max_len=400 -len_control=0
+
 differential: install  ## 20,000 pairs of schemas, judged by other implementations of Avro and JSON Schema too
 	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential tests/unit/schema/test_jsonschema_sound_pairs.py
 
@@ -98,6 +101,9 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 bench: install  ## the benchmarks: ours beside what one would otherwise use, as ratios
 	@for each in $(filter-out %/measure.py,$(wildcard benchmarks/bench_*.py benchmarks/serde/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 	@BENCH_QUICK=1 $(MAKE) --no-print-directory bench-http
+
+bench-serde: install  ## the serializers of all formats beside confluent-kafka's, and their memory; a few minutes
+	@for each in $(filter-out %/measure.py,$(wildcard benchmarks/serde/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 
 bench-http: install $(VENV)/.idiomatic  ## the registry's speed and memory beside their goals, 20 minutes (BENCH_QUICK=1: 4)
 	@$(BIN)/python benchmarks/http/bench_http.py

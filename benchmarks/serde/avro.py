@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import fastavro
+import pyarrow as pa
 from confluent_kafka.schema_registry import RegisteredSchema as TheirRegistered
 from confluent_kafka.schema_registry import Schema as TheirSchema
 from confluent_kafka.schema_registry import topic_subject_name_strategy
@@ -32,12 +33,14 @@ from measure import Candidate, Report, over
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.sdk.serde.avro import AvroDeserializer, AvroSerializer
-from counterfoil.sdk.serde.avro_codec.tier import REQUIRED, USED
+from counterfoil.sdk.serde.tier import REQUIRED, USED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MESSAGES: Final = 64
+BATCH: Final = 8192
+ARROW_GOAL: Final = 40.0
 EVOLVED_GOAL: Final = 1 / 1.15
 """An evolved reader takes at most 15 % more time than none."""
 
@@ -310,6 +313,7 @@ def measure(report: Report, case: Case) -> None:
         evolved_values = [theirs_evolved(one, CONTEXT) for one in messages]
         check(f"{case.name}: evolved", [codecs.read_evolved(one, CONTEXT) for one in messages], evolved_values)
 
+    measure_batch(report, case, messages, theirs_in)
     parsed = fastavro.parse_schema(case.document)
     bodies = [data[5:] for data in messages]
 
@@ -345,6 +349,27 @@ def measure(report: Report, case: Case) -> None:
             (Candidate("evolved reader", over(codecs.read_evolved, messages, CONTEXT)), EVOLVED_GOAL),
             (Candidate("confluent-kafka, evolved", over(theirs_evolved, messages, CONTEXT)), None),
         )
+
+
+def measure_batch(report: Report, case: Case, messages: Sequence[bytes], theirs: Any) -> None:
+    """Print the row of a batch as an Arrow table."""
+    text = json.dumps(case.document)
+    batch = [*messages] * (BATCH // MESSAGES)
+    fast = AvroDeserializer(OurRegistry(text))
+    os.environ[USED] = "on"
+    fast.arrow(batch)
+    os.environ[USED] = "off"
+    plain = AvroDeserializer(OurRegistry(text))
+    plain.arrow(batch[:1])
+    report.compare(
+        f"{case.name}: batch to Arrow",
+        Candidate(
+            "confluent-kafka, from_pylist", lambda: pa.Table.from_pylist([theirs(one, CONTEXT) for one in batch])
+        ),
+        (Candidate("generated Python", lambda: plain.arrow(batch)), None),
+        (Candidate("accelerator", lambda: fast.arrow(batch)), ARROW_GOAL),
+        messages=BATCH,
+    )
 
 
 def check(what: str, ours: Any, theirs: Any) -> None:

@@ -1,5 +1,6 @@
 //! Encoders: a plan of one schema, and the walk over it for each value.
 
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pyo3::prelude::*;
@@ -55,6 +56,8 @@ struct Union {
 struct Record {
     fields: Vec<Field>,
     is_strict: bool,
+    /// Whether its values are written without calling code of Python.
+    is_plain: bool,
 }
 
 /// A field, and the value that is written where a dict does not have it.
@@ -83,7 +86,8 @@ impl Encoder {
     #[pyo3(signature = (nodes, root, *, fallback))]
     fn new(nodes: &Bound<'_, PyList>, root: NodeNumber, fallback: Py<PyAny>) -> PyResult<Self> {
         let count = nodes.len();
-        let nodes = nodes.iter().map(|node| Node::read(node.cast()?, count)).collect::<PyResult<_>>()?;
+        let mut nodes = nodes.iter().map(|node| Node::read(node.cast()?, count)).collect::<PyResult<Vec<_>>>()?;
+        find_plain(&mut nodes);
         Ok(Self { nodes, root: checked(root, count)?, fallback, room: AtomicUsize::new(0) })
     }
 
@@ -268,8 +272,8 @@ impl Encoder {
     ) -> Outcome<()> {
         let py = value.py();
         let entries = value.cast_exact::<PyDict>().or_irregular()?;
-        let mut found = 0;
-        for field in &record.fields {
+        let mut found = if record.is_plain { self.write_in_order(record, entries, out, depth_left)? } else { 0 };
+        for field in record.fields.iter().skip(found) {
             if let Some(item) = entries.get_item(&field.name)? {
                 found += 1;
                 self.write(field.node, &item, out, depth_left)?;
@@ -281,6 +285,38 @@ impl Encoder {
             return Err(Irregular::HERE);
         }
         Ok(())
+    }
+
+    /// Write the fields from the first on whose keys are in the same order in the dict; return how many these are.
+    ///
+    /// This takes no look-ups. No code of Python runs meanwhile, since the fields are plain.
+    fn write_in_order(
+        &self,
+        record: &Record,
+        entries: &Bound<'_, PyDict>,
+        out: &mut Vec<u8>,
+        depth_left: u32,
+    ) -> Outcome<usize> {
+        let written = Cell::new(Ok(0));
+        let out = RefCell::new(out);
+        let is_ended = Cell::new(false);
+        entries.locked_for_each(|key, item| {
+            if is_ended.get() {
+                return Ok(());
+            }
+            if let Ok(count) = written.replace(Err(Irregular::HERE)) {
+                if let Some(field) = record.fields.get(count).filter(|field| key.is(&field.name)) {
+                    let done = self.write(field.node, &item, &mut out.borrow_mut(), depth_left);
+                    is_ended.set(done.is_err());
+                    written.set(done.map(|()| count + 1));
+                } else {
+                    is_ended.set(true);
+                    written.set(Ok(count));
+                }
+            }
+            Ok(())
+        })?;
+        written.into_inner()
     }
 }
 
@@ -345,7 +381,36 @@ fn write_symbol(value: &Bound<'_, PyAny>, symbols: &[Py<PyString>], out: &mut Ve
     Err(Irregular::HERE)
 }
 
+/// Mark the records all of whose fields are plain.
+fn find_plain(nodes: &mut [Node]) {
+    let plain: Vec<bool> = nodes.iter().map(Node::is_plain).collect();
+    let is_plain = |node: NodeNumber| plain.get(node).copied().unwrap_or(false);
+    let optional: Vec<bool> = nodes
+        .iter()
+        .map(|node| matches!(node, Node::Optional(one) if one.choose.is_none() && is_plain(one.node)))
+        .collect();
+    for node in nodes {
+        if let Node::Record(record) = node {
+            record.is_plain = record
+                .fields
+                .iter()
+                .all(|field| is_plain(field.node) || optional.get(field.node).copied().unwrap_or(false));
+        }
+    }
+}
+
 impl Node {
+    /// Whether a value is written without calling code of Python, whatever it is.
+    fn is_plain(&self) -> bool {
+        match self {
+            Self::Null | Self::Boolean | Self::Float | Self::Double | Self::Enum(_) => true,
+            Self::Int(form) | Self::Long(form) | Self::Bytes(form) | Self::Text(form) | Self::Fixed(_, form) => {
+                form.is_none()
+            }
+            _ => false,
+        }
+    }
+
     fn read(node: &Bound<'_, PyTuple>, count: usize) -> PyResult<Self> {
         let kind: String = part(node, 0)?;
         Ok(match kind.as_str() {
@@ -387,6 +452,6 @@ impl Record {
                 Ok(Field { name, node: checked(node, count)?, default: has_default.then_some(default) })
             })
             .collect::<PyResult<_>>()?;
-        Ok(Self { fields, is_strict: part(node, 2)? })
+        Ok(Self { fields, is_strict: part(node, 2)?, is_plain: false })
     }
 }

@@ -9,6 +9,7 @@ mod columns;
 mod conversion;
 mod decoder;
 mod encoder;
+mod json;
 mod message;
 mod nodes;
 mod outcome;
@@ -24,6 +25,9 @@ mod counterfoil_accelerator {
     use super::decoder::Decoder;
     #[pymodule_export]
     use super::encoder::Encoder;
+
+    #[pymodule_export]
+    use super::json::{JsonDecoder, JsonEncoder};
 
     /// The version of the nodes; `counterfoil.sdk` uses only the version that it was written for.
     #[pymodule_export]

@@ -11,10 +11,12 @@ from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.plan import name_records
 from counterfoil.sdk.serde.avro_codec.resolve import NamingResolver, resolve
-from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
+from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.sdk.serde.avro_codec.resolve import Resolver
 
@@ -32,13 +34,11 @@ class Decoder:
 
     decode: Decode
     accelerated: Any = None
+    columns_of: Callable[[Any, tuple[Any, ...]], Any] | None = None
 
     def columns(self, layout: tuple[Any, ...]) -> Any:
         """Return the accelerator's ``Columns`` of a layout; None without the accelerator."""
-        accelerator = find_accelerator()
-        if accelerator is None or self.accelerated is None:
-            return None
-        return accelerator.Columns(self.accelerated, layout)
+        return None if self.columns_of is None else self.columns_of(self.accelerated, layout)
 
 
 def compile_decoder(
@@ -113,7 +113,7 @@ def make_decoder(
         max_weight=max_empty_items * WEIGHT_OF_ITEM,
         fallback=made_when_called(generate),
     )
-    return Decoder(decoder.decode, decoder)
+    return Decoder(decoder.decode, decoder, accelerator.Columns)
 
 
 def compile_hinted_decoder(writer: AvroSchema, reader: AvroSchema | None = None) -> Decode:

@@ -9,7 +9,7 @@ from counterfoil.sdk.serde.avro_codec.encode_code import encoder_source
 from counterfoil.sdk.serde.avro_codec.encode_plan import plan_encoding
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import encode_nodes
-from counterfoil.sdk.serde.avro_codec.tier import find_accelerator, made_when_called
+from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema

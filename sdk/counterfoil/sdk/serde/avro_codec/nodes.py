@@ -3,14 +3,15 @@
 Names are interned, as Python interns the names in programs, so that most keys of dicts are found by identity.
 
 The accelerator is installed by itself and may be older or newer than this package, so that the nodes have a version:
-``INTERFACE`` here and there. Whoever changes the nodes changes both, and ``sdk/accelerator/src``.
+``INTERFACE`` in :mod:`counterfoil.sdk.serde.tier` and there. Whoever changes the nodes changes both, and
+``sdk/accelerator/src``.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from sys import intern
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.encode_code import Choose
     from counterfoil.sdk.serde.avro_codec.logical import Conversion
     from counterfoil.sdk.serde.avro_codec.plan import Step
-
-INTERFACE: Final = 2
 
 Node: TypeAlias = tuple[Any, ...]
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.sdk.errors import DecodeError, SerdeError
 from counterfoil.sdk.serde.json_codec.read_text import read_exactly
-from counterfoil.sdk.serde.json_codec.tiers import compiled_reader, is_compiled
+from counterfoil.sdk.serde.json_codec.tiers import compiled_reader, fast_reader, is_compiled
 from counterfoil.sdk.serde.json_codec.validate import refuse_invalid
+from counterfoil.sdk.serde.tier import find_accelerator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,11 @@ def _reading() -> Decode:
         except (ValueError, RecursionError):
             return read_exactly(data, offset)
 
-    return decode
+    accelerator = find_accelerator()
+    if accelerator is None:
+        return decode
+    accelerated: Decode = accelerator.JsonDecoder(fast_reader(), decode).decode
+    return accelerated
 
 
 def _read_by(json_decode: Callable[[bytes], Any]) -> Decode:

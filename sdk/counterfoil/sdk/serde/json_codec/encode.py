@@ -9,6 +9,7 @@ from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.json_codec.tiers import compiled_writer, form_of, is_compiled, refuse_not_finite
 from counterfoil.sdk.serde.json_codec.validate import refuse_invalid
 from counterfoil.sdk.serde.json_codec.write_walk import write_exactly
+from counterfoil.sdk.serde.tier import find_accelerator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,9 @@ def compile_encoder(
         encode = _walking(validator, lambda value: _written_by(json_encode, value))
     elif is_compiled:
         encode = _compiled(compiled_writer()) if validator is None else _compiled_checked(compiled_writer(), validator)
+        accelerator = find_accelerator() if validator is None else None
+        if accelerator is not None:
+            encode = accelerator.JsonEncoder(compiled_writer(), form_of, encode).encode
     else:
         encode = _walking(validator, write_exactly)
     return encode if dump is None else _dumping(encode, dump)

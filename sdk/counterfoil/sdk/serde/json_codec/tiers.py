@@ -1,6 +1,7 @@
 """The packages of the extra ``json``, which do in compiled code what this folder also does in Python.
 
-orjson writes. msgspec reads, since orjson reads integers beyond 64 bits as floats without a warning. Without both, the
+orjson writes. msgspec reads, since orjson reads integers beyond 64 bits as floats without a warning; the accelerator
+finds texts with such numbers, so that with it orjson reads all others. Without both, the
 modules ``write_walk`` and ``read_text`` do the same work; with them, they decide what is an error, and its message.
 """
 
@@ -31,6 +32,11 @@ _MSGPACK_NOT_FINITE = (b"\xcb\x7f", b"\xcb\xff")
 def compiled_reader() -> Callable[[bytes], Any]:
     """Return the compiled reader of JSON texts, which raises ``ValueError`` or ``RecursionError``."""
     return msgspec.json.Decoder().decode
+
+
+def fast_reader() -> Callable[[bytes], Any]:
+    """Return ``orjson.loads``, which reads integers beyond 64 bits as floats; it raises ``ValueError``."""
+    return orjson.loads
 
 
 def compiled_writer() -> Callable[..., bytes]:

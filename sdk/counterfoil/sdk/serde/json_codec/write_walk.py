@@ -85,7 +85,7 @@ class _Writing:
     def write_float(self, value: float) -> None:
         if not math.isfinite(value):
             self._refuse("a finite number, since JSON has no others", value)
-        self.parts.append(float.__repr__(value).replace("e-0", "e-"))
+        self.parts.append(_float_text(value))
 
     def write_decimal(self, value: Decimal) -> None:
         if not value.is_finite():
@@ -135,6 +135,16 @@ class _Writing:
 
     def write_uuid(self, value: UUID) -> None:
         self.write_text(str(value))
+
+
+def _float_text(value: float) -> str:
+    """Return the shortest text of a number, with an exponent where orjson writes one: from 1e-5 down, and from 1e16."""
+    text = float.__repr__(value)
+    digits, separator, exponent = text.partition("e-")
+    if exponent == "05":
+        sign = "-" if value < 0 else ""
+        return f"{sign}0.0000{digits.removeprefix('-').replace('.', '')}"
+    return f"{digits}e-{exponent.removeprefix('0')}" if separator else text
 
 
 _BY_TYPE: Final[tuple[tuple[Any, Callable[[_Writing, Any], None]], ...]] = (

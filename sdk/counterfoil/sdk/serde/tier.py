@@ -1,4 +1,4 @@
-"""Which tier encodes and decodes: the accelerator where it is installed, else generated Python code.
+"""Which tier encodes and decodes: the accelerator where it is installed, else Python code.
 
 The accelerator is a distribution of its own, ``counterfoil-accelerator``, written in Rust. Two environment variables
 decide, each time an encoder or a decoder is made: ``COUNTERFOIL_ACCELERATOR=off`` leaves it unused, and with
@@ -14,11 +14,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.serde.avro_codec.nodes import INTERFACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
+
+INTERFACE: Final = 2
+"""The version of what is passed to the accelerator; its own ``INTERFACE`` must be the same."""
 
 USED: Final = "COUNTERFOIL_ACCELERATOR"
 REQUIRED: Final = "COUNTERFOIL_REQUIRE_ACCELERATOR"
@@ -77,5 +79,5 @@ def _load() -> tuple[ModuleType | None, str | None]:
         if found == INTERFACE:
             return module, None
         problem = f"the installed {_DISTRIBUTION} has interface {found}; this version of counterfoil needs {INTERFACE}"
-    _log.debug("Avro is encoded and decoded by generated Python code: %s", problem)
+    _log.debug("Messages are encoded and decoded by generated Python code: %s", problem)
     return None, problem
