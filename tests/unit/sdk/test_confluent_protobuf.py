@@ -70,11 +70,12 @@ def test_their_arguments_and_settings_make_our_serializer(client: Any, conf: dic
         confluent.ProtobufDeserializer(Other, {}, client)(data, VALUE)
 
 
-def test_rule_arguments_are_refused(client: Any):
+def test_rule_arguments_of_another_kind_are_refused(client: Any):
+    assert confluent.ProtobufSerializer(Ride, client, {}, {"secret": "x"})(Ride(id=1), VALUE)
     with pytest.raises(InvalidSettings):
-        confluent.ProtobufSerializer(Ride, client, {}, {"secret": "x"})
+        confluent.ProtobufSerializer(Ride, client, {}, "secret")
     with pytest.raises(InvalidSettings):
-        confluent.ProtobufDeserializer(Ride, {}, client, {"secret": "x"})
+        confluent.ProtobufDeserializer(Ride, {}, client, None, object())
 
 
 def test_the_asynchronous_names():
