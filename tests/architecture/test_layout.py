@@ -92,7 +92,10 @@ ADAPTERS = [
     "pyspark",
     "quixstreams",
 ]
-EXTRAS_OF = {"schema": ["crypto"], "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS]}
+EXTRAS_OF = {
+    "schema": ["crypto"],
+    "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS],
+}
 # What is looked at only where the user's own program has brought it.
 # pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in.
 FOREIGN = {
