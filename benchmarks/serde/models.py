@@ -22,7 +22,7 @@ import msgspec
 import pydantic
 from avro import CONTEXT, MESSAGES, OurRegistry, TheirDeserializer, TheirRegistry, TheirSerializer, check
 from confluent_kafka.schema_registry import topic_subject_name_strategy
-from counterfoil.sdk.serde.avro_codec.tier import REQUIRED, USED
+from counterfoil.sdk.serde.tier import REQUIRED, USED
 from measure import Candidate, Report, over
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, schema_of, type_name
