@@ -170,6 +170,14 @@ def unique_name() -> Callable[[str], str]:
     return lambda stem: f"{stem}-{uuid.uuid4().hex[:10]}"
 
 
+@pytest.fixture
+def topic(broker: KafkaClient, unique_name: Callable[[str], str]) -> str:
+    """Return the name of a new topic with one partition."""
+    name = unique_name("rides")
+    broker.create_topic(name)
+    return name
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Yield a Spark session in local[2] with the Kafka and Avro modules."""

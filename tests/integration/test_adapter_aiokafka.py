@@ -35,13 +35,6 @@ from kafka_records import (
 )
 
 
-@pytest.fixture
-def topic(broker, unique_name):
-    name = unique_name("rides")
-    broker.create_topic(name)
-    return name
-
-
 @asynccontextmanager
 async def consumer_of(broker, topic, registry):
     servers = {"bootstrap_servers": broker.bootstrap_servers, "group_id": topic, "auto_offset_reset": "earliest"}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from confluent_kafka import Consumer, DeserializingConsumer, KafkaError, Producer, SerializingProducer
+from confluent_kafka.aio import AsyncDeserializingConsumer, AsyncSerializingProducer
 from confluent_kafka.error import (
     ConsumeError,
     KeyDeserializationError,
@@ -27,13 +30,6 @@ from counterfoil.sdk.operations import create_association
 from kafka_records import KEY, NOT_FRAMED, RIDE, RIDES, VALUE_HEADER, end_offset, framed, read, removable, write
 from local_services.process import wait_until
 from topic_associations import association_of
-
-
-@pytest.fixture
-def topic(broker, unique_name):
-    name = unique_name("rides")
-    broker.create_topic(name)
-    return name
 
 
 @pytest.fixture
@@ -114,6 +110,34 @@ def test_the_serializing_clients_take_our_serializers(broker, live_registry, top
         wait_until(lambda: consumer.poll(0.2) is not None, what="the message without a frame")
     assert "magic byte" in str(unreadable.value)
     consumer.close()
+
+
+@pytest.mark.parametrize("suffix", ["", ".builder"], ids=["ready-made", "builder"])
+def test_the_asynchronous_serializing_clients_take_our_serializers(broker, live_registry, topic, suffix):
+    servers = {"bootstrap.servers": broker.bootstrap_servers}
+
+    async def main():
+        async with confluent.AsyncSchemaRegistryClient({"url": live_registry.url}) as client:
+            write_ride = await confluent.AsyncAvroSerializer(client, RIDE)
+            read_ride = await confluent.AsyncAvroDeserializer(client)
+            producer = await AsyncSerializingProducer({**servers, f"value.serializer{suffix}": write_ride})
+            sent = [await producer.produce(topic, value=ride) for ride in RIDES]
+            with pytest.raises(ValueSerializationError, match="vendor"):
+                await producer.produce(topic, value={"vendor": "one", "fare": 1.0})
+            await producer.flush()
+            await asyncio.gather(*sent)
+            await producer.close()
+            settings = {**servers, "group.id": topic, "auto.offset.reset": "earliest"}
+            consumer = await AsyncDeserializingConsumer({**settings, f"value.deserializer{suffix}": read_ride})
+            await consumer.subscribe([topic])
+            found = []
+            while len(found) < len(RIDES):
+                message = await consumer.poll(0.2)
+                found += [] if message is None else [message.value()]
+            await consumer.close()
+            return found
+
+    assert asyncio.run(main()) == RIDES
 
 
 def test_the_cluster_id_of_the_client_is_used_for_associations(broker, live_registry, topic):

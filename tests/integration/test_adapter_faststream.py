@@ -13,13 +13,6 @@ from counterfoil.sdk.adapters.faststream import RegistryDecoder, parse, serializ
 from kafka_records import KEY, NOT_FRAMED, RIDE, RIDES, VALUE_HEADER, end_offset, framed, read, removable, write
 
 
-@pytest.fixture
-def topic(broker, unique_name):
-    name = unique_name("rides")
-    broker.create_topic(name)
-    return name
-
-
 @asynccontextmanager
 async def running(broker, **settings):
     app = KafkaBroker(broker.bootstrap_servers, **settings)

@@ -12,13 +12,6 @@ from kafka_records import KEY, NOT_FRAMED, RIDE, RIDES, VALUE_HEADER, end_offset
 
 
 @pytest.fixture
-def topic(broker, unique_name):
-    name = unique_name("rides")
-    broker.create_topic(name)
-    return name
-
-
-@pytest.fixture
 def registry(live_registry):
     with Registry(live_registry.url) as client:
         yield client

@@ -26,7 +26,7 @@ class _ServeCommand(click.Command):
         return super().get_params(ctx)
 
 
-class _ValueOf(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+class _ValueOf(click.ParamType):
     """The value of a setting, as the command line spells it."""
 
     def __init__(self, setting: Setting) -> None:

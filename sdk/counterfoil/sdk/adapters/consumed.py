@@ -44,7 +44,7 @@ class Reading:
         Raises what is not the record's error, such as ``RegistryUnavailable``.
         """
         try:
-            return Consumed(record, _read(self.key, record, "key"), _read(self.value, record, "value"))
+            return _consumed(record, _read(self.key, record, "key"), _read(self.value, record, "value"))
         except SchemaNotCached:
             raise
         except SerdeError as error:
@@ -59,7 +59,7 @@ class Reading:
         try:
             return [self.read(record) for record in records]
         except Exception:
-            rewind_all(records, rewind)
+            _rewind_all(records, rewind)
             raise
 
 
@@ -77,18 +77,26 @@ class AsyncReading:
             value = member(record, "value") if self.value is None else await self.value.read(record)
         except SerdeError as error:
             return Consumed(record, error=error)
-        return Consumed(record, key, value)
+        return _consumed(record, key, value)
 
     async def read_all(self, records: Sequence[R], rewind: Callable[[R], None]) -> list[Consumed]:
         """Return the records, read in order; ``rewind`` is as for :meth:`Reading.read_all`."""
         try:
             return [await self.read(record) for record in records]
         except BaseException:  # a cancelled task has not processed the records either
-            rewind_all(records, rewind)
+            _rewind_all(records, rewind)
             raise
 
 
-def rewind_all(records: Iterable[R], rewind: Callable[[R], None]) -> None:
+def _consumed(record: Record, key: Any, value: Any) -> Consumed:
+    """Return the record; a deserializer with ``on_error="return"`` has returned its error as the key or the value."""
+    for found in (key, value):
+        if isinstance(found, SerdeError):
+            return Consumed(record, error=found)
+    return Consumed(record, key, value)
+
+
+def _rewind_all(records: Iterable[R], rewind: Callable[[R], None]) -> None:
     """Call ``rewind`` with the first record of each partition."""
     first: dict[tuple[Any, Any], R] = {}
     for record in records:

@@ -13,7 +13,7 @@ from counterfoil.sdk.serde.context import field_of, headers_of, topic_of
 from counterfoil.sdk.serde.records import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, MutableMapping
+    from collections.abc import Generator, Iterable, Mapping, MutableMapping
 
     import pyarrow as pa
 
@@ -26,14 +26,35 @@ if TYPE_CHECKING:
 
 T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
+S = TypeVar("S", bound="Serializer[Any] | Deserializer[Any] | MultiDeserializer")
 
 
-class AsyncSerializer(Generic[T_contra]):
+class _AsyncSerde(Generic[S]):
+    """What asynchronous serializers and deserializers have in common; ``sync`` is the one that they are made of."""
+
+    def __init__(self, serde: S) -> None:
+        if not serde.is_async:
+            problem = "The registry is not asynchronous; expected an AsyncRegistry"
+            raise InvalidSettings(problem, setting="registry")
+        self.sync: S = serde
+
+    def build(self, conf: Mapping[str, Any], is_key: bool) -> tuple[Self, dict[str, Any]]:  # noqa: FBT001 - the signature of confluent-kafka's builders
+        """Return this object and the settings that remain, as confluent-kafka's builders do."""
+        del is_key
+        return self, dict(conf)
+
+    async def aclose(self) -> None:
+        """Remove every plan; the registry, which others may use, stays open."""
+        self.sync.close()
+
+    def __await__(self) -> Generator[None, None, Self]:
+        """Return this object: confluent-kafka's asynchronous serializers are constructed with ``await``."""
+        yield from ()
+        return self
+
+
+class AsyncSerializer(_AsyncSerde["Serializer[T_contra]"], Generic[T_contra]):
     """Serializes for the tasks of an event loop."""
-
-    def __init__(self, serializer: Serializer[T_contra]) -> None:
-        _check(serializer)
-        self.sync = serializer
 
     async def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; raises what the serializer raises, but never ``SchemaNotCached``."""
@@ -43,18 +64,9 @@ class AsyncSerializer(Generic[T_contra]):
             await self.sync.warm(topic=topic_of(ctx), field=field_of(ctx))
         return self.sync(value, ctx)
 
-    def __await__(self) -> Generator[None, None, Self]:
-        """Return the serializer: confluent-kafka's asynchronous serializers are constructed with ``await``."""
-        yield from ()
-        return self
 
-
-class AsyncDeserializer(Generic[T_co]):
+class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], Generic[T_co]):
     """Deserializes for the tasks of an event loop."""
-
-    def __init__(self, deserializer: Deserializer[T_co] | MultiDeserializer) -> None:
-        _check(deserializer)
-        self.sync = deserializer
 
     async def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; raises what the deserializer raises, but never ``SchemaNotCached``."""
@@ -111,14 +123,3 @@ class AsyncDeserializer(Generic[T_co]):
             return await self.read(record, topic=topic, field=field)
         except SerdeError as error:
             return error
-
-    def __await__(self) -> Generator[None, None, Self]:
-        """Return the deserializer: confluent-kafka's asynchronous deserializers are constructed with ``await``."""
-        yield from ()
-        return self
-
-
-def _check(serde: Serializer[Any] | Deserializer[Any] | MultiDeserializer) -> None:
-    if not serde.is_async:
-        problem = "The registry is not asynchronous; expected an AsyncRegistry"
-        raise InvalidSettings(problem, setting="registry")

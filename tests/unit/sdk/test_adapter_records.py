@@ -1,0 +1,81 @@
+"""Records with errors in their place, and dead letters, of clients whose records are plain objects."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from counterfoil.sdk import AvroDeserializer, AvroSerializer, NotFramed, RegistryUnavailable, SerializationContext
+from counterfoil.sdk.adapters.consumed import Reading
+from counterfoil.sdk.adapters.dead_letters import dead_letter
+from counterfoil.sdk.adapters.headers import header_pairs, new_context
+from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.transport import NoReply
+
+
+def record(key, value, *, partition=0, offset=0, headers=()):
+    return SimpleNamespace(topic="rides", key=key, value=value, headers=headers, partition=partition, offset=offset)
+
+
+@pytest.fixture
+def held():
+    return InMemoryRegistry()
+
+
+@pytest.fixture
+def data(held):
+    with held.client() as registry:
+        return AvroSerializer(registry, '"string"')("a ride", SerializationContext("rides"))
+
+
+@pytest.mark.parametrize("on_error", ["raise", "return"])
+def test_the_error_of_a_key_or_a_value_is_in_the_place_of_the_record(held, data, on_error):
+    with held.client() as registry:
+        deserialize = AvroDeserializer(registry, on_error=on_error)
+        reading = Reading(deserialize, deserialize)
+        slots = [reading.read(record(*pair)) for pair in ((data, data), (b"bad", data), (data, b"bad"), (None, None))]
+    assert [(each.key, each.value) for each in slots] == [("a ride", "a ride"), *[(None, None)] * 3]
+    assert [each.error and each.error.field for each in slots] == [None, "key", "value", None]
+
+
+def test_without_deserializers_records_stay_bytes(data):
+    assert Reading(None, None).read(record(b"k", data)).value == data
+
+
+def test_the_first_record_of_each_partition_is_read_again_when_the_registry_is_away(held, data):
+    places = [(0, 5), (1, 8), (0, 6), (1, 9)]
+    records = [record(None, data, partition=partition, offset=offset) for partition, offset in places]
+    again = []
+    with held.client(retries=0) as registry:
+        held.answer_next(NoReply("refused"))
+        with pytest.raises(RegistryUnavailable):
+            Reading(None, AvroDeserializer(registry)).read_all(records, again.append)
+    assert [(each.partition, each.offset) for each in again] == [(0, 5), (1, 8)]
+
+
+def test_a_dead_letter_is_the_record_with_the_reason_after_its_headers():
+    error = NotFramed("The first byte is wrong", topic="rides", field="value")
+    letter = dead_letter(record(b"k", b"bad", offset=7, headers=[("a", None), ("a", b"1")]), error)
+    assert (letter["key"], letter["value"]) == (b"k", b"bad")
+    assert letter["headers"] == [
+        ("a", None),
+        ("a", b"1"),
+        ("counterfoil.error", b"NotFramed"),
+        ("counterfoil.error.field", b"value"),
+        ("counterfoil.error.text", str(error).encode()),
+        ("counterfoil.src", b"rides/0/7"),
+    ]
+
+
+@pytest.mark.parametrize("headers", [{"a": b"1"}, [("a", b"1")], (("a", b"1"),)])
+def test_headers_of_any_form_are_pairs(headers):
+    assert list(header_pairs(headers)) == [("a", b"1")]
+    assert list(header_pairs(None)) == []
+
+
+def test_a_new_value_loses_the_schema_id_of_the_old_one_and_the_key_keeps_its_own():
+    headers = [("__value_schema_id", b"old"), ("a", b"1"), ("__key_schema_id", b"key")]
+    context = new_context("rides", "value", headers)
+    assert context.headers is headers
+    assert headers == [("a", b"1"), ("__key_schema_id", b"key")]
