@@ -134,6 +134,7 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
         "counterfoil",
         "local_services",
         "nowhere_to_be_found",
+        "quixstreams",  # beside .venv: deploy/local_services/quixstreams.txt
         *sys.stdlib_module_names,
     }
     return {

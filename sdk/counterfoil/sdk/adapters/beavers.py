@@ -153,10 +153,11 @@ def create_driver(  # noqa: PLR0917 - the arguments of KafkaDriver.create
     Beavers 0.14 measures the length of every value, so that its own driver fails at the first null.
     """
     driver = KafkaDriver.create(dag, producer_config, consumer_config, source_topics, sink_topics, batch_size)
-    manager = driver._consumer_manager  # noqa: SLF001 - there is no public way to replace the client
-    manager._consumer = _Consumer(manager._consumer)  # noqa: SLF001 - likewise
-    sink = driver._producer_manager  # noqa: SLF001 - likewise
-    sink._producer = _Producer(sink._producer)  # noqa: SLF001 - likewise
+    # there is no public way to replace the clients
+    manager = driver._consumer_manager
+    manager._consumer = _Consumer(manager._consumer)
+    sink = driver._producer_manager
+    sink._producer = _Producer(sink._producer)
     return driver
 
 

@@ -20,8 +20,8 @@ from counterfoil.sdk.adapters.consumed import Reading
 from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.records import RecordReader  # noqa: TC001 - Bytewax's decorator evaluates annotations
-from counterfoil.sdk.serde.serializer import Serializer  # noqa: TC001 - likewise
+from counterfoil.sdk.serde.records import RecordReader
+from counterfoil.sdk.serde.serializer import Serializer
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -36,7 +36,7 @@ class Failed(KafkaError[K, V]):
 
 @operator
 def deserialize(
-    step_id: str,  # noqa: ARG001 - Bytewax's decorator reads it
+    step_id: str,
     up: Stream[KafkaSourceMessage[bytes | None, bytes | None]],
     *,
     key_deserializer: RecordReader[Any] | None = None,
@@ -54,14 +54,14 @@ def deserialize(
         consumed = reading.read(message)
         if isinstance(consumed.error, SerdeError):
             return Failed(_report(consumed.error, "DESERIALIZATION"), message, consumed.error)
-        return message._with_key_and_value(consumed.key, consumed.value)  # noqa: SLF001 - as Bytewax's operators do
+        return message._with_key_and_value(consumed.key, consumed.value)
 
     return _split(op.flat_map_batch("read", up, lambda batch: map(read, batch)))
 
 
 @operator
 def serialize(
-    step_id: str,  # noqa: ARG001 - Bytewax's decorator reads it
+    step_id: str,
     up: Stream[KafkaSourceMessage[Any, Any] | KafkaSinkMessage[Any, Any]],
     *,
     topic: str | None = None,
@@ -95,7 +95,7 @@ def serialize(
 
 @operator
 def dead_letters(
-    step_id: str,  # noqa: ARG001 - Bytewax's decorator reads it
+    step_id: str,
     up: Stream[KafkaError[bytes | None, bytes | None]],
 ) -> Stream[KafkaSinkMessage[bytes | None, bytes | None]]:
     """Return messages that could not be read as they came, with the reason in their headers, for a sink."""

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pyspark import cloudpickle
-from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
-from pyspark.sql import types as T  # noqa: N812 - likewise
+from pyspark.sql import functions, types
 
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.logical.model import Column, NotATable, Row
@@ -68,17 +67,19 @@ def from_registry(
     known = _known(registry, reader, topic, field)
     columns = known.column.type.columns if isinstance(known.column.type, Row) else (known.column,)
     names = [f"c{number}" for number in range(len(columns))]
-    parts = [T.StructField(name, known.types.type_of(each)) for name, each in zip(names, columns, strict=True)]
-    result = T.StructType([*parts, T.StructField(_IS_READ, T.BooleanType()), T.StructField(_REASON, T.StringType())])
+    parts = [types.StructField(name, known.types.type_of(each)) for name, each in zip(names, columns, strict=True)]
+    result = types.StructType(
+        [*parts, types.StructField(_IS_READ, types.BooleanType()), types.StructField(_REASON, types.StringType())]
+    )
     deserializer = known.language.make_deserializer(registry, reader=known.schema, **{**known.reading, **options})
     packed = cloudpickle.dumps((deserializer, known.types.to_spark, known.column))
     task = Reading(
         packed=packed, is_row=isinstance(known.column.type, Row), topic=topic, field=field, fails=_fails(mode)
     )
-    row = F.pandas_udf(_batches(task, names), result)(_column(data), _schema_header(headers, field))
-    made = F.struct(*(row[name].alias(each.name) for name, each in zip(names, columns, strict=True)))
-    value = F.when(row[_IS_READ], made if isinstance(known.column.type, Row) else row[names[0]])
-    return value if mode == "FAILFAST" else F.struct(value.alias("value"), row[_REASON].alias(_REASON))
+    row = functions.pandas_udf(_batches(task, names), result)(_column(data), _schema_header(headers, field))
+    made = functions.struct(*(row[name].alias(each.name) for name, each in zip(names, columns, strict=True)))
+    value = functions.when(row[_IS_READ], made if isinstance(known.column.type, Row) else row[names[0]])
+    return value if mode == "FAILFAST" else functions.struct(value.alias("value"), row[_REASON].alias(_REASON))
 
 
 def to_registry(
@@ -105,8 +106,10 @@ def to_registry(
     task = Writing(
         packed=packed, is_row=isinstance(known.column.type, Row), topic=topic, field=field, fails=_fails(mode)
     )
-    result = T.StructType([T.StructField("value", T.BinaryType()), T.StructField(_REASON, T.StringType())])
-    written = F.udf(task.write, result)(known.types.sent(_column(data), known.column))
+    result = types.StructType(
+        [types.StructField("value", types.BinaryType()), types.StructField(_REASON, types.StringType())]
+    )
+    written = functions.udf(task.write, result)(known.types.sent(_column(data), known.column))
     return written["value"] if mode == "FAILFAST" else written
 
 
@@ -149,15 +152,17 @@ def _fails(mode: Mode) -> bool:
 
 
 def _column(data: SparkColumn | str) -> SparkColumn:
-    return F.col(data) if isinstance(data, str) else data
+    return functions.col(data) if isinstance(data, str) else data
 
 
 def _schema_header(headers: SparkColumn | str | None, field: Field) -> SparkColumn:
     """Return the value of the last header with a schema id; null without any."""
     if headers is None:
-        return F.lit(None).cast("binary")
+        return functions.lit(None).cast("binary")
     name = KEY_HEADER if field == "key" else VALUE_HEADER
-    return F.try_element_at(F.filter(_column(headers), lambda each: each["key"] == name), F.lit(-1))["value"]
+    return functions.try_element_at(
+        functions.filter(_column(headers), lambda each: each["key"] == name), functions.lit(-1)
+    )["value"]
 
 
 # --- on the executors -------------------------------------------------------------------------------------------------

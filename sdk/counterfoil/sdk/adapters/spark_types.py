@@ -7,8 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
-from pyspark.sql import types as T  # noqa: N812 - likewise
+from pyspark.sql import functions, types
 
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, Row, Scalar
 from counterfoil.schema.model import SchemaType
@@ -42,7 +41,7 @@ class _Kind:
     makes our value of that.
     """
 
-    type: T.DataType
+    type: types.DataType
     to_spark: _Convert = None
     sent: Callable[[SparkColumn], SparkColumn] | None = None
     from_spark: _Convert = None
@@ -65,31 +64,31 @@ def _local(micros: int) -> datetime:
 
 
 def _micros(value: SparkColumn) -> SparkColumn:
-    return F.unix_micros(value)
+    return functions.unix_micros(value)
 
 
 def _local_micros(value: SparkColumn) -> SparkColumn:
-    return F.timestamp_diff("MICROSECOND", F.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
+    return functions.timestamp_diff("MICROSECOND", functions.lit("1970-01-01 00:00:00").cast("timestamp_ntz"), value)
 
 
-_TIMESTAMP: Final = _Kind(T.TimestampType(), sent=_micros, from_spark=_instant)
-_LOCAL: Final = _Kind(T.TimestampNTZType(), sent=_local_micros, from_spark=_local)
-_TEXT: Final = _Kind(T.StringType())
-_NUMBER: Final = _Kind(T.LongType())
-_BYTES: Final = _Kind(T.BinaryType(), from_spark=bytes)
+_TIMESTAMP: Final = _Kind(types.TimestampType(), sent=_micros, from_spark=_instant)
+_LOCAL: Final = _Kind(types.TimestampNTZType(), sent=_local_micros, from_spark=_local)
+_TEXT: Final = _Kind(types.StringType())
+_NUMBER: Final = _Kind(types.LongType())
+_BYTES: Final = _Kind(types.BinaryType(), from_spark=bytes)
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "boolean": _Kind(T.BooleanType()),
-    "int": _Kind(T.IntegerType()),
+    "boolean": _Kind(types.BooleanType()),
+    "int": _Kind(types.IntegerType()),
     "long": _NUMBER,
-    "float": _Kind(T.FloatType()),
-    "double": _Kind(T.DoubleType(), to_spark=float),
+    "float": _Kind(types.FloatType()),
+    "double": _Kind(types.DoubleType(), to_spark=float),
     "string": _TEXT,
     "bytes": _BYTES,
     "fixed": _BYTES,
-    "date": _Kind(T.DateType()),
-    "uuid": _Kind(T.StringType(), to_spark=str),
-    "time-millis": _Kind(T.IntegerType(), to_spark=_millis_of_day),
-    "time-micros": _Kind(T.LongType(), to_spark=_micros_of_day),
+    "date": _Kind(types.DateType()),
+    "uuid": _Kind(types.StringType(), to_spark=str),
+    "time-millis": _Kind(types.IntegerType(), to_spark=_millis_of_day),
+    "time-micros": _Kind(types.LongType(), to_spark=_micros_of_day),
     "timestamp": _TIMESTAMP,
     "timestamp-millis": _TIMESTAMP,
     "timestamp-micros": _TIMESTAMP,
@@ -100,7 +99,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 }
 _KINDS_IN_JSON: Final[Mapping[str, _Kind]] = {
     **dict.fromkeys(("date", "time", "timestamp"), _TEXT),
-    "long": _Kind(T.LongType(), to_spark=int),  # 5.0 is an integer in JSON
+    "long": _Kind(types.LongType(), to_spark=int),  # 5.0 is an integer in JSON
 }
 
 
@@ -131,15 +130,15 @@ class SparkTypes:
 
     language: SchemaType
 
-    def type_of(self, column: Column) -> T.DataType:
+    def type_of(self, column: Column) -> types.DataType:
         """Return Spark's type of a column; raise ``InvalidSettings`` for a type that Spark does not have."""
         match _type_in_python(column):
             case Row(columns):
-                return T.StructType([T.StructField(each.name, self.type_of(each)) for each in columns])
+                return types.StructType([types.StructField(each.name, self.type_of(each)) for each in columns])
             case ListOf(element):
-                return T.ArrayType(self.type_of(element))
+                return types.ArrayType(self.type_of(element))
             case MapOf(key, value):
-                return T.MapType(self._kind(key, column.name).type, self.type_of(value))
+                return types.MapType(self._kind(key, column.name).type, self.type_of(value))
             case Scalar() as scalar:
                 return self._kind(scalar, column.name).type
 
@@ -159,11 +158,11 @@ class SparkTypes:
         match _type_in_python(column):
             case Row(columns):
                 members = [self.sent(value[each.name], each).alias(each.name) for each in columns]
-                return F.when(value.isNotNull(), F.struct(*members))
+                return functions.when(value.isNotNull(), functions.struct(*members))
             case ListOf(element):
-                return F.transform(value, lambda item: self.sent(item, element))
+                return functions.transform(value, lambda item: self.sent(item, element))
             case MapOf(_, of):
-                return F.transform_values(value, lambda _, item: self.sent(item, of))
+                return functions.transform_values(value, lambda _, item: self.sent(item, of))
             case Scalar() as scalar:
                 kind = self._kind(scalar, column.name)
                 cast = value.cast(kind.type)
@@ -194,7 +193,7 @@ class SparkTypes:
             return _KINDS_IN_JSON[scalar.name]
         if scalar.name == "decimal" and scalar.precision <= _MAX_DIGITS:
             from_spark = int if self.language is SchemaType.PROTOBUF else None
-            return _Kind(T.DecimalType(scalar.precision, scalar.scale), to_spark=Decimal, from_spark=from_spark)
+            return _Kind(types.DecimalType(scalar.precision, scalar.scale), to_spark=Decimal, from_spark=from_spark)
         found = _KINDS.get(scalar.name)
         if found is None:
             problem = f"The type {scalar} of the column {name!r} has no type in Spark"
