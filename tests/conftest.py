@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadGroupScheduling
 
 from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
@@ -69,11 +70,32 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the slowest tests to the start, so that all processes end together; run Spark's tests in one process."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+    """Sort the slowest tests to the start, so that all processes end together."""
     items.sort(key=_turn)
+
+
+ONE_PROCESS = {
+    "one Spark session": {f"tests/contract/test_engines_{name}.py" for name in ("agree", "limits")}
+    | {"tests/integration/test_bridge_run.py"},
+    "one answer of Java": {"tests/differential/test_avro_java_checker.py"},
+}
+
+
+class _Scheduling(LoadGroupScheduling):
+    """What ``--dist loadgroup`` is to be: tests of one group run in one process, and others wherever there is time.
+
+    pytest-xdist 3.8 writes the group of a test to an attribute that pytest 9.2 no longer reads, so that its own mark
+    has no effect. A group consists of whole files.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return next((group for group, files in ONE_PROCESS.items() if file in files), nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling | None:
+    """Return the scheduling that keeps what is expensive to start in one process."""
+    return _Scheduling(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def _turn(item: pytest.Item) -> int:
