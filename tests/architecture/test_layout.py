@@ -75,8 +75,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 # The extras whose packages a room's modules import where they are used; else the extra of the room's name.
 EXTRAS_OF = {"sdk": ["arrow", "crypto", "json"]}
-# What is looked at only where the user's own program has brought it.
-FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator"}, "contracts": {"confluent-kafka"}}
+# What is looked at only where the user's own program has brought it; atheris runs the fuzz target of the accelerator.
+FOREIGN = {"sdk": {"confluent-kafka", "counterfoil-accelerator", "atheris"}, "contracts": {"confluent-kafka"}}
 
 
 @pytest.mark.parametrize("room", ROOMS)
