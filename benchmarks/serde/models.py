@@ -22,7 +22,6 @@ import msgspec
 import pydantic
 from avro import CONTEXT, MESSAGES, OurRegistry, TheirDeserializer, TheirRegistry, TheirSerializer, check
 from confluent_kafka.schema_registry import topic_subject_name_strategy
-from counterfoil.sdk.serde.tier import REQUIRED, USED
 from measure import Candidate, Report, over
 
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, schema_of, type_name
@@ -30,6 +29,7 @@ from counterfoil.sdk.serde.models.describe import describe
 from counterfoil.sdk.serde.models.making import compile_making
 from counterfoil.sdk.serde.models.making_walk import Names
 from counterfoil.sdk.serde.models.taking import compile_taking
+from counterfoil.sdk.serde.tier import REQUIRED, USED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -97,9 +97,18 @@ EXTRAS_OF = {
     "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS],
 }
 # What is looked at only where the user's own program has brought it.
-# pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in.
+# pydantic and attrs are imported for their own classes, typing-extensions is what type checkers have built in, and
+# atheris runs the fuzz target of the accelerator.
 FOREIGN = {
-    "sdk": {"confluent-kafka", "counterfoil-accelerator", "pydantic", "attrs", "pytest", "typing-extensions"},
+    "sdk": {
+        "atheris",
+        "confluent-kafka",
+        "counterfoil-accelerator",
+        "pydantic",
+        "attrs",
+        "pytest",
+        "typing-extensions",
+    },
     "contracts": {"confluent-kafka"},
 }
 

@@ -162,5 +162,6 @@ class JsonCodec:
 
     def _plain(self, value: Any) -> Any:
         """Return a value of the program as a value of JSON."""
-        encode = model_encoder(None) if self._model else compile_encoder(None, dump=self._dump, json_encode=None)
+        model = self._model
+        encode = model_encoder(model, None) if model else compile_encoder(None, dump=self._dump, json_encode=None)
         return read_exactly(encode(value, b""), 0)
