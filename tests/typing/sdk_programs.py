@@ -57,7 +57,7 @@ def names_of_confluent() -> None:
 def mistakes(registry: Registry) -> None:
     """Each of these is one; an ignore that is not needed is an error of its own."""
     AvroSerializer(registry, '"string"', register="always")  # type: ignore[arg-type] # auto, lookup or latest
-    AvroSerializer(registry, '"string"', "TOPIC")  # type: ignore[call-arg] # settings have names
+    AvroSerializer(registry, '"string"', "TOPIC")  # type: ignore[arg-type, call-arg] # settings have names
     AvroDeserializer(registry, on_error="ignore")  # type: ignore[arg-type] # raise or return
     AvroDeserializer(registry).observe("usage.jsonl")  # type: ignore[arg-type] # a Usage
 
