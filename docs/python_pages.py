@@ -8,9 +8,17 @@ import types
 from enum import Enum
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
-MODULES = ("counterfoil.sdk", "counterfoil.sdk.confluent", "counterfoil.sdk.testing", "counterfoil.sdk.pytest_plugin")
+ADAPTERS = ("aiokafka", "beavers", "bytewax", "confluent_kafka", "faststream", "faust", "kafka_python", "pyspark")
+"""All but that of Quix Streams, whose version of confluent-kafka is not installed beside the others."""
+MODULES = (
+    "counterfoil.sdk",
+    "counterfoil.sdk.confluent",
+    "counterfoil.sdk.testing",
+    "counterfoil.sdk.pytest_plugin",
+    *(f"counterfoil.sdk.adapters.{name}" for name in ADAPTERS),
+)
 _ROLE = re.compile(r":(?:class|meth|func|data|mod|attr):`[~.]?([^`]+)`")
 
 
@@ -53,7 +61,11 @@ def _public(module: Any) -> list[str]:
     named = getattr(module, "__all__", None)
     if named is not None:
         return sorted(named, key=str.lower)
-    own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
+    own = (
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", None) == module.__name__ and not isinstance(value, TypeVar)
+    )
     return sorted((name for name in own if not name.startswith("_")), key=str.lower)
 
 
