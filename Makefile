@@ -32,7 +32,7 @@ install: $(VENV)/.installed $(VENV)/.accelerator  ## put every room with every e
 $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "counterfoil needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Installing into $(VENV) (about 1.8 GB, half of it PySpark, Node.js and Go; once)"
+	@echo "Installing into $(VENV) (about 2.3 GB, half of it PySpark, Node.js and Go; once)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 	  { echo "Python's venv module is missing; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/bootstrap.txt
@@ -90,7 +90,7 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --project .
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python docs/check_links.py
