@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
-from uuid import UUID
 
 from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from uuid import UUID
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 """Bytes in any of Python's three wrappings."""
@@ -112,6 +112,8 @@ def read_frame(data: Buffer) -> Frame:
         return Frame(int.from_bytes(data[1:ID_PREFIX_BYTES]), None, ID_PREFIX_BYTES)
     if magic == MAGIC_GUID:
         _require(data, GUID_PREFIX_BYTES, "a schema guid of 16 bytes")
+        from uuid import UUID
+
         return Frame(None, UUID(bytes=bytes(data[1:GUID_PREFIX_BYTES])), GUID_PREFIX_BYTES)
     raise WrongMagic(f"The first byte is {magic:#04x}; expected the magic byte 0x00 (id) or 0x01 (guid)")
 

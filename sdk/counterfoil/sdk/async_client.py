@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import AsyncHttpTransport
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, result_signature
+from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, with_result
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
 
@@ -43,7 +43,7 @@ def method_of(
     async def method(self: AsyncRegistry, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.run(script(self.calls, *args, **kwargs))
 
-    method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
+    method.__wrapped__ = with_result(script)  # what inspect and help() read
     return method
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from counterfoil.sdk.processes import Locking
 from counterfoil.sdk.script import Join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from concurrent.futures import Future
 
     from counterfoil.schema.errors import RegistryError
     from counterfoil.sdk.script import Script
@@ -69,7 +69,7 @@ class Cache(Locking, Generic[V]):
                     raise type(missing)(missing.message, status=missing.status, code=missing.code)
                 flight = self._flights.get(key)
                 if flight is None:
-                    own = self._flights[key] = Future()
+                    own = self._flights[key] = _new_flight()
             if flight is None:
                 return (yield from self._lead(key, own, call))
             try:
@@ -130,6 +130,13 @@ class Cache(Locking, Generic[V]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def _new_flight() -> Future[Any]:
+    """Return a call that is running; what it is made of is loaded with the first one, since it loads logging."""
+    from concurrent.futures import Future
+
+    return Future()
 
 
 class _Bounded(Generic[V]):

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.errors import RegistryError, SchemaNotFound
 from counterfoil.schema.rest.versions import Deletion, Visibility
-from counterfoil.sdk import operations
 from counterfoil.sdk.cache import Cache
 from counterfoil.sdk.errors import UnexpectedReply
-from counterfoil.sdk.exchange import Clock, Exchange
+from counterfoil.sdk.late_modules import LateModule
 from counterfoil.sdk.subjects import ANY_CLUSTER
 
 if TYPE_CHECKING:
@@ -32,10 +31,14 @@ if TYPE_CHECKING:
         SubjectVersion,
         VersionNumber,
     )
+    from counterfoil.sdk import operations
+    from counterfoil.sdk.exchange import Clock
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.subjects import Field
+else:
+    operations = LateModule("counterfoil.sdk.operations")
 
 T = TypeVar("T")
 
@@ -44,6 +47,8 @@ class Calls:
     """The calls of one client, with its caches."""
 
     def __init__(self, settings: RegistrySettings, clock: Clock | None = None) -> None:
+        from counterfoil.sdk.exchange import Clock, Exchange
+
         clock = clock or Clock()
         cache = settings.cache
         self._exchange = Exchange(settings, clock)

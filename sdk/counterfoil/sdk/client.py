@@ -7,11 +7,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.calls import Calls
-from counterfoil.sdk.http import HttpTransport
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.script import result_signature, run
-from counterfoil.sdk.settings import RegistrySettings
-from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
+from counterfoil.sdk.script import run, with_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth
     from counterfoil.sdk.exchange import Clock
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.transport import Transport
 
 P = ParamSpec("P")
@@ -34,7 +32,7 @@ def method_of(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Co
     def method(self: Registry, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.run(script(self.calls, *args, **kwargs))
 
-    method.__signature__ = result_signature(script)  # type: ignore[attr-defined] # what inspect and help() read
+    method.__wrapped__ = with_result(script)  # what inspect and help() read
     return method
 
 
@@ -64,6 +62,9 @@ class Registry(PickledByArguments):
         clock: Clock | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        from counterfoil.sdk.http import HttpTransport
+        from counterfoil.sdk.settings import RegistrySettings
+
         self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)
         self.calls = Calls(self.settings, clock)
         self._transport = HttpTransport(self.settings) if transport is None else transport
@@ -72,11 +73,15 @@ class Registry(PickledByArguments):
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
         """Return a client with the settings in ``COUNTERFOIL_REGISTRY_URL`` and the variables of the same prefix."""
+        from counterfoil.sdk.settings_sources import settings_from_environment
+
         return cls(settings_from_environment(environment))
 
     @classmethod
     def from_confluent(cls, conf: Mapping[str, object]) -> Self:
         """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
+        from counterfoil.sdk.settings_sources import settings_from_confluent
+
         return cls(settings_from_confluent(conf))
 
     @classmethod

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from importlib.metadata import version
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -167,6 +165,8 @@ def _sent(operation: Operation[Any], url: str, headers: Mapping[str, str], autho
 
 def _headers(settings: RegistrySettings) -> dict[str, str]:
     """Return the headers of every request; the user's come last and override others."""
+    from importlib.metadata import version
+
     found = {
         "Accept": _ACCEPT,
         "User-Agent": f"counterfoil/{version('counterfoil')}",
@@ -180,6 +180,8 @@ def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text)
+    from email.utils import parsedate_to_datetime
+
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - now_s)
     except (ValueError, TypeError, OverflowError):

@@ -30,15 +30,14 @@ from counterfoil.schema.rest.json_values import (
 from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
 from counterfoil.schema.rest.modes import read_mode
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
-from counterfoil.schema.rest.versions import (
+from counterfoil.schema.rest.version_forms import (
     COMPATIBILITY,
-    Deletion,
-    Visibility,
     read_context_ids,
     read_registered,
     read_registration,
     read_subject_versions,
 )
+from counterfoil.schema.rest.versions import Deletion, Visibility
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:

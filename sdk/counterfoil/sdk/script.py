@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from inspect import Signature, signature
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -21,43 +20,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send the request; the outcome is its :class:`~counterfoil.sdk.transport.Reply`."""
 
     request: Request
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """Wait this long before the next step; no outcome."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(NamedTuple):
     """Wait for the call that another thread or task is making; the outcome is its result."""
 
     flight: Future[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """Call the function; the outcome is its result. An async client awaits a result that can be awaited."""
 
     function: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """Call the function, which may block; the outcome is its result. An async client calls it in a thread."""
 
     function: Callable[[], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(NamedTuple):
     """Begin to run the script beside this one, in a thread or task of its own; no outcome."""
 
     script: Generator[Any, Any, None]
@@ -117,8 +110,14 @@ def run_in_memory(script: Script[T]) -> T:
     raise StepNeeded
 
 
-def result_signature(script: Callable[..., Script[Any]]) -> Signature:
-    """Return the signature of a method that runs the script: its parameters, and the script's result as its own."""
-    found = signature(script)
-    result = str(found.return_annotation).removeprefix("Script[").removesuffix("]")
-    return found.replace(return_annotation=result)
+def with_result(script: Callable[..., Script[Any]]) -> FunctionType:
+    """Return a copy of the script's function, to be looked at alone: its annotated result is the script's own.
+
+    As ``__wrapped__`` of a method that runs the script, it is what ``inspect.signature`` and ``help()`` show.
+    """
+    source = cast("FunctionType", script)
+    shown = FunctionType(source.__code__, source.__globals__, source.__name__, source.__defaults__, source.__closure__)
+    shown.__kwdefaults__ = source.__kwdefaults__
+    result = str(source.__annotations__["return"]).removeprefix("Script[").removesuffix("]")
+    shown.__annotations__ = {**source.__annotations__, "return": result}
+    return shown

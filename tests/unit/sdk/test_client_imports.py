@@ -46,5 +46,26 @@ def test_http_is_not_loaded_before_it_is_used(statement):
     assert loaded.isdisjoint({"httpx", "httpcore", "anyio", "fastavro", "confluent_kafka", "fastapi"})
 
 
+NOT_TO_IMPORT = {
+    # the standard library's that take long, and that only requests, rules and threads need
+    *("asyncio", "concurrent.futures", "email", "importlib.metadata", "ipaddress", "json", "logging", "pathlib"),
+    *("platform", "secrets", "socket", "ssl", "uuid"),
+    # what only requests need
+    *(f"counterfoil.sdk.{name}" for name in ("credentials", "exchange", "http", "operations", "settings")),
+    *(f"counterfoil.schema.rest.{name}" for name in ("associations", "config", "keys", "object_forms", "schemas")),
+    # what only some schemas, programs or other languages need
+    *(f"counterfoil.sdk.serde.{name}" for name in ("arrow", "avro_codec", "json", "models", "protobuf")),
+    *("counterfoil.sdk.encryption", "counterfoil.sdk.serde.rules.stages", "counterfoil.sdk.usage"),
+}
+
+
+def test_the_import_of_the_avro_serializers_loads_what_they_need_alone():
+    """The rest is loaded by the first client, the first request, or the first schema."""
+    loaded = modules_after("import counterfoil.sdk; from counterfoil.sdk import AvroSerializer, Registry")
+    loaded -= modules_after("pass")
+    assert "counterfoil.sdk.serde.avro" in loaded
+    assert not loaded & NOT_TO_IMPORT
+
+
 def test_the_sync_client_needs_no_event_loop():
     assert "asyncio" not in modules_after("from counterfoil.sdk import Registry; Registry('http://host')")

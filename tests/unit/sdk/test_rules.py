@@ -469,3 +469,11 @@ def test_inline_rules_report_every_violation_with_its_path(client, language, che
 
 def test_inline_rules_are_not_checked_unless_the_program_wants_it(client):
     assert AvroSerializer(client, CHECKED["avro"])({"low": 0, "high": -1, "name": "a"}, VALUE)
+
+
+def test_printed_rules_show_no_secret():
+    """They are printed as a default in the reference, and in tracebacks."""
+    assert repr(Rules()) == "Rules()"
+    assert (
+        repr(Rules(conf={"dlq.password": "secret"}, check="before")) == "Rules(conf=['dlq.password'], check='before')"
+    )

@@ -37,6 +37,8 @@ HOLDS = [
     "message.inner.k == 'v' && message['inner']['k'] == 'v'",
     "has(message.inner.k) && !has(message.inner.z) && !has(message.z)",
     "(message.yes ? 'y' : 'n') == 'y'",
+    "message.inner.k + 'w' == 'vw' && (message.s + 'x').contains('ex')",
+    "[message.inner.k + 'w'] == ['vw'] && b'a' + b'b' == b'ab'",
     "message.nothing > 1 || true",
     "string(1.0) == '1' && string(message.n) == '1' && int('12') == 12 && double('1.5') == 1.5",
     "message.at > timestamp('2024-01-01T00:00:00Z') && message.at.getFullYear() == 2024",

@@ -12,7 +12,7 @@ from counterfoil.schema.errors import InvalidMode
 from counterfoil.schema.rest.config import config_document, read_config_changes
 from counterfoil.schema.rest.json_values import RequestJson, read_text
 from counterfoil.schema.rest.modes import Mode
-from counterfoil.schema.rest.versions import COMPATIBILITY
+from counterfoil.schema.rest.version_forms import COMPATIBILITY
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call

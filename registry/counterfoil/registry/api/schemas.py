@@ -17,7 +17,8 @@ from counterfoil.registry.service.requests import SUPPORTED_TYPES
 from counterfoil.schema.contexts import parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
 from counterfoil.schema.rest.associations import Lifecycle, association_document
-from counterfoil.schema.rest.versions import CONTEXT_ID, SUBJECT_VERSION, ContextId, SubjectVersion
+from counterfoil.schema.rest.version_forms import CONTEXT_ID, SUBJECT_VERSION
+from counterfoil.schema.rest.versions import ContextId, SubjectVersion
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.rest.object_forms import FLAG, INTEGER, REQUIRED, SUBJECT, TEXT, Member, ObjectForm, word_of
-from counterfoil.schema.rest.versions import read_guid
+from counterfoil.schema.rest.version_forms import read_guid
 
 if TYPE_CHECKING:
     from uuid import UUID

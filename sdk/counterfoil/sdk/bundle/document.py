@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.errors import MissingExtra
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError, read_flag
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
-from counterfoil.schema.rest.versions import read_guid
+from counterfoil.schema.rest.version_forms import read_guid
 from counterfoil.sdk.errors import DamagedBundle
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ Source: the configuration of the serializers and deserializers of confluent-kafk
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.rules.confluent_rules import rules_from_confluent
@@ -27,8 +26,7 @@ TheirRules: TypeAlias = "tuple[Mapping[str, Any] | None, Any]"
 """The arguments ``rule_conf`` and ``rule_registry`` of confluent-kafka's classes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A setting: its ``name``, the function ``(name, value)`` that reads its value, and the value where it is not set.
 
     The function raises ``InvalidSettings``.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -44,8 +43,7 @@ Latest: TypeAlias = bool | dict[Literal["metadata"], dict[str, str]]
 """Which version of the record's subject is the reader's schema: none, the latest, or the latest with metadata."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """Which schema a message has: its ``frame``, and the ``suffix`` after it; both are the bytes ``prefix``.
 
     ``offset`` is the offset of the body in the message.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
@@ -54,8 +54,7 @@ class Import:
     imports: tuple[Import, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """The schema of a subject; ``guid`` is None if the registry does not return it."""
 
     id: int
@@ -63,16 +62,14 @@ class _Found:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
-class _Own(Generic[P]):
+class _Own(NamedTuple, Generic[P]):
     """The program's own schema, and its parsed form."""
 
     schema: Schema
     parsed: P
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled(Generic[P]):
+class _Compiled(NamedTuple, Generic[P]):
     """A schema, parsed; its encoder, and the suffix of its frames."""
 
     parsed: P

@@ -11,7 +11,7 @@ from counterfoil.registry.api.routes.parameters import PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
 from counterfoil.schema.rest.object_forms import TEXTS, ListOf
-from counterfoil.schema.rest.versions import CONTEXT_ID, SUBJECT_VERSION
+from counterfoil.schema.rest.version_forms import CONTEXT_ID, SUBJECT_VERSION
 
 _ID: Final = "/schemas/ids/{id}"
 

@@ -19,7 +19,7 @@ from counterfoil.registry.api.routes.parameters import AS_OF, PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
 from counterfoil.schema.rest.object_forms import INTEGER, INTEGERS, TEXTS
-from counterfoil.schema.rest.versions import COMPATIBILITY
+from counterfoil.schema.rest.version_forms import COMPATIBILITY
 
 _SUBJECT: Final = "/subjects/{subject}"
 _VERSIONS: Final = f"{_SUBJECT}/versions"

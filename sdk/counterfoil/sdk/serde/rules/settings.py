@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import metadata
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -69,6 +68,16 @@ class Rules:
         if any(name == "producer" or name.startswith("dlq.") for name in self.conf):
             keys.NEED.begin()
 
+    def __repr__(self) -> str:
+        """Return what differs from the defaults; of ``conf``, which may hold a password, the names alone."""
+        named = {
+            "overrides": sorted(self._overrides),
+            "conf": sorted(self.conf),
+            "check": self.check,
+            "fail_fast": self.fail_fast,
+        }
+        return f"Rules({', '.join(f'{name}={value!r}' for name, value in named.items() if value)})"
+
     def override(self, rule_type: str) -> Override:
         """Return what is different for rules of a type."""
         return self._overrides.get(rule_type) or _NO_OVERRIDE
@@ -103,6 +112,8 @@ def _named(known: dict[str, T], name: str, group: str, what: str) -> T:
 
 
 def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
+    from importlib import metadata
+
     entries = metadata.entry_points(group=group)
     entry = next(iter(entries.select(name=name)), None)
     if entry is None:

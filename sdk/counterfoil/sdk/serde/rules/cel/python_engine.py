@@ -1,5 +1,7 @@
 """CEL in Python: the package cel-python, with the comparisons of the language's current definition.
 
+Simple expressions are evaluated without it, see ``direct.py``.
+
 Values of different types may be compared there: numbers by value, others are unequal. cel-python refuses that.
 """
 
@@ -13,6 +15,8 @@ import celpy
 from celpy import celtypes
 from celpy.evaluation import CELEvalError, base_functions
 
+from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -22,16 +26,39 @@ _ENVIRONMENT: Final = celpy.Environment()
 
 def compile_text(text: str, functions: Mapping[str, Callable[..., Any]]) -> Callable[[dict[str, Any]], Any]:
     """Return a function that evaluates the text with variables, plain values in and out."""
-    own = {name: _adapted(function) for name, function in functions.items()}
-    program = _ENVIRONMENT.program(_ENVIRONMENT.compile(text), functions={**_OPERATORS, **own})
+    tree = parse(text)
+    interpret = interpreter(tree, functions)
+    try:
+        direct = compile_direct(tree)
+    except NotDirect:
+        return interpret
 
     def run(variables: dict[str, Any]) -> Any:
+        try:
+            return direct(variables)
+        except NotDirect:
+            return interpret(variables)
+
+    return run
+
+
+def parse(text: str) -> Any:
+    """Return the tree of an expression."""
+    return _ENVIRONMENT.compile(text)
+
+
+def interpreter(tree: Any, functions: Mapping[str, Callable[..., Any]]) -> Callable[[dict[str, Any]], Any]:
+    """Return a function that evaluates a tree with cel-python."""
+    own = {name: _adapted(function) for name, function in functions.items()}
+    program = _ENVIRONMENT.program(tree, functions={**_OPERATORS, **own})
+
+    def interpret(variables: dict[str, Any]) -> Any:
         result = program.evaluate({name: to_cel(value) for name, value in variables.items()})
         if isinstance(result, CELEvalError):
             raise result
         return to_plain(result)
 
-    return run
+    return interpret
 
 
 def to_cel(value: Any) -> Any:
@@ -158,6 +185,9 @@ _OPERATORS: Final[dict[str, Any]] = {
     "_>_": _ordering("_>_", lambda left, right: left > right),
     "_>=_": _ordering("_>=_", lambda left, right: left >= right),
     "_in_": _passing_errors(_contains),
+    "_+_": _passing_errors(
+        lambda left, right: to_cel(base_functions["_+_"](left, right))
+    ),  # theirs adds to a plain text
     "string": _string,
     "double": lambda value: celtypes.DoubleType(float(value)),
 }
