@@ -12,9 +12,9 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union, branch_name
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.branches import branch_name, branch_named, rank_of
+from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
