@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.patterns import fault_of_pattern
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.read.shapes import Shape, has_shape, shapes_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-_SHOWN_CHARACTERS = 60
 _SCHEMA = (Shape.SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS)
 _MAPS = (Shape.SCHEMA_MAP, Shape.DEFINITIONS, Shape.PATTERN_MAP, Shape.DEPENDENCIES)
 _LISTS = (Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS)
@@ -127,5 +127,4 @@ def _children(held: Any, shape: Shape) -> Iterator[tuple[tuple[str | int, ...], 
 def _shown(value: Any) -> str:
     from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 
-    text = print_exact(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return excerpt(print_exact(value))

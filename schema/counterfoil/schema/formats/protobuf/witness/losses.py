@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
 from counterfoil.schema.formats.protobuf.witness.runtime import plain_json, unknown_numbers
 
@@ -37,7 +38,6 @@ _FORM_BY_WORDS: Final = {
     "group": "start and end marks",
 }
 _VARINT: Final = "varint"
-_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +259,7 @@ def _raw(value: str | bytes) -> bytes:
 def _shown(value: Any, field: AnyField) -> str:
     if field.enum_type is not None:
         return f"{_symbol(field, value)} ({value})"
-    text = f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return excerpt(f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value))
 
 
 def _message_text(message: AnyMessage) -> str:
