@@ -73,13 +73,13 @@ class _Check:
             if not has_shape(held, shape, base.draft):
                 raise self._wrong_shape(held, shape, base.below(keyword))
             for steps, child in _children(held, shape) if isinstance(held, dict | list) else ():
-                yield child, self._schema.enter(child, base.below(keyword, *steps))
+                yield child, self._schema.resolver.enter(child, base.below(keyword, *steps))
 
     def _referred(self, reference: Any, keyword: str, base: Base) -> Iterator[tuple[Any, Base]]:
         if not isinstance(reference, str):
             raise self._fault(base.below(keyword), f"{keyword} is {_shown(reference)}", "a string")
         try:
-            yield self._schema.resolve(reference, base)
+            yield self._schema.resolver.resolve(reference, base)
         except UnresolvedReference as unresolved:
             is_anchor = reference.startswith("#") and not reference.startswith("#/")
             if is_anchor and not base.draft.is_modern:

@@ -100,8 +100,9 @@ class _TakingWriter(ModelWriter):
         has_names = len(models_in(node)) > 1
         for branch in self._told_by_class(node):
             plain = self._converted(branch, "v")
-            is_named = has_names and isinstance(branch, ModelNode)
-            yield _class_of(branch), f"({self._name_of(branch)!r}, {plain})" if is_named else plain
+            if has_names and isinstance(branch, ModelNode):
+                plain = f"({self._name_of(branch)!r}, {plain})"
+            yield _class_of(branch), plain
 
     def _model(self, node: ModelNode) -> list[str]:
         cls = self._out.bind("Class", _class_of(node))

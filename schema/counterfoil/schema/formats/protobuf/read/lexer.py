@@ -76,6 +76,13 @@ class Cursor:
         self.jump(self.end)
         return True
 
+    def block(self) -> Iterator[None]:
+        """Move past braces and what is between them; yield at the start of each statement that is not empty."""
+        self.expect("{")
+        while not self.accept("}"):
+            if not self.accept(";"):
+                yield
+
     def expect(self, token: str) -> None:
         """Move past ``token``; raise ``SchemaParseError`` if the current token is another one."""
         if self.word != token:
