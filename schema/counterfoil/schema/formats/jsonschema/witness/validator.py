@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 _MAX_FAILURES: Final = 40
-_CLASS_BY_DRAFT: Final = {
-    Draft.DRAFT_4: "Draft4Validator",
-    Draft.DRAFT_6: "Draft6Validator",
-    Draft.DRAFT_7: "Draft7Validator",
-    Draft.DRAFT_2019_09: "Draft201909Validator",
-    Draft.DRAFT_2020_12: "Draft202012Validator",
-}
 
 
 class ValidatorRefuses(CounterfoilError):
@@ -114,7 +107,7 @@ def _class_for(draft: Draft) -> type[Validator]:
     import jsonschema
     from jsonschema import validators
 
-    base = getattr(jsonschema, _CLASS_BY_DRAFT[draft])
+    base = getattr(jsonschema, draft.validator)
     bounded = {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
