@@ -32,7 +32,7 @@ from counterfoil.sdk.serde.avro_codec.branches import branch_named, is_optional
 from counterfoil.sdk.serde.avro_codec.decode import compile_hinted_decoder
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk, describe
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -21,8 +21,8 @@ from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pool
 from counterfoil.schema.formats.protobuf.witness.unchecked_text import has_unchecked_text
 
 if TYPE_CHECKING:
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
 
 _KEPT: Final = 32
 
