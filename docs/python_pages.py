@@ -131,6 +131,8 @@ def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
         default = _Shown(getattr(default, "__name__", type(default).__name__))
     elif isinstance(default, Enum):
         default = _Shown(str(default))
+    elif type(default).__repr__ is object.__repr__:  # it has the address
+        default = _Shown(f"{type(default).__name__}()")
     return parameter.replace(default=default, annotation=_annotation(parameter.annotation))
 
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 from counterfoil.sdk.calls import Calls
 from counterfoil.sdk.http import AsyncHttpTransport
-from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.registry_client import RegistryClient
 from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, with_result
 from counterfoil.sdk.settings import RegistrySettings
-from counterfoil.sdk.settings_sources import settings_from_confluent, settings_from_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from types import TracebackType
 
     from counterfoil.sdk.auth import Auth
@@ -87,7 +85,7 @@ async def _perform(step: Step, transport: AsyncTransport, sleep: Callable[[float
             return None
 
 
-class AsyncRegistry(PickledByArguments):
+class AsyncRegistry(RegistryClient):
     """A client of a schema registry for the tasks of one event loop; an async context manager.
 
     Arguments, calls and caches are those of :class:`counterfoil.sdk.Registry`.
@@ -108,28 +106,6 @@ class AsyncRegistry(PickledByArguments):
         self.calls = Calls(self.settings, clock)
         self._transport = AsyncHttpTransport(self.settings) if transport is None else transport
         self._sleep = sleep
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Return a client with the settings in ``COUNTERFOIL_REGISTRY_URL`` and the variables of the same prefix."""
-        return cls(settings_from_environment(environment))
-
-    @classmethod
-    def from_confluent(cls, conf: Mapping[str, object]) -> Self:
-        """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
-        return cls(settings_from_confluent(conf))
-
-    @classmethod
-    def from_bundle(cls, path: str | Path, *, public_key_file: str | Path | None = None) -> Self:
-        """Return a client that answers from a file of ``counterfoil bundle``, without a network.
-
-        With ``public_key_file``, an Ed25519 key in a PEM file, only a bundle that this key has signed is accepted.
-        Raises ``DamagedBundle``, and ``OSError`` for a file that cannot be read.
-        """
-        from counterfoil.sdk.bundle.document import read_bundle
-        from counterfoil.sdk.bundle.transport import URL, BundleTransport
-
-        return cls(URL, transport=BundleTransport(read_bundle(path, public_key_file=public_key_file)))
 
     call = method_of(Calls.call)
     call_all = method_of(Calls.call_all)
@@ -165,10 +141,6 @@ class AsyncRegistry(PickledByArguments):
     async def run(self, script: Script[T]) -> T:
         """Return the result of a script of :attr:`calls`, or of one that is made of them."""
         return await _run(script, self._transport, self._sleep)
-
-    def clear_cache(self) -> None:
-        """Clear the caches: ids, registrations, latest versions, unknown ids."""
-        self.calls.clear_cache()
 
     async def close(self) -> None:
         """Close the connections; a later call opens new ones."""

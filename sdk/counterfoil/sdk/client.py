@@ -7,12 +7,11 @@ from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.calls import Calls
-from counterfoil.sdk.processes import PickledByArguments
+from counterfoil.sdk.registry_client import RegistryClient
 from counterfoil.sdk.script import run, with_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from counterfoil.sdk.auth import Auth
@@ -36,7 +35,7 @@ def method_of(script: Callable[Concatenate[Calls, P], Script[T]]) -> Callable[Co
     return method
 
 
-class Registry(PickledByArguments):
+class Registry(RegistryClient):
     """A client of a schema registry, usable by all threads of a program; a context manager.
 
     ``url`` is one URL, several joined by commas or in a list (tried in order), or whole ``RegistrySettings``. ``auth``
@@ -69,32 +68,6 @@ class Registry(PickledByArguments):
         self.calls = Calls(self.settings, clock)
         self._transport = HttpTransport(self.settings) if transport is None else transport
         self._sleep = sleep
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Return a client with the settings in ``COUNTERFOIL_REGISTRY_URL`` and the variables of the same prefix."""
-        from counterfoil.sdk.settings_sources import settings_from_environment
-
-        return cls(settings_from_environment(environment))
-
-    @classmethod
-    def from_confluent(cls, conf: Mapping[str, object]) -> Self:
-        """Return a client of the registry that confluent-kafka's ``SchemaRegistryClient`` uses with the same dict."""
-        from counterfoil.sdk.settings_sources import settings_from_confluent
-
-        return cls(settings_from_confluent(conf))
-
-    @classmethod
-    def from_bundle(cls, path: str | Path, *, public_key_file: str | Path | None = None) -> Self:
-        """Return a client that answers from a file of ``counterfoil bundle``, without a network.
-
-        With ``public_key_file``, an Ed25519 key in a PEM file, only a bundle that this key has signed is accepted.
-        Raises ``DamagedBundle``, and ``OSError`` for a file that cannot be read.
-        """
-        from counterfoil.sdk.bundle.document import read_bundle
-        from counterfoil.sdk.bundle.transport import URL, BundleTransport
-
-        return cls(URL, transport=BundleTransport(read_bundle(path, public_key_file=public_key_file)))
 
     call = method_of(Calls.call)
     call_all = method_of(Calls.call_all)
@@ -130,10 +103,6 @@ class Registry(PickledByArguments):
     def run(self, script: Script[T]) -> T:
         """Return the result of a script of :attr:`calls`, or of one that is made of them."""
         return run(script, self._transport, self._sleep)
-
-    def clear_cache(self) -> None:
-        """Clear the caches: ids, registrations, latest versions, unknown ids."""
-        self.calls.clear_cache()
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 
@@ -110,6 +110,16 @@ class ModelError(InvalidSettings):
 
 class DamagedBundle(CounterfoilError):
     """A file that is no bundle, was changed after it was written, or is not signed with the required key."""
+
+
+class Facts(TypedDict, total=False):
+    """Where a value is that could not be serialized or deserialized; see :class:`SerdeError`."""
+
+    topic: str | None
+    field: str | None
+    subject: str | None
+    schema_id: int | None
+    data: bytes | None
 
 
 class SerdeError(CounterfoilError):
@@ -188,12 +198,9 @@ class EncodeError(SerdeError):
         path: str = "",
         expected: str | None = None,
         got: str | None = None,
-        topic: str | None = None,
-        field: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
+        **facts: Unpack[Facts],
     ) -> None:
-        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id)
+        super().__init__(problem, **facts)
         self.path = path
         self.expected = expected
         self.got = got
@@ -202,19 +209,8 @@ class EncodeError(SerdeError):
 class DecodeError(SerdeError):
     """Bytes that are not a value of the writer's schema. ``offset`` counts from the start of the data."""
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        offset: int | None = None,
-        path: str = "",
-        topic: str | None = None,
-        field: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
-        data: bytes | None = None,
-    ) -> None:
-        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+    def __init__(self, problem: str, *, offset: int | None = None, path: str = "", **facts: Unpack[Facts]) -> None:
+        super().__init__(problem, **facts)
         self.offset = offset
         self.path = path
 
@@ -239,36 +235,16 @@ class Violation:
 class ValidationError(SerdeError):
     """A value that is JSON, and is not valid under its JSON schema; ``violations`` are the reasons, at least one."""
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        violations: tuple[Violation, ...] = (),
-        topic: str | None = None,
-        field: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
-        data: bytes | None = None,
-    ) -> None:
-        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+    def __init__(self, problem: str, *, violations: tuple[Violation, ...] = (), **facts: Unpack[Facts]) -> None:
+        super().__init__(problem, **facts)
         self.violations = violations
 
 
 class SchemaUnusable(SerdeError):
     """A schema that values cannot be validated with; ``reference`` is the text of its reference without a target."""
 
-    def __init__(
-        self,
-        problem: str,
-        *,
-        reference: str | None = None,
-        topic: str | None = None,
-        field: str | None = None,
-        subject: str | None = None,
-        schema_id: int | None = None,
-        data: bytes | None = None,
-    ) -> None:
-        super().__init__(problem, topic=topic, field=field, subject=subject, schema_id=schema_id, data=data)
+    def __init__(self, problem: str, *, reference: str | None = None, **facts: Unpack[Facts]) -> None:
+        super().__init__(problem, **facts)
         self.reference = reference
 
 
@@ -284,7 +260,7 @@ class SchemaNotCached(SerdeError):
     read.
     """
 
-    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Any) -> None:
+    def __init__(self, problem: str, *, guid: UUID | None = None, **facts: Unpack[Facts]) -> None:
         super().__init__(problem, **facts)
         self.guid = guid
         self.script: Callable[[], Any] | None = None
@@ -296,7 +272,7 @@ class EncryptionError(SerdeError):
 
     retryable = False
 
-    def __init__(self, problem: str, *, kek: str | None = None, **facts: Any) -> None:
+    def __init__(self, problem: str, *, kek: str | None = None, **facts: Unpack[Facts]) -> None:
         super().__init__(problem, **facts)
         self.kek = kek
 
@@ -329,7 +305,9 @@ class RuleError(SerdeError):
     The error of the rule itself is the cause (``__cause__``).
     """
 
-    def __init__(self, problem: str, *, rule: str | None = None, action: str | None = None, **facts: Any) -> None:
+    def __init__(
+        self, problem: str, *, rule: str | None = None, action: str | None = None, **facts: Unpack[Facts]
+    ) -> None:
         super().__init__(problem, **facts)
         self.rule = rule
         self.action = action

@@ -26,7 +26,7 @@ def given(name: str, document: Any, subject: str = "items") -> ResolvedReference
 
 def resolve(document: Any, reference: str, *references: ResolvedReference) -> Any:
     schema = parse_json_schema(json.dumps(document), references, validation=Validation.LENIENT)
-    return schema.resolve(reference, schema.base)[0]
+    return schema.resolver.resolve(reference, schema.base)[0]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_reference_inside_a_part_with_its_own_identifier_is_relative_to_that()
         },
     }
     schema = parse_json_schema(json.dumps(document))
-    part, base = schema.resolve("part/", schema.base)
-    assert schema.resolve("#/definitions/x", base)[0] == {"const": 1}
+    part, base = schema.resolver.resolve("part/", schema.base)
+    assert schema.resolver.resolve("#/definitions/x", base)[0] == {"const": 1}
     assert (base.uri, base.pointer) == ("http://e.example/part/", ("definitions", "part"))
     assert part["$id"] == "part/"
 
@@ -127,9 +127,9 @@ def test_supplied_documents_refer_to_themselves_and_to_each_other():
     first = given("first.json", {"properties": {"a": {"$ref": "second.json"}, "me": {"$ref": "#"}}})
     second = given("second.json", {"properties": {"b": {"$ref": "first.json#/properties/a"}}})
     schema = parse_json_schema('{"$ref": "first.json"}', [first, second])
-    value, base = schema.resolve("first.json", schema.base)
-    assert schema.resolve("#", base)[0] is value
-    assert schema.resolve(value["properties"]["a"]["$ref"], base)[0] == json.loads(second.text)
+    value, base = schema.resolver.resolve("first.json", schema.base)
+    assert schema.resolver.resolve("#", base)[0] is value
+    assert schema.resolver.resolve(value["properties"]["a"]["$ref"], base)[0] == json.loads(second.text)
     assert base.document == "first.json"
 
 
@@ -138,7 +138,7 @@ def test_a_supplied_document_has_its_own_draft_or_the_schemas():
         json.dumps({"$schema": DRAFT_2020, "anyOf": [{"$ref": "old"}, {"$ref": "new"}]}),
         [given("old", {"$schema": "http://json-schema.org/draft-04/schema#"}), given("new", {})],
     )
-    drafts = [schema.resolve(name, schema.base)[1].draft for name in ("old", "new")]
+    drafts = [schema.resolver.resolve(name, schema.base)[1].draft for name in ("old", "new")]
     assert drafts == [Draft.DRAFT_4, Draft.DRAFT_2020_12]
 
 
@@ -146,19 +146,19 @@ def test_a_dynamic_reference_means_the_outermost_anchor():
     tree = {"$id": "http://e.example/tree", "$schema": DRAFT_2020, "$dynamicAnchor": "node", "const": "tree"}
     strict = {"$id": "http://e.example/strict", "$schema": DRAFT_2020, "$dynamicAnchor": "node", "$ref": "tree"}
     schema = parse_json_schema(json.dumps(strict), [given("http://e.example/tree", tree)])
-    _, base = schema.resolve("tree", schema.base)
-    assert schema.resolve("#node", base)[0]["const"] == "tree"
-    assert schema.resolve_dynamic("#node", base)[0]["$id"] == "http://e.example/strict"
+    _, base = schema.resolver.resolve("tree", schema.base)
+    assert schema.resolver.resolve("#node", base)[0]["const"] == "tree"
+    assert schema.resolver.resolve_dynamic("#node", base)[0]["$id"] == "http://e.example/strict"
 
 
 def test_a_recursive_reference_means_the_root_where_both_ask_for_it():
     tree = {"$id": "http://e.example/tree", "$schema": DRAFT_2019, "$recursiveAnchor": True, "const": "tree"}
     strict = {"$id": "http://e.example/strict", "$schema": DRAFT_2019, "$recursiveAnchor": True}
     schema = parse_json_schema(json.dumps(strict), [given("http://e.example/tree", tree)])
-    _, base = schema.resolve("tree", schema.base)
-    assert schema.resolve_dynamic("#", base)[0]["$id"] == "http://e.example/strict"
+    _, base = schema.resolver.resolve("tree", schema.base)
+    assert schema.resolver.resolve_dynamic("#", base)[0]["$id"] == "http://e.example/strict"
     plain = parse_json_schema(json.dumps({**strict, "$recursiveAnchor": False}), [given("http://e.example/tree", tree)])
-    assert plain.resolve_dynamic("#", plain.resolve("tree", plain.base)[1])[0]["const"] == "tree"
+    assert plain.resolver.resolve_dynamic("#", plain.resolver.resolve("tree", plain.base)[1])[0]["const"] == "tree"
 
 
 @pytest.mark.parametrize("draft", Draft)
@@ -201,7 +201,7 @@ def test_a_supplied_document_that_cannot_be_read_names_its_subject():
 def test_an_unresolved_reference_of_a_stored_schema_is_reported_when_it_is_followed():
     schema = parse_json_schema('{"$ref": "gone.json"}', [given("item.json", {})], validation=Validation.LENIENT)
     with pytest.raises(InvalidSchema, match=r"'gone.json', asked for by the schema#.*known: item.json"):
-        schema.resolve("gone.json", schema.base)
+        schema.resolver.resolve("gone.json", schema.base)
 
 
 def test_mutual_references_between_documents_are_read():

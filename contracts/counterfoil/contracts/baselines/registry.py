@@ -8,10 +8,9 @@ from counterfoil.contracts.languages import stem_of
 from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
-from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.references import resolved_references
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baseline import Removed
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-    from counterfoil.schema.model import Reference, Schema
+    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
 
 _SUBJECT_ENDS: Final = ("-key", "-value")
@@ -126,7 +125,7 @@ def read_schema(registry: RegistryReader, found: Schema, label: str) -> ReadSche
     """Return a schema of a registry with everything it refers to, read leniently; raise the errors of the client."""
     texts: tuple[str, ...] = (found.text,)
     try:
-        references = _resolve(registry, found)
+        references = resolved_references(found, lambda each: registry.version(each.subject, each.version).schema)
         texts = (found.text, *(one.text for one in references))
         schema = parse_schema(found.text, found.schema_type, references=references, validation=Validation.LENIENT)
     except SchemaParseError as error:
@@ -134,26 +133,6 @@ def read_schema(registry: RegistryReader, found: Schema, label: str) -> ReadSche
     except InvalidSchema as error:
         return ReadSchema(label, label, texts, problem=Problem(error.message))
     return ReadSchema(label, label, texts, schema, references=references)
-
-
-def _resolve(registry: RegistryReader, schema: Schema) -> tuple[ResolvedReference, ...]:
-    """Return the schemas that ``schema`` refers to, each after its own references."""
-    names_identify = format_for(schema.schema_type).references.names_identify_files
-    found: list[ResolvedReference] = []
-    seen: set[tuple[str, str, int]] = set()
-
-    def collect(references: Iterable[Reference]) -> None:
-        for reference in references:
-            name = reference.name if names_identify else ""
-            key = (name, reference.subject, reference.version)
-            if key not in seen:
-                seen.add(key)
-                target = registry.version(reference.subject, reference.version).schema
-                collect(target.references)
-                found.append(ResolvedReference(reference, target.text))
-
-    collect(schema.references)
-    return tuple(found)
 
 
 def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:

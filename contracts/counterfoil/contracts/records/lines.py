@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.contracts.decoding.report import json_problem
 from counterfoil.contracts.values.form import misfit_at_top, one_line, read_bytes, shown_bytes
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 
 if TYPE_CHECKING:
     from counterfoil.contracts.records.parts import Part

@@ -13,7 +13,7 @@ from counterfoil.contracts.records.writing import ValueWriter, choose_schema, sc
 from counterfoil.contracts.values.form import misfit_at_top, read_bytes
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
-from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union, branch_name
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.branches import branch_name, branch_named, is_optional
+from counterfoil.sdk.serde.avro_codec.branches import branch_named, is_optional
 from counterfoil.sdk.serde.avro_codec.decode import compile_hinted_decoder
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk, describe
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

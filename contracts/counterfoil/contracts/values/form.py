@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.protobuf_codec.values import misfit
+from counterfoil.sdk.serde.misfits import misfit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

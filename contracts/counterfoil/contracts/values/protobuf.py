@@ -13,15 +13,16 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.values.form import misfit_at_top, read_bytes, read_real, shown_bytes, shown_real
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
     from counterfoil.sdk.serde.codec import Codec, Decode
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField
     from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes
 
 _TYPE_URL: Final = "@type"
@@ -106,7 +107,7 @@ def _under(part: str, field: AnyField, given: Any) -> Any:
 
 
 def _field_value(field: AnyField, given: Any) -> Any:
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+    if is_map(field):
         if not isinstance(given, dict):
             return given
         parts = field.message_type.fields_by_name

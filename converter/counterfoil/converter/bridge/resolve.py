@@ -14,8 +14,9 @@ from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
 from counterfoil.schema.evolution import derive_plan
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.model import ResolvedReference, SchemaType
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.references import resolved_references
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk import Registry
 
@@ -144,17 +144,5 @@ def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
         raise BridgeError(
             f"{registered.subject} version {registered.version} is {schema.schema_type}; a bridge converts Avro"
         )
-    references: dict[tuple[str, int], ResolvedReference] = {}
-    _collect(schema, registry, references)
-    return parse_avro(schema.text, tuple(references.values()), validation=Validation.LENIENT)
-
-
-def _collect(schema: Schema, registry: Registry, found: dict[tuple[str, int], ResolvedReference]) -> None:
-    """Add the references of ``schema`` to ``found``, each after its own references."""
-    for reference in schema.references:
-        place = (reference.subject, reference.version)
-        if place in found:
-            continue
-        held = _registered(registry, reference.subject, reference.version).schema
-        _collect(held, registry, found)
-        found[place] = ResolvedReference(reference, held.text)
+    references = resolved_references(schema, lambda each: _registered(registry, each.subject, each.version).schema)
+    return parse_avro(schema.text, references, validation=Validation.LENIENT)

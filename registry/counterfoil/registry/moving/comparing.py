@@ -9,6 +9,7 @@ from counterfoil.registry.moving.facts import Unreadable, VersionFact, schema_of
 from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer.connection import Refusal
 from counterfoil.registry.moving.store.target import as_read
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 from counterfoil.sdk import operations
@@ -44,12 +45,8 @@ class Difference:
         return f"{self.where}: {self.what} is {_short(self.left)} on the left, {_short(self.right)} on the right"
 
 
-_SHOWN: Final = 200
-
-
 def _short(value: Any) -> str:
-    text = "not there" if value is None else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return "not there" if value is None else excerpt(repr(value), 200)
 
 
 async def differences(left: PeerSource, right: PeerSource, progress: Progress) -> AsyncIterator[Difference]:

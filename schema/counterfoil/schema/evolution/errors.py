@@ -14,8 +14,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from counterfoil.schema.errors import CounterfoilError
-
-_SHOWN_CHARACTERS = 60
+from counterfoil.schema.excerpt import excerpt
 
 
 class PlanError(CounterfoilError):
@@ -90,5 +89,4 @@ class ConversionError(CounterfoilError):
 
 def shown(value: object) -> str:
     """Return a value as it is printed in messages: Python's spelling, cut off when it is long."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return excerpt(repr(value))

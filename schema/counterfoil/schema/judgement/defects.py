@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from counterfoil.schema.excerpt import excerpt
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,14 +36,10 @@ def guarded(
     try:
         return work()
     except Exception as defect:  # no defect may make the request fail
-        defect.add_note(f"The reader's schema ({reader.schema_type}):\n{_cut(reader.text)}")
-        defect.add_note(f"The writer's schema ({writer.schema_type}):\n{_cut(writer.text)}")
+        defect.add_note(f"The reader's schema ({reader.schema_type}):\n{excerpt(reader.text, _LONGEST_TEXT)}")
+        defect.add_note(f"The writer's schema ({writer.schema_type}):\n{excerpt(writer.text, _LONGEST_TEXT)}")
         name = type(defect).__name__
         LOGGER.exception(
             "A search for a record failed with %s, which is a defect of counterfoil; please report it", name
         )
         return instead(f"the search failed with {name}, which is a defect of counterfoil and stands in its log")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"

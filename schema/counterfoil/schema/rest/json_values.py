@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from counterfoil.schema.errors import BadRequest, RegistryError
+from counterfoil.schema.excerpt import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -279,10 +280,7 @@ class ReplyJson(JsonValue):
 
     def misfit(self, expected: str) -> UnexpectedShapeError:
         """Return an error with the place, the value, and what was expected."""
-        shown = repr(self.value)
-        if len(shown) > _SHOWN_CHARACTERS:
-            shown = f"{shown[:_SHOWN_CHARACTERS]}…"
-        return UnexpectedShapeError(f"{self} is {shown} and not {expected}")
+        return UnexpectedShapeError(f"{self} is {excerpt(repr(self.value), _SHOWN_CHARACTERS)} and not {expected}")
 
     def _without(self, key: str) -> UnexpectedShapeError:
         return UnexpectedShapeError(f"{self} has no {key!r}")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.read.declarations import branch_name
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.sketch.collect import SketchBuilder
 

@@ -137,7 +137,7 @@ def _known(registry: Registry, schema: str | Schema | None, topic: str, field: F
         schema, writing = latest.schema, {"register": {"id": latest.id}}
     elif isinstance(schema, str):
         schema = Schema(schema, SchemaType.AVRO)
-    references = registry.run(resolve_references(registry.calls, schema.references))
+    references = registry.run(resolve_references(registry.calls, schema))
     language = format_for(schema.schema_type)
     try:
         column = language.table_column(language.parse(schema.text, references, validation=Validation.LENIENT))

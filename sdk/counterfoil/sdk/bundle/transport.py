@@ -19,9 +19,9 @@ from counterfoil.schema.errors import (
     SubjectNotFound,
     VersionNotFound,
 )
-from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.references import resolved_references
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
 from counterfoil.sdk.transport import Reply
@@ -29,7 +29,7 @@ from counterfoil.sdk.transport import Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.model import Reference, Schema
+    from counterfoil.schema.model import Schema
     from counterfoil.sdk.bundle.document import Bundle, BundledVersion
     from counterfoil.sdk.transport import Request
 
@@ -148,18 +148,10 @@ class BundleTransport:
 
     def _canonical(self, schema: Schema) -> str:
         """Return the canonical text; raise ``InvalidSchema`` for a text that is no schema."""
-        references = self._resolved(schema.references)
+        references = resolved_references(schema, lambda each: self._version(each.subject, str(each.version)).schema)
         return parse_schema(
             schema.text, schema.schema_type, references=references, validation=Validation.LENIENT
         ).canonical()
-
-    def _resolved(self, references: tuple[Reference, ...]) -> list[ResolvedReference]:
-        found: dict[Reference, ResolvedReference] = {}
-        for reference in references:
-            held = self._version(reference.subject, str(reference.version)).schema
-            found.update({inner.reference: inner for inner in self._resolved(held.references)})
-            found[reference] = ResolvedReference(reference, held.text)
-        return list(found.values())
 
 
 def _schema_answer(version: BundledVersion) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.codec import BareBodies, changed
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer, T_co
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
@@ -64,7 +65,7 @@ def confluent_reading(
     return {**settings, "allow_trailing_bytes": not own["avro.fail.on.trailing.data"]}
 
 
-class AvroCodec:
+class AvroCodec(BareBodies):
     """Avro's binary encoding.
 
     ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
@@ -72,7 +73,6 @@ class AvroCodec:
     """
 
     schema_type = SchemaType.AVRO
-    suffix_size = 0
 
     def __init__(
         self,
@@ -126,16 +126,6 @@ class AvroCodec:
 
         return AvroRowSource(writer, reader, **self._limits())
 
-    def frame_suffix(self, parsed: AvroSchema) -> bytes:
-        """Return nothing: the body follows the schema's id."""
-        del parsed
-        return b""
-
-    def suffix_end(self, data: bytes, offset: int) -> int:
-        """Return ``offset``: the body follows the schema's id."""
-        del data
-        return offset
-
     def _limits(self) -> dict[str, Any]:
         """Return the arguments of a decoder that limit what it reads."""
         most = {} if self._max_empty_items is ... else {"max_empty_items": self._max_empty_items}
@@ -143,12 +133,7 @@ class AvroCodec:
 
     def for_rules(self) -> AvroCodec:
         """Return the codec of dicts and lists, without the model."""
-        return AvroCodec(
-            strict=self._strict,
-            whole=self._whole,
-            max_empty_items=self._max_empty_items,
-            names_records=self._names_records,
-        )
+        return changed(self, _model=None)
 
     as_dicts = for_rules
 
@@ -158,11 +143,6 @@ class AvroCodec:
         from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
 
         return AvroRuleValues(parsed, tags, model=self._model)
-
-    def suffix_in(self, reader: AvroSchema, writer: AvroSchema, suffix: bytes) -> bytes:
-        """Return nothing: the body follows the schema's id."""
-        del reader, writer, suffix
-        return b""
 
 
 def described_model(model: Any, convert: object, *, setting: str) -> AvroModel | None:

@@ -7,6 +7,7 @@ language, and no state that changes: all threads use it.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 P = TypeVar("P")
 """The class of a parsed schema."""
+C = TypeVar("C")
 
 
 class Encode(Protocol):
@@ -114,3 +116,31 @@ class Codec(Protocol[P]):
 
     def suffix_in(self, reader: P, writer: P, suffix: bytes) -> bytes:
         """Return the suffix of the reader's schema for the type that ``suffix`` means in the writer's."""
+
+
+class BareBodies:
+    """The part of a codec whose bodies follow the schema's id: frames have no suffix."""
+
+    suffix_size = 0
+
+    def frame_suffix(self, parsed: Any) -> bytes:
+        """Return nothing."""
+        del parsed
+        return b""
+
+    def suffix_end(self, data: bytes, offset: int) -> int:
+        """Return ``offset``."""
+        del data
+        return offset
+
+    def suffix_in(self, reader: Any, writer: Any, suffix: bytes) -> bytes:
+        """Return nothing."""
+        del reader, writer, suffix
+        return b""
+
+
+def changed(codec: C, **attributes: Any) -> C:
+    """Return a copy of a codec with other values of some of its attributes."""
+    made = copy(codec)
+    vars(made).update(attributes)
+    return made

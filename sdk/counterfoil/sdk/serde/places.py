@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.sdk.serde.context import field_of, topic_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.serde.context import MessageContext
-
-_SHOWN_CHARACTERS: Final = 60
 
 
 def place(
@@ -35,10 +34,9 @@ def place(
 
 
 def shown(value: object) -> str:
-    """Return a value and its type in a few words, for an error message."""
+    """Return a value and its type in a few words on one line, for an error message."""
     try:
-        text = repr(value)
+        text = " ".join(map(str.strip, repr(value).splitlines()))
     except Exception:  # noqa: BLE001 - a repr of the program's own may raise anything
-        text = "without a repr"
-    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
-    return f"{text} ({type(value).__name__})"
+        text = "a value without repr"
+    return f"{excerpt(text)} ({type(value).__name__})"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.schema.model import ResolvedReference
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.references import resolving
 from counterfoil.sdk.errors import SerdeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.model import Reference, Schema
+    from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec
     from counterfoil.sdk.serde.sources import SchemaCalls
@@ -36,7 +36,7 @@ def load_schema(
     Raises the registry's errors, ``SchemaParseError``, and ``SerdeError`` for a schema of another language.
     """
     _check_type(codec, schema)
-    references = yield from resolve_references(calls, schema.references)
+    references = yield from resolve_references(calls, schema)
     return codec.parse(schema, references, validation=validation)
 
 
@@ -45,22 +45,15 @@ def _check_type(codec: Codec[P], schema: Schema) -> None:
         raise SerdeError(f"The schema is {schema.schema_type.value}; expected {codec.schema_type.value}")
 
 
-def resolve_references(calls: SchemaCalls, references: tuple[Reference, ...]) -> Script[list[ResolvedReference]]:
+def resolve_references(calls: SchemaCalls, schema: Schema) -> Script[tuple[ResolvedReference, ...]]:
     """Return the schemas of the references and of theirs, each after those that it needs."""
-    resolved: dict[tuple[str, int], ResolvedReference] = {}
-    open_references: set[tuple[str, int]] = set()
-
-    def visit(wanted: tuple[Reference, ...]) -> Script[None]:
-        for reference in wanted:
-            key = (reference.subject, reference.version)
-            if key in resolved or key in open_references:
-                continue
-            open_references.add(key)
-            held = yield from calls.version(
-                reference.subject, "latest" if reference.version == -1 else reference.version
-            )
-            yield from visit(held.schema.references)
-            resolved[key] = ResolvedReference(reference, held.schema.text)
-
-    yield from visit(references)
-    return list(resolved.values())
+    walk = resolving(schema)
+    try:
+        wanted = next(walk)
+        while True:
+            number = "latest" if wanted.version == -1 else wanted.version
+            held = yield from calls.version(wanted.subject, number)
+            wanted = walk.send(held.schema)
+    except StopIteration as end:
+        found: tuple[ResolvedReference, ...] = end.value
+        return found

@@ -94,7 +94,7 @@ class Usage:
         """Return the plan of a script, with a decoder that observes one message in ``one_in``."""
         plan = yield from script
         schema = plan.reader or plan.schema
-        references = () if schema is None else (yield from resolve_references(calls, schema.references))
+        references = () if schema is None else (yield from resolve_references(calls, schema))
         key = (plan.schema_id, plan.guid, None if plan.reader is None else (plan.reader.text, plan.reader.references))
         with self._lock:
             held = self._observed.get(key)

@@ -51,11 +51,11 @@ class Place:
         return [path for path in paths if self._has(path)]
 
     def _branches(self, path: FieldPath) -> list[str]:
-        from counterfoil.schema.formats.avro.paths import branch_name
+        from counterfoil.schema.formats.avro.paths import short_name
         from counterfoil.schema.formats.avro.types import Union
 
         node = self.schema.target_of(path).node
-        return [branch_name(one) for one in node.branches] if isinstance(node, Union) else []
+        return [short_name(one) for one in node.branches] if isinstance(node, Union) else []
 
     def _has(self, path: FieldPath) -> bool:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
 from counterfoil.schema.paths.resolve import Fault, Target, follow
 
@@ -34,7 +34,7 @@ class _At(NamedTuple):
     node: AvroType
 
 
-def branch_name(node: AvroType) -> str:
+def short_name(node: AvroType) -> str:
     """Return the name of a union's branch in paths: a type's name without its namespace, else the kind."""
     return node.name if isinstance(node, Record | Enum | Fixed) else node.kind.value
 
@@ -63,7 +63,7 @@ def _steps(root: AvroType, keys: Pointer) -> list[Step]:
                 steps.append(VALUES)
                 node = node.values
             case Union() if (inner := _at_index(node.branches, key)) is not None:
-                steps.append(branch(branch_name(inner)))
+                steps.append(branch(short_name(inner)))
                 node = inner
             case _ if key != "type":
                 break
@@ -105,9 +105,9 @@ def _field(record: Record, name: str) -> Field:
 
 def _branch(union: Union, name: str) -> _At:
     for each in union.branches:
-        if name in (branch_name(each), each.full_name if isinstance(each, Record | Enum | Fixed) else ""):
+        if name in (short_name(each), branch_name(each)):
             return _At(each.pointer, each)
-    raise Fault.of_names("the union", "branch", name, [branch_name(each) for each in union.branches])
+    raise Fault.of_names("the union", "branch", name, [short_name(each) for each in union.branches])
 
 
 def _words(node: AvroType) -> str:

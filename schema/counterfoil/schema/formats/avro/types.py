@@ -213,3 +213,8 @@ class Fixed(_Named):
 
 NamedType: TypeAlias = Record | Enum | Fixed
 AvroType: TypeAlias = Primitive | Array | Map | Union | Record | Enum | Fixed
+
+
+def branch_name(node: AvroType) -> str:
+    """Return the name of a type among the branches of a union: its full name, or the kind of an unnamed type."""
+    return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

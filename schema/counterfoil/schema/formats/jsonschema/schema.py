@@ -55,21 +55,6 @@ class JsonSchema(ParsedSchema):
         """The resolver, with every document, ``$id`` and anchor of the schema."""
         return Resolver(self.document, self.references, self.draft)
 
-    def enter(self, value: Any, base: Base) -> Base:
-        """Return ``base`` with the URI of the schema's ``$id`` and the draft of its ``$schema``, if it has them."""
-        return self.resolver.enter(value, base)
-
-    def resolve(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """Return the value to which a ``$ref`` at ``base`` leads, and the position of that value.
-
-        Raises ``UnresolvedReference`` (an ``InvalidSchema``) with the reference, its place, and the known documents.
-        """
-        return self.resolver.resolve(reference, base)
-
-    def resolve_dynamic(self, reference: str, base: Base) -> tuple[Any, Base]:
-        """Return the same for a ``$dynamicRef`` or ``$recursiveRef``, evaluated from the root of this schema."""
-        return self.resolver.resolve_dynamic(reference, base)
-
     def canonical(self) -> str:
         """Return the text that a registry stores and returns: compact, keys in the given order."""
         return self._canonical

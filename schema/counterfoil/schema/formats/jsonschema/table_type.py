@@ -63,7 +63,7 @@ class _Reader:
                 raise NotATable("a schema that holds itself has no table type", outer.pointer)
             around = (*around, id(value))
             referring = where.at(value, "$ref")
-            value, base = self._schema.resolve(value["$ref"], base)
+            value, base = self._schema.resolver.resolve(value["$ref"], base)
             where = _Where(referring.pointer, is_own=False) if base.document else _Where(base.pointer)
         if not isinstance(value, dict):
             raise NotATable("a schema that takes or refuses everything has no table type", where.pointer)
@@ -72,7 +72,7 @@ class _Reader:
         if nullable and inner.get("$ref"):
             column = self.column(name, inner, base, inside, around)
             return replace(column, nullable=True, has_default="default" in inner, pointer=outer.pointer)
-        table_type = self._type(inner, self._schema.enter(inner, base), inside, around)
+        table_type = self._type(inner, self._schema.resolver.enter(inner, base), inside, around)
         type_pointer = inside.at(inner, "type").pointer
         has_default = "default" in inner
         return Column(name, table_type, nullable, has_default, outer.pointer, type_pointer, origin=_origin(base))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.patterns import fault_of_pattern
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.read.shapes import Shape, has_shape, shapes_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-_SHOWN_CHARACTERS = 60
 _SCHEMA = (Shape.SCHEMA, Shape.FLAG_OR_SCHEMA, Shape.SCHEMA_OR_SCHEMAS)
 _MAPS = (Shape.SCHEMA_MAP, Shape.DEFINITIONS, Shape.PATTERN_MAP, Shape.DEPENDENCIES)
 _LISTS = (Shape.SCHEMAS, Shape.SCHEMA_OR_SCHEMAS)
@@ -73,13 +73,13 @@ class _Check:
             if not has_shape(held, shape, base.draft):
                 raise self._wrong_shape(held, shape, base.below(keyword))
             for steps, child in _children(held, shape) if isinstance(held, dict | list) else ():
-                yield child, self._schema.enter(child, base.below(keyword, *steps))
+                yield child, self._schema.resolver.enter(child, base.below(keyword, *steps))
 
     def _referred(self, reference: Any, keyword: str, base: Base) -> Iterator[tuple[Any, Base]]:
         if not isinstance(reference, str):
             raise self._fault(base.below(keyword), f"{keyword} is {_shown(reference)}", "a string")
         try:
-            yield self._schema.resolve(reference, base)
+            yield self._schema.resolver.resolve(reference, base)
         except UnresolvedReference as unresolved:
             is_anchor = reference.startswith("#") and not reference.startswith("#/")
             if is_anchor and not base.draft.is_modern:
@@ -127,5 +127,4 @@ def _children(held: Any, shape: Shape) -> Iterator[tuple[tuple[str | int, ...], 
 def _shown(value: Any) -> str:
     from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 
-    text = print_exact(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+    return excerpt(print_exact(value))

@@ -183,7 +183,7 @@ class _Finder:
         yield from _invalid_name(enum, "enum")
         for constant in enum.constants:
             yield from _invalid_name(constant, "constant")
-            if _is_reserved(constant.number, enum.reserved) or _is_reserved(constant.name, enum.reserved):
+            if _is_among(constant.number, enum.reserved) or _is_among(constant.name, enum.reserved):
                 text = f"The constant {constant.name} of the enum {enum.name} uses what is reserved"
                 yield SchemaWarning("reserved-constant", text, constant.pointer)
         if not enum.constants:
@@ -220,7 +220,7 @@ class _Finder:
                     text = f"The extension {field.name} of proto3 extends {extend.extendee}, no options message"
                     yield SchemaWarning("proto3-extension", text, field.pointer)
                 node = None if extended is None else extended.node
-                if isinstance(node, Enum) or (node is not None and not _is_in_ranges(field.number, node.extensions)):
+                if isinstance(node, Enum) or (node is not None and not _is_among(field.number, node.extensions)):
                     text = f"The message {extend.extendee} is not open for an extension with number {field.number}"
                     yield SchemaWarning("extension-number-not-declared", text, field.pointer)
 
@@ -247,10 +247,10 @@ def _numbers(message: Message) -> Iterator[SchemaWarning]:
         f"Several fields of the message {message.name} have the number {{}}",
     )
     for field in message.all_fields:
-        if _is_reserved(field.number, message.reserved) or _is_reserved(field.name, message.reserved):
+        if _is_among(field.number, message.reserved) or _is_among(field.name, message.reserved):
             text = f"The field {field.name} uses a number or name that is reserved"
             yield SchemaWarning("reserved-field", text, field.pointer)
-        if _is_in_ranges(field.number, message.extensions):
+        if _is_among(field.number, message.extensions):
             text = f"The number {field.number} of the field {field.name} is kept for extensions"
             yield SchemaWarning("field-number-of-extensions", text, field.pointer)
 
@@ -302,12 +302,8 @@ def _repeated(pairs: Iterable[tuple[int | str, Named]], rule: str, text: str) ->
         seen.add(key)
 
 
-def _is_reserved(value: int | str, statements: Iterable[Reserved]) -> bool:
+def _is_among(value: int | str, statements: Iterable[Reserved] | Iterable[ExtensionRange]) -> bool:
     return any(_contains(each, value) for statement in statements for each in statement.values)
-
-
-def _is_in_ranges(number: int, statements: Iterable[ExtensionRange]) -> bool:
-    return any(_contains(each, number) for statement in statements for each in statement.values)
 
 
 def _contains(declared: int | Range | str, value: int | str) -> bool:

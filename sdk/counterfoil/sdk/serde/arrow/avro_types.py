@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.avro_codec.branches import is_optional
 
@@ -135,7 +135,7 @@ def _record(record: Record, around: tuple[AvroType, ...]) -> Column:
 def _union(union: Union, around: tuple[AvroType, ...]) -> Column:
     columns = [column_of(branch, around) for branch in union.branches]
     if not is_optional(union):
-        names = map(_branch_name, union.branches)
+        names = map(branch_name, union.branches)
         fields = [pa.field(name, one.type) for name, one in zip(names, columns, strict=True)]
         return Column(pa.dense_union(fields), ("union", [one.layout for one in columns]))
     several = [column for column, branch in zip(columns, union.branches, strict=True) if branch.kind is not Kind.NULL]
@@ -155,10 +155,6 @@ def _logical(logical_type: LogicalType) -> Column | None:
 
 def _field(name: str, avro_type: AvroType, column: Column) -> pa.Field:
     return pa.field(name, column.type, nullable=isinstance(avro_type, Union) or avro_type.kind is Kind.NULL)
-
-
-def _branch_name(branch: AvroType) -> str:
-    return branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value
 
 
 def optional_record(root: AvroType) -> Record | None:

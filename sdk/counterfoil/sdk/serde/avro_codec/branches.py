@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record
+from counterfoil.schema.formats.avro.types import Kind, Record, branch_name
 from counterfoil.sdk.serde.avro_codec.duration import Duration
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 
@@ -48,11 +48,6 @@ _LOGICAL_FROM: Final[dict[type, tuple[type, ...]]] = {
 def branch_named(union: Union, name: str) -> int | None:
     """Return the number of the branch that a hint names: a full name, or the kind of a type without one."""
     return next((index for index, branch in enumerate(union.branches) if name == branch_name(branch)), None)
-
-
-def branch_name(branch: AvroType) -> str:
-    """Return the name of a branch in hints: its full name, or the kind of a type without one."""
-    return branch.full_name if isinstance(branch, (Record, Enum, Fixed)) else branch.kind.value
 
 
 def is_optional(union: Union) -> bool:

@@ -12,13 +12,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
-from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union, branch_name
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.branches import branch_name, branch_named, rank_of
+from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
+from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.branches import Rank
 
 _END: Final = b"\x00"
-_SHOWN_CHARACTERS: Final = 60
 _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")
 
@@ -61,6 +61,10 @@ def describe(avro_type: AvroType) -> str:
         case Union(branches=branches):
             return " or ".join(describe(branch) for branch in branches)
     return _EXPECTED[avro_type.kind]
+
+
+_NOTHING: Final = object()
+"""The placeholder in an error for a missing value."""
 
 
 class AmbiguousBranch(EncodeError):
@@ -144,14 +148,14 @@ class EncodeWalk:
         return self._fitting[key]
 
     def _fail(self, expected: str, value: object) -> NoReturn:
-        path, got = self._where, _shown(value)
+        path, got = self._where, "nothing" if value is _NOTHING else shown(value)
         raise EncodeError(
             f"{path or 'The value'}: expected {expected}; got {got}", path=path, expected=expected, got=got
         )
 
     def _fail_ambiguous(self, union: Union, fitting: list[int], value: object) -> NoReturn:
         names = [branch_name(union.branches[index]) for index in fitting]
-        path, got = self._where, _shown(value)
+        path, got = self._where, shown(value)
         expected = f"a value of one branch, and it fits {' and '.join(names)}"
         hint = f'say which, as in ("{names[0]}", value)'
         problem = f"{path or 'The value'}: expected {expected}; got {got}; {hint}"
@@ -277,11 +281,11 @@ class EncodeWalk:
             return value[field.name]
         self.path.append(f".{field.name}")
         if not field.has_default:
-            self._fail(f"{describe(field.type)}, since the field has no default", _Nothing())
+            self._fail(f"{describe(field.type)}, since the field has no default", _NOTHING)
         try:
             default: object = value_of_default(field.type, field.default)
         except InvalidDefault as error:
-            self._fail(f"{describe(field.type)}, since {error}", _Nothing())
+            self._fail(f"{describe(field.type)}, since {error}", _NOTHING)
         self.path.pop()
         return default
 
@@ -301,22 +305,3 @@ class EncodeWalk:
         Kind.UNION: _union,
         Kind.RECORD: _record,
     }
-
-
-class _Nothing:
-    """The placeholder in an error for a missing value."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, _Nothing):
-        return "nothing"
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - a foreign object's repr may do anything, and an error is being written
-        text = "a value without repr"
-    if len(text) > _SHOWN_CHARACTERS:
-        text = f"{text[:_SHOWN_CHARACTERS]}…"
-    return f"{text} ({type(value).__name__})"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.avro_codec.branches import branch_name, is_optional
+from counterfoil.sdk.serde.avro_codec.branches import is_optional
 from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_between
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -265,11 +265,7 @@ def _distance(writer: AvroType, branch: AvroType) -> int:
     """Return 0 for the same type, 1 for the same kind, 2 for a promotion; a stable sort keeps the written order."""
     if writer.kind is not branch.kind:
         return 2
-    return int(_full_name(writer) != _full_name(branch))
-
-
-def _full_name(avro_type: AvroType) -> str | None:
-    return avro_type.full_name if isinstance(avro_type, (Record, Enum, Fixed)) else None
+    return int(branch_name(writer) != branch_name(branch))
 
 
 def _require_name(writer: NamedType, reader: NamedType, path: tuple[str, ...]) -> None:
@@ -291,5 +287,5 @@ def _incompatible(problem: str, path: Sequence[str]) -> IncompatibleReader:
 def _describe(avro_type: AvroType) -> str:
     if isinstance(avro_type, Union):
         return f"union of {', '.join(_describe(branch) for branch in avro_type.branches)}"
-    name = _full_name(avro_type)
-    return f"{avro_type.kind.value} {name}" if name else avro_type.kind.value
+    named = f" {avro_type.full_name}" if isinstance(avro_type, (Record, Enum, Fixed)) else ""
+    return f"{avro_type.kind.value}{named}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.serde.codec import BareBodies, changed
 from counterfoil.sdk.serde.json_codec.decode import compile_decoder
 from counterfoil.sdk.serde.json_codec.defaults import compile_defaults
 from counterfoil.sdk.serde.json_codec.encode import compile_encoder
@@ -31,7 +32,7 @@ _ON_WRITE: Final = ("write", "both", True)
 _ON_READ: Final = ("read", "both", True)
 
 
-class JsonCodec:
+class JsonCodec(BareBodies):
     """The :class:`~counterfoil.sdk.serde.codec.Codec` of JSON.
 
     ``validate`` is when values are validated; None is the default: always, but reading into a ``model`` checks the
@@ -42,7 +43,6 @@ class JsonCodec:
     """
 
     schema_type: Final = SchemaType.JSON
-    suffix_size: Final = 0
 
     def __init__(
         self,
@@ -113,32 +113,13 @@ class JsonCodec:
 
         return DictRowSource(lambda: self._plain_decoder(writer, reader, load=None))
 
-    def frame_suffix(self, parsed: JsonSchema) -> bytes:
-        """Return nothing: the body follows the schema's id."""
-        del parsed
-        return b""
-
-    def suffix_end(self, data: bytes, offset: int) -> int:
-        """Return ``offset``: the body follows the schema's id."""
-        del data
-        return offset
-
     def for_rules(self) -> JsonCodec:
         """Return the codec of plain JSON values, which validates what it writes alone."""
-        return JsonCodec(
-            validate="write" if self._validates_writing else False,
-            adds_defaults=self._adds_defaults,
-            json_encode=self._json_encode,
-            json_decode=self._json_decode,
-        )
+        return changed(self.as_dicts(), _validates_reading=False)
 
     def as_dicts(self) -> JsonCodec:
         """Return the codec of plain JSON values."""
-        return JsonCodec(
-            validate=self._validates_reading and "read",
-            adds_defaults=self._adds_defaults,
-            json_decode=self._json_decode,
-        )
+        return changed(self, _model=None, _dump=None, _load=None)
 
     def rule_values(self, parsed: JsonSchema, suffix: bytes, tags: FieldTags) -> JsonRuleValues:
         """Return how rules see the values of the schema."""
@@ -146,11 +127,6 @@ class JsonCodec:
         from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
 
         return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed))
-
-    def suffix_in(self, reader: JsonSchema, writer: JsonSchema, suffix: bytes) -> bytes:
-        """Return nothing: the body follows the schema's id."""
-        del reader, writer, suffix
-        return b""
 
     def _loader(self, parsed: JsonSchema) -> Callable[[Any], Any]:
         """Return the function from plain JSON values, which were not validated yet, to values of the program."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
-from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
@@ -31,13 +30,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHOWN: Final = 3
 _MAX_VIOLATIONS: Final = 40
-_CLASS_BY_DRAFT: Final = {
-    Draft.DRAFT_4: "Draft4Validator",
-    Draft.DRAFT_6: "Draft6Validator",
-    Draft.DRAFT_7: "Draft7Validator",
-    Draft.DRAFT_2019_09: "Draft201909Validator",
-    Draft.DRAFT_2020_12: "Draft202012Validator",
-}
 
 
 class Validator(Protocol):
@@ -88,7 +80,7 @@ class RustValidator:
             except KeyError:
                 raise LookupError(f"nothing is fetched, and no reference is named {uri}") from None
 
-        compiled = getattr(rust, _CLASS_BY_DRAFT[schema.draft])
+        compiled = getattr(rust, schema.draft.validator)
         self._validator = compiled(bundled.root, validate_formats=False, retriever=retrieve, base_uri=ROOT_URI)
         self.is_valid = self._validator.is_valid
 

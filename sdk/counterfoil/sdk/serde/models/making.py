@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
-from counterfoil.sdk.serde.avro_codec.source import Source
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
     ListNode,
@@ -24,9 +23,10 @@ from counterfoil.sdk.serde.models.description import (
 )
 from counterfoil.sdk.serde.models.kinds import only_sets_attributes
 from counterfoil.sdk.serde.models.making_walk import MakingWalk, accepts_null, moment_of, validator_of
+from counterfoil.sdk.serde.models.writer import ModelWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from counterfoil.sdk.serde.models.description import FieldNode, Node
     from counterfoil.sdk.serde.models.making_walk import Names
@@ -54,10 +54,6 @@ def has_choices(root: Node) -> bool:
     return any(isinstance(node, UnionNode) and len(models_in(node)) > 1 for node in nodes_of(root))
 
 
-def _is_changed(node: Node) -> bool:
-    return any(map(_differs, nodes_of(node)))
-
-
 def _differs(node: Node) -> bool:
     match node:
         case EnumNode() | ModelNode():
@@ -70,26 +66,14 @@ def _differs(node: Node) -> bool:
             return False
 
 
-class _MakingWriter:
-    """Writes the code. A method returns an expression, which evaluates the expression of its value once."""
+class _MakingWriter(ModelWriter):
+    """Writes the code that makes objects."""
 
     def __init__(self, names: Names) -> None:
+        super().__init__("make", _differs, {"new": object.__new__})
         self._names = names
-        self._out = Source({"new": object.__new__})
-        self._function_by_model: dict[ModelNode, str] = {}
-        self._pending: list[tuple[str, ModelNode]] = []
 
-    def compile(self, root: Node) -> Callable[[Any], Any]:
-        made = self._made(root, "v")
-        self._out.line(f"def make(v): return {made}")
-        while self._pending:
-            self._function(*self._pending.pop())
-        make: Callable[[Any], Any] = self._out.run("objects of a model")["make"]
-        return make
-
-    def _made(self, node: Node, value: str) -> str:
-        if not _is_changed(node):
-            return value
+    def _part(self, node: Node, value: str) -> str:
         match node:
             case EnumNode(symbols=symbols):
                 return f"{self._out.bind('members', dict(symbols))}[{value}]"
@@ -97,90 +81,63 @@ class _MakingWriter:
                 return f"{self._out.bind('moment', moment_of(node))}({value})"
             case ListNode(items=items, python=python):
                 item = self._out.name("v")
-                made = f"[{self._made(items, item)} for {item} in {value}]" if _is_changed(items) else value
+                is_changed = self._is_changed(items)
+                made = f"[{self._converted(items, item)} for {item} in {value}]" if is_changed else value
                 return made if python is list else f"{self._out.bind('kind', python)}({made})"
             case MapNode(values=values):
                 key, item = self._out.name("k"), self._out.name("v")
-                return f"{{{key}: {self._made(values, item)} for {key}, {item} in {value}.items()}}"
-            case UnionNode(not_null=[only]):
-                found = self._out.name("w")
-                return f"(None if ({found} := {value}) is None else {self._made(only, found)})"
-            case UnionNode():
-                return f"{self._union(node)}({value})"
-            case ModelNode():
-                return f"{self._name(node)}({value})"
+                return f"{{{key}: {self._converted(values, item)} for {key}, {item} in {value}.items()}}"
             case _:
                 raise AssertionError(node)
 
-    def _union(self, node: UnionNode) -> str:
-        """Write a function for values of a union; it is complete before the function that calls it begins."""
-        table, name = self._out.name("make_by_class"), self._out.name("union")
+    def _branches(self, node: UnionNode) -> Iterable[tuple[type, str]]:
+        for one in node.branches:
+            if self._is_changed(one) and not isinstance(one, ModelNode):
+                yield _plain_class(one), self._converted(one, "v")
         models = models_in(node)
-        entries = {
-            _plain_class(one): self._made(one, "v")
-            for one in node.branches
-            if _is_changed(one) and not isinstance(one, ModelNode)
-        }
         if len(models) == 1:
-            entries[dict] = self._made(models[0], "v")
+            yield dict, self._converted(models[0], "v")
         elif models:
             by_name = ", ".join(f"{self._names.name_of(one)!r}: {self._name(one)}" for one in models)
-            entries[dict] = f"{{{by_name}}}[v[{TYPE_KEY!r}]](v)"
-        lines = ", ".join(f"{self._out.bind('Class', cls)}: lambda v: {made}" for cls, made in entries.items())
-        self._out.line(f"{table} = {{{lines}}}")
-        self._out.line(f"def {name}(v):")
-        self._out.line(f" make = {table}.get(v.__class__)")
-        self._out.line(" return v if make is None else make(v)")
-        return name
+            yield dict, f"{{{by_name}}}[v[{TYPE_KEY!r}]](v)"
 
-    def _name(self, node: ModelNode) -> str:
-        known = self._function_by_model.get(node)
-        if known is None:
-            known = self._function_by_model[node] = self._out.name("make")
-            self._pending.append((known, node))
-        return known
-
-    def _function(self, name: str, node: ModelNode) -> None:
-        values = [(one, self._made(one.type, f"v[{one.name!r}]")) for one in self._names.fields_of(node)]
+    def _model(self, node: ModelNode) -> list[str]:
+        values = [(one, self._converted(one.type, f"v[{one.name!r}]")) for one in self._names.fields_of(node)]
         cls = self._out.bind("Class", node.python)
         if node.kind is ModelKind.TYPED_DICT:
-            lines = _typed_dict(values, is_sparse=self._names.is_sparse)
-        elif node.kind is ModelKind.PYDANTIC:
+            return _typed_dict(values, is_sparse=self._names.is_sparse)
+        if node.kind is ModelKind.PYDANTIC:
             entries = ", ".join(f"{one.argument!r}: {made}" for one, made in values)
-            lines = [f" return {self._out.bind('validate', validator_of(node.python))}({{{entries}}})"]
-        elif self._names.is_sparse:
-            lines = self._sparse(cls, node)
-        elif len(values) == len(node.fields) and only_sets_attributes(node.python, node.kind):  # in half the time
-            lines = [f" o = new({cls})", *(f" o.{one.attribute} = {made}" for one, made in values), " return o"]
-        else:
-            arguments = ", ".join(f"{one.argument}={made}" for one, made in values)
-            lines = [f" return {cls}({arguments})"]
-        self._out.line(f"def {name}(v):")
-        for line in lines:
-            self._out.line(line)
+            return [f"return {self._out.bind('validate', validator_of(node.python))}({{{entries}}})"]
+        if self._names.is_sparse:
+            return self._sparse(cls, node)
+        if len(values) == len(node.fields) and only_sets_attributes(node.python, node.kind):  # in half the time
+            return [f"o = new({cls})", *(f"o.{one.attribute} = {made}" for one, made in values), "return o"]
+        arguments = ", ".join(f"{one.argument}={made}" for one, made in values)
+        return [f"return {cls}({arguments})"]
 
     def _sparse(self, cls: str, node: ModelNode) -> list[str]:
         """Return the lines that make an object of a dict without some of the fields."""
         entries, rest = [], []
         for one in node.fields:
             if one.is_optional:
-                made = self._made(one.type, f"v[{one.name!r}]")
-                rest.append(f" if {one.name!r} in v: d[{one.argument!r}] = {made}")
+                made = self._converted(one.type, f"v[{one.name!r}]")
+                rest.append(f"if {one.name!r} in v: d[{one.argument!r}] = {made}")
             else:
                 value = f"v.get({one.name!r})" if accepts_null(one) else f"v[{one.name!r}]"
-                entries.append(f"{one.argument!r}: {self._made(one.type, value)}")
-        return [f" d = {{{', '.join(entries)}}}", *rest, f" return {cls}(**d)"]
+                entries.append(f"{one.argument!r}: {self._converted(one.type, value)}")
+        return [f"d = {{{', '.join(entries)}}}", *rest, f"return {cls}(**d)"]
 
 
 def _typed_dict(values: list[tuple[FieldNode, str]], *, is_sparse: bool) -> list[str]:
     """Return the lines that make a dict; a key that may be absent is absent for null, unless null is a value of it."""
     entries = ", ".join(f"{one.attribute!r}: {made}" for one, made in values if not one.is_null_absence)
-    lines = [f" d = {{{entries}}}"]
+    lines = [f"d = {{{entries}}}"]
     for one, made in values:
         if one.is_null_absence:
             value = f"v.get({one.name!r})" if is_sparse else f"v[{one.name!r}]"
-            lines.append(f" if {value} is not None: d[{one.attribute!r}] = {made}")
-    return [*lines, " return d"]
+            lines.append(f"if {value} is not None: d[{one.attribute!r}] = {made}")
+    return [*lines, "return d"]
 
 
 def _plain_class(node: Node) -> type:

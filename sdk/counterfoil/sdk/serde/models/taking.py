@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.sdk.errors import EncodeError, ModelError
-from counterfoil.sdk.serde.avro_codec.source import Source
 from counterfoil.sdk.serde.models.description import (
     EnumNode,
     ListNode,
@@ -20,11 +19,11 @@ from counterfoil.sdk.serde.models.description import (
     ModelNode,
     UnionNode,
     models_in,
-    nodes_of,
 )
+from counterfoil.sdk.serde.models.writer import ModelWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from counterfoil.sdk.serde.models.description import Node
 
@@ -36,25 +35,6 @@ def compile_taking(root: Node, name_of: Callable[[ModelNode], str]) -> Callable[
     ``EncodeError`` for an object of several classes of a union.
     """
     return _TakingWriter(name_of).compile(root)
-
-
-def _is_changed(node: Node) -> bool:
-    """Return whether a plain value of the type differs from the program's, wherever inside."""
-    return any(map(_differs, nodes_of(node)))
-
-
-def _differs(node: Node) -> bool:
-    match node:
-        case EnumNode():
-            return True
-        case ListNode(python=python):
-            return python is not list
-        case UnionNode():
-            return len(models_in(node)) > 1
-        case ModelNode(kind=kind, fields=fields):
-            return kind is not ModelKind.TYPED_DICT or any(one.name != one.attribute for one in fields)
-        case _:
-            return False
 
 
 def _is_items(value: object) -> bool:
@@ -76,26 +56,29 @@ def _choose(take_by_class: Mapping[type, Callable[[Any], Any]], value: object) -
     return take_by_class[closest[0]](value) if closest else value
 
 
-class _TakingWriter:
-    """Writes the code. A method returns an expression, which evaluates the expression of its value once."""
+def _differs(node: Node) -> bool:
+    match node:
+        case EnumNode():
+            return True
+        case ListNode(python=python):
+            return python is not list
+        case UnionNode():
+            return len(models_in(node)) > 1
+        case ModelNode(kind=kind, fields=fields):
+            return kind is not ModelKind.TYPED_DICT or any(one.name != one.attribute for one in fields)
+        case _:
+            return False
+
+
+class _TakingWriter(ModelWriter):
+    """Writes the code that makes plain values."""
 
     def __init__(self, name_of: Callable[[ModelNode], str]) -> None:
+        constants = {"is_items": _is_items, "is_entries": _is_entries, "choose": _choose}
+        super().__init__("take", _differs, constants, otherwise="choose(by_class, v)")
         self._name_of = name_of
-        self._out = Source({"is_items": _is_items, "is_entries": _is_entries, "choose": _choose})
-        self._function_by_model: dict[ModelNode, str] = {}
-        self._pending: list[tuple[str, ModelNode]] = []
 
-    def compile(self, root: Node) -> Callable[[Any], Any]:
-        plain = self._plain(root, "v")
-        self._out.line(f"def take(v): return {plain}")
-        while self._pending:
-            self._function(*self._pending.pop())
-        take: Callable[[Any], Any] = self._out.run("plain values of a model")["take"]
-        return take
-
-    def _plain(self, node: Node, value: str) -> str:
-        if not _is_changed(node):
-            return value
+    def _part(self, node: Node, value: str) -> str:
         found = self._out.name("w")
         match node:
             case EnumNode(python=python, symbol_attribute=attribute):
@@ -103,78 +86,53 @@ class _TakingWriter:
                 return f"({found}.{attribute} if {is_member} else {found})"
             case ListNode(items=items, python=python):
                 item = self._out.name("v")
-                plain = f"[{self._plain(items, item)} for {item} in {found}]"
+                plain = f"[{self._converted(items, item)} for {item} in {found}]"
                 is_list = f"({found} := {value}).__class__ is {self._out.bind('kind', python)} or is_items({found})"
                 return f"({plain} if {is_list} else {found})"
             case MapNode(values=values):
                 key, item = self._out.name("k"), self._out.name("v")
-                plain = f"{{{key}: {self._plain(values, item)} for {key}, {item} in {found}.items()}}"
+                plain = f"{{{key}: {self._converted(values, item)} for {key}, {item} in {found}.items()}}"
                 return f"({plain} if ({found} := {value}).__class__ is dict or is_entries({found}) else {found})"
-            case UnionNode(not_null=[only]):
-                return f"(None if ({found} := {value}) is None else {self._plain(only, found)})"
-            case UnionNode():
-                return f"{self._union(node)}({value})"
-            case ModelNode():
-                return f"{self._name(node)}({value})"
             case _:
                 raise AssertionError(node)
 
-    def _union(self, node: UnionNode) -> str:
-        """Write a function for values of a union; it is complete before the function that calls it begins."""
-        table, name = self._out.name("take_by_class"), self._out.name("union")
-        models = models_in(node)
-        entries = []
-        for branch in _told_by_class(node):
-            plain = self._plain(branch, "v")
-            if isinstance(branch, ModelNode) and len(models) > 1:
+    def _branches(self, node: UnionNode) -> Iterable[tuple[type, str]]:
+        has_names = len(models_in(node)) > 1
+        for branch in self._told_by_class(node):
+            plain = self._converted(branch, "v")
+            if has_names and isinstance(branch, ModelNode):
                 plain = f"({self._name_of(branch)!r}, {plain})"
-            entries.append(f"{self._out.bind('Class', _class_of(branch))}: lambda v: {plain}")
-        self._out.line(f"{table} = {{{', '.join(entries)}}}")
-        self._out.line(f"def {name}(v):")
-        self._out.line(f" take = {table}.get(v.__class__)")
-        self._out.line(f" return choose({table}, v) if take is None else take(v)")
-        return name
+            yield _class_of(branch), plain
 
-    def _name(self, node: ModelNode) -> str:
-        known = self._function_by_model.get(node)
-        if known is None:
-            known = self._function_by_model[node] = self._out.name("take")
-            self._pending.append((known, node))
-        return known
-
-    def _function(self, name: str, node: ModelNode) -> None:
+    def _model(self, node: ModelNode) -> list[str]:
         cls = self._out.bind("Class", _class_of(node))
         lines = self._entries(node) if node.kind is ModelKind.TYPED_DICT else self._attributes(node)
-        self._out.line(f"def {name}(v):")
-        self._out.line(f" if v.__class__ is not {cls} and not isinstance(v, {cls}): return v")
-        for line in lines:
-            self._out.line(line)
+        return [f"if v.__class__ is not {cls} and not isinstance(v, {cls}): return v", *lines]
 
     def _attributes(self, node: ModelNode) -> list[str]:
-        entries = [f"{one.name!r}: {self._plain(one.type, f'v.{one.attribute}')}" for one in node.fields]
-        return [f" return {{{', '.join(entries)}}}"]
+        entries = [f"{one.name!r}: {self._converted(one.type, f'v.{one.attribute}')}" for one in node.fields]
+        return [f"return {{{', '.join(entries)}}}"]
 
     def _entries(self, node: ModelNode) -> list[str]:
-        lines = [" d = dict(v)"]
+        lines = ["d = dict(v)"]
         for one in node.fields:
-            if one.name != one.attribute or _is_changed(one.type):
-                plain = self._plain(one.type, f"d.pop({one.attribute!r})")
-                lines.append(f" if {one.attribute!r} in d: d[{one.name!r}] = {plain}")
-        return [*lines, " return d"]
+            if one.name != one.attribute or self._is_changed(one.type):
+                plain = self._converted(one.type, f"d.pop({one.attribute!r})")
+                lines.append(f"if {one.attribute!r} in d: d[{one.name!r}] = {plain}")
+        return [*lines, "return d"]
 
-
-def _told_by_class(node: UnionNode) -> list[Node]:
-    """Return the branches whose values are converted, or named, by their class; codecs tell the others apart."""
-    models = models_in(node)
-    dicts = [one for one in models if one.kind is ModelKind.TYPED_DICT]
-    if len(dicts) > 1 and any(map(_is_changed, dicts)):
-        names = " | ".join(one.python.__name__ for one in dicts)
-        raise ModelError(
-            f"{names} cannot be told apart by class when they are written; use dataclasses", type_text=names
-        )
-    skipped = dicts if len(dicts) > 1 else []
-    named = models if len(models) > 1 else []
-    return [one for one in node.branches if one not in skipped and (one in named or _is_changed(one))]
+    def _told_by_class(self, node: UnionNode) -> list[Node]:
+        """Return the branches whose values are converted, or named, by their class; codecs tell the others apart."""
+        models = models_in(node)
+        dicts = [one for one in models if one.kind is ModelKind.TYPED_DICT]
+        if len(dicts) > 1 and any(map(self._is_changed, dicts)):
+            names = " | ".join(one.python.__name__ for one in dicts)
+            raise ModelError(
+                f"{names} cannot be told apart by class when they are written; use dataclasses", type_text=names
+            )
+        skipped = dicts if len(dicts) > 1 else []
+        named = models if len(models) > 1 else []
+        return [one for one in node.branches if one not in skipped and (one in named or self._is_changed(one))]
 
 
 def _class_of(node: Node) -> type:

@@ -18,7 +18,7 @@ from counterfoil.sdk.serde.writing import Import
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FileDescriptor
 
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import MessageClass
+    from counterfoil.schema.formats.protobuf.describe.dynamic import MessageClass
 
 ReferenceSubject: TypeAlias = Callable[[str], str]
 """Names the subject of an imported file from its import path."""

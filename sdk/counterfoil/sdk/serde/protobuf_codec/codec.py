@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaParseError
@@ -11,6 +10,7 @@ from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.wire import encode_message_indexes, read_message_indexes
 from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader
+from counterfoil.sdk.serde.codec import changed
 from counterfoil.sdk.serde.protobuf_codec.decode import compile_choice, compile_decoder
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
@@ -19,10 +19,10 @@ from counterfoil.sdk.serde.protobuf_codec.misreading import find_misreading
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, MessageClass
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
     from counterfoil.sdk.serde.protobuf_codec.rule_values import ProtobufRuleValues
     from counterfoil.sdk.serde.rules.tags import FieldTags
 
@@ -101,16 +101,11 @@ class ProtobufCodec:
 
     def for_rules(self) -> ProtobufCodec:
         """Return the codec of messages."""
-        return self._with_values(as_dict=False) if self._as_dict else self
+        return changed(self, _as_dict=False) if self._as_dict else self
 
     def as_dicts(self) -> ProtobufCodec:
         """Return the codec of dicts."""
-        return self if self._as_dict else self._with_values(as_dict=True)
-
-    def _with_values(self, *, as_dict: bool) -> ProtobufCodec:
-        changed = copy(self)
-        changed._as_dict = as_dict  # noqa: SLF001 - its own class
-        return changed
+        return self if self._as_dict else changed(self, _as_dict=True)
 
     def rule_values(self, parsed: MessageTypes, suffix: bytes, tags: FieldTags) -> ProtobufRuleValues:
         """Return how rules see messages of the type that ``suffix`` names."""

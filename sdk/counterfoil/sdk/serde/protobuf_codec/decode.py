@@ -15,7 +15,7 @@ from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, MessageClass
 
 Decode = Any
 

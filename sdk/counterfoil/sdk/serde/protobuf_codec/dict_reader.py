@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 Read: TypeAlias = Callable[[Any], Any]
 """Returns a message, or a value of a field, as a Python value. Raises ``DecodeError`` with the path."""
@@ -65,7 +66,7 @@ class DictReader:
         return read
 
     def _value_of(self, field: AnyField) -> Read:
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        if is_map(field):
             convert = self._single(field.message_type.fields_by_name["value"])
             return lambda entries: {key: convert(entries[key]) for key in entries}
         single = self._single(field)

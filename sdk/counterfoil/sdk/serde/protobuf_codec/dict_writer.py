@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.misfits import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 from counterfoil.sdk.serde.protobuf_codec.misreading import NAME_BY_TYPE
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, NULLABLE, WRAPPERS
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 Fill: TypeAlias = Callable[[Any, Any], None]
 """Fills a message from a value. Raises ``EncodeError`` with the path inside the message."""
@@ -132,7 +133,7 @@ class DictWriter:
         raise EncodeError(f"{key!r}: expected {expected}", path=str(key), expected=expected, got=repr(key))
 
     def _put(self, field: AnyField) -> Fill:
-        if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        if is_map(field):
             return self._put_map(field)
         if field.is_repeated:
             return self._put_items(field)

@@ -9,14 +9,14 @@ from google.protobuf.message import EncodeError as RuntimeEncodeError
 from google.protobuf.message import Message
 
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.misfits import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.dict_writer import DictWriter
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyMessage, MessageClass
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyMessage, MessageClass
 
 
 def compile_encoder(descriptor: AnyDescriptor, class_: MessageClass | None = None) -> Callable[..., bytes]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.descriptor import FieldDescriptor
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
 
 _VARINT, _FIXED64, _LENGTH, _GROUP, _END_GROUP, _FIXED32 = range(6)
 _SIZE_BY_WIRE_TYPE: Final = {_FIXED64: 8, _FIXED32: 4}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.descriptor import FileDescriptor
 
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, MessageClass
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, MessageClass
 
 Path: TypeAlias = tuple[int, ...]
 """Message indexes."""

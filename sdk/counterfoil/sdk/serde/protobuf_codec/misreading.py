@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from google.protobuf.descriptor import FieldDescriptor
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
 
 _GROUP_BY_TYPE: Final = {
     **dict.fromkeys(

@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.dict_reader import DictReader
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
@@ -23,7 +24,7 @@ from counterfoil.sdk.serde.rules.values import Checked, InlineRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyDescriptor, AnyField, AnyMessage, MessageClass
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage, MessageClass
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
     from counterfoil.sdk.serde.rules.tags import FieldTags
 
@@ -166,24 +167,20 @@ class _Walk:
 
 def _value_of(field: AnyField) -> AnyField:
     """Return the field itself, or the values of a map."""
-    return field.message_type.fields_by_name["value"] if _is_map(field) else field
-
-
-def _is_map(field: AnyField) -> bool:
-    return field.message_type is not None and field.message_type.GetOptions().map_entry
+    return field.message_type.fields_by_name["value"] if is_map(field) else field
 
 
 def _items(field: AnyField, value: Any) -> list[Any]:
     if not field.is_repeated:
         return [value]
-    return [value[key] for key in value] if _is_map(field) else list(value)
+    return [value[key] for key in value] if is_map(field) else list(value)
 
 
 def _scalars(field: AnyField, change: Change, message: AnyMessage) -> None:
     value = getattr(message, field.name)
     if not field.is_repeated:
         setattr(message, field.name, change(value, message))
-    elif _is_map(field):
+    elif is_map(field):
         for key in list(value):
             value[key] = change(value[key], message)
     else:
@@ -244,13 +241,13 @@ def _checked(message: AnyMessage, schema: AnyDescriptor, path: str) -> Iterator[
 def _plain(field: AnyField, value: Any) -> Any:
     if not field.is_repeated:
         return value
-    return {key: value[key] for key in value} if _is_map(field) else list(value)
+    return {key: value[key] for key in value} if is_map(field) else list(value)
 
 
 def _placed(field: AnyField, value: Any) -> Iterator[tuple[str, Any]]:
     if not field.is_repeated:
         yield "", value
-    elif _is_map(field):
+    elif is_map(field):
         yield from ((f"[{key!r}]", value[key]) for key in value)
     else:
         yield from ((f"[{index}]", item) for index, item in enumerate(value))

@@ -30,10 +30,10 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOpera
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.protobuf_codec.values import misfit, placed
+from counterfoil.sdk.serde.misfits import misfit, placed
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.protobuf_codec.dynamic import AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
 
 _EXACT: Final = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MAX_SCALE: Final = 2**31 - 1

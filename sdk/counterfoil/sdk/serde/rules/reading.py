@@ -120,7 +120,7 @@ def _tags(reading: Reading, place: Place) -> Script[Any]:
     """Return the tags of the fields in both schemas."""
     tags = None
     for schema in (each for each in (reading.writer, reading.reader) if each is not None):
-        references = yield from resolve_references(place.source.calls, schema.references)
+        references = yield from resolve_references(place.source.calls, schema)
         own = find_field_tags(schema, references)
         tags = own if tags is None else tags.joined(own)
     return tags

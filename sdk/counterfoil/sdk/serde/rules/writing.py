@@ -58,7 +58,7 @@ def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: P
     phases = (RulePhase.DOMAIN, RulePhase.ENCODING)
     if settings.check is None and not any(has_rules(schema, RuleMode.WRITE, phase, settings) for phase in phases):
         return None
-    references = yield from resolve_references(place.source.calls, schema.references)
+    references = yield from resolve_references(place.source.calls, schema)
     values = codec.rule_values(parsed, codec.frame_suffix(parsed), find_field_tags(schema, references))
     domain = yield from compile_stage(schema, RuleMode.WRITE, RulePhase.DOMAIN, place, values)
     encoding = yield from compile_stage(schema, RuleMode.WRITE, RulePhase.ENCODING, place, values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from counterfoil.schema.compatibility.report import Difference, Origin
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.avro.paths import branch_name
+from counterfoil.schema.formats.avro.paths import short_name
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
 from counterfoil.schema.paths.model import ITEMS, VALUES, branch, member
 
@@ -182,7 +182,7 @@ def _step(around: AvroType, node: AvroType, field: Field | None) -> Step | None:
         case Map():
             return VALUES
         case Union():
-            return branch(branch_name(node))
+            return branch(short_name(node))
     return None
 
 

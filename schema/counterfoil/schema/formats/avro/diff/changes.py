@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.change import Change, ChangeKind
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.avro.diff.wording import branch_name, json_words, type_words
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union
+from counterfoil.schema.formats.avro.diff.wording import json_words, type_words
+from counterfoil.schema.formats.avro.paths import short_name
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Record, Union, branch_name
 from counterfoil.schema.paths.model import ITEMS, VALUES, member
 from counterfoil.schema.paths.model import branch as branch_step
 
@@ -212,17 +213,13 @@ def _matching_branches(earlier: Sequence[AvroType], later: Sequence[AvroType]) -
     """Return the matching branches in the order of ``later``: by full name or kind, then by name without namespace."""
     pairs: dict[int, AvroType] = {}
     left = list(earlier)
-    for name_of in (branch_name, _bare_name):
+    for name_of in (branch_name, short_name):
         for branch in later:
             match = next((one for one in left if id(branch) not in pairs and name_of(one) == name_of(branch)), None)
             if match is not None:
                 pairs[id(branch)] = match
                 left.remove(match)
     return [(pairs[id(branch)], branch) for branch in later if id(branch) in pairs]
-
-
-def _bare_name(branch: AvroType) -> str:
-    return branch.name if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
 
 
 def _index(branches: Sequence[AvroType], wanted: AvroType) -> int:

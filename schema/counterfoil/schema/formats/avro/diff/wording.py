@@ -37,11 +37,6 @@ def _bare_words(avro_type: AvroType) -> str:
             assert_never(avro_type)
 
 
-def branch_name(branch: AvroType) -> str:
-    """Return what distinguishes a branch from the others: the name of a named type, else the kind."""
-    return branch.full_name if isinstance(branch, Record | Enum | Fixed) else branch.kind.value
-
-
 def json_words(value: Json) -> str | None:
     """Return the value as JSON with sorted keys; None for no default."""
     return None if value is NO_DEFAULT else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -43,6 +43,7 @@ from counterfoil.schema.formats.avro.types import (
     Primitive,
     Record,
     Union,
+    branch_name,
 )
 from counterfoil.schema.jsontext.java_numbers import read_java_double
 
@@ -362,8 +363,3 @@ class TypeReader:
 
 def _no_name(written: str, pointer: Pointer) -> SchemaFault:
     return SchemaFault(f"{show(written)} is not a valid name", pointer, expected=_A_NAME)
-
-
-def branch_name(node: AvroType) -> str:
-    """Return the name of a type among the branches of a union: full name, or the kind of an unnamed type."""
-    return node.full_name if isinstance(node, (Record, Enum, Fixed)) else WORD_BY_KIND[node.kind]

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, Final
 
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.excerpt import excerpt
 
-_QUOTED_LENGTH: Final = 200
 _INVENTED_NAMESPACE: Final = re.compile(r"\b_\d*\.")
 
 
@@ -90,5 +90,4 @@ def decoder_name() -> str:
 
 def quote(exception: Exception) -> str:
     """Return the message of an exception on one line, shortened."""
-    text = _INVENTED_NAMESPACE.sub("", " ".join(f"{type(exception).__name__}: {exception}".split()))
-    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
+    return excerpt(_INVENTED_NAMESPACE.sub("", " ".join(f"{type(exception).__name__}: {exception}".split())), 200)

@@ -18,6 +18,8 @@ import struct
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from counterfoil.schema.excerpt import excerpt
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -80,7 +82,6 @@ _DECODER_BY_ENCODING: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "base64": lambda text: base64.b64decode(text, validate=True),
     "base64url": base64.urlsafe_b64decode,
 }
-_SHOWN: Final = 60
 
 
 class Annotation(NamedTuple):
@@ -207,5 +208,4 @@ def _essence(media_type: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return excerpt(json.dumps(value, ensure_ascii=False, default=str))

@@ -32,6 +32,11 @@ class Draft(Enum):
         """The keyword for the URI of a schema: ``id`` in draft-04, ``$id`` since."""
         return "id" if self is Draft.DRAFT_4 else "$id"
 
+    @property
+    def validator(self) -> str:
+        """The name of its validator in the packages jsonschema and jsonschema_rs, such as ``Draft201909Validator``."""
+        return f"{self.name.title().replace('_', '')}Validator"
+
 
 DEFAULT_DRAFT: Final = Draft.DRAFT_7
 """The draft of a document without ``$schema``, or with an unknown one."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_LONGEST: Final = 80
 _MAX_DEPTH: Final = 4
 _DRAFT_WORDS: Final = {
     Draft.DRAFT_4: "draft-04",
@@ -50,8 +50,7 @@ def draft_words(draft: Draft) -> str:
 
 def value_words(value: Any) -> str:
     """Return a value as JSON with sorted keys, cut if it is long."""
-    text = print_exact(value, sort_keys=True)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return excerpt(print_exact(value, sort_keys=True), 80)
 
 
 def said(keyword: str, value: Any) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifference
 from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
@@ -36,7 +37,6 @@ MAX_SAMPLING_STEPS: Final = 40_000
 MAX_SAMPLING_LOOKS: Final = 10_000
 MAX_SAMPLING_BUILT: Final = 1_500
 
-_SHOWN_CHARACTERS: Final = 200
 _FAMILY_BY_KEYWORD: Final = {
     "exclusiveMaximum": "maximum",
     "exclusiveMinimum": "minimum",
@@ -187,10 +187,7 @@ def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
 
 def _difference(reason: Reason) -> Difference:
     value: Any = reason.values[0]
-    shown = print_exact(value)
-    if len(shown) > _SHOWN_CHARACTERS:
-        shown = f"{shown[:_SHOWN_CHARACTERS]}…"
-    facts = {"value": shown, "name": reason.name}
+    facts = {"value": excerpt(print_exact(value), 200), "name": reason.name}
     gist = "{name}" if reason.name else "{value}"
     return ValueDifference(reason.rule, facts, gist, reason.steps, (_pointer(reason), reason.writer_pointer))
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, specifications
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, type_of
@@ -25,15 +26,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-_QUOTED_LENGTH: Final = 200
 _MAX_FAILURES: Final = 40
-_CLASS_BY_DRAFT: Final = {
-    Draft.DRAFT_4: "Draft4Validator",
-    Draft.DRAFT_6: "Draft6Validator",
-    Draft.DRAFT_7: "Draft7Validator",
-    Draft.DRAFT_2019_09: "Draft201909Validator",
-    Draft.DRAFT_2020_12: "Draft202012Validator",
-}
 
 
 class ValidatorRefuses(CounterfoilError):
@@ -89,7 +82,7 @@ def validator_name() -> str:
 def quote(exception: Exception) -> str:
     """Return the message of an exception on one line, shortened."""
     text = re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(str(getattr(exception, "message", exception)).split()))
-    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
+    return excerpt(text, 200)
 
 
 def _failures(errors: Iterable[ValidationError], *, is_inner: bool = False) -> Iterator[Failure]:
@@ -114,7 +107,7 @@ def _class_for(draft: Draft) -> type[Validator]:
     import jsonschema
     from jsonschema import validators
 
-    base = getattr(jsonschema, _CLASS_BY_DRAFT[draft])
+    base = getattr(jsonschema, draft.validator)
     bounded = {
         "pattern": _pattern,
         "patternProperties": _pattern_properties,

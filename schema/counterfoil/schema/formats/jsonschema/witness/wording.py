@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.jsonschema.witness.validator import Failure
 
-_LONGEST: Final = 60
 _WORDS_BY_KEYWORD: Final = {
     "type": "the reader expects {limit}",
     "enum": "the value is none of {limit}",
@@ -70,5 +70,4 @@ def value_text(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = print_exact(value) if isinstance(value, dict | list | Decimal | str) else json.dumps(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return excerpt(print_exact(value) if isinstance(value, dict | list | Decimal | str) else json.dumps(value))

@@ -161,7 +161,7 @@ class _Walk:
         elif _kind(reader) == _SCALAR:
             if not is_in_group(scalar_of(reader), scalar_of(writer)):
                 yield _type_changed(rules.FIELD_SCALAR_KIND_CHANGED, reader, writer, place)
-        elif _message_name(reader) != _message_name(writer):
+        elif reader.local_name != writer.local_name:
             yield _type_changed(rules.FIELD_NAMED_TYPE_CHANGED, reader, writer, place)
         elif reader.message and writer.message:
             yield from self._imported(reader, writer, place)
@@ -297,10 +297,6 @@ def scalar_of(held: Held) -> str:
 def is_in_group(reader: str, writer: str) -> bool:
     """Return whether Confluent counts two scalar types as one kind."""
     return writer in _GROUP_BY_SCALAR[reader]
-
-
-def _message_name(held: Held) -> str:
-    return held.message.local_name if held.message else held.name.removeprefix(".")
 
 
 def _is_unchanged(reader: FieldType, writer: FieldType) -> bool:

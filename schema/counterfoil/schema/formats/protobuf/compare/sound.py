@@ -117,7 +117,7 @@ class _Walk:
             yield from found
         for place, read, written in self._renamed:
             if not self._is_same_shape(read, written):
-                facts: dict[str, object] = {"reader": _local_name(read), "writer": _local_name(written)}
+                facts: dict[str, object] = {"reader": read.local_name, "writer": written.local_name}
                 yield _field_found(rules.FIELD_NAMED_TYPE_CHANGED, place, facts)
 
     def _first_message(self) -> Iterator[ProtobufDifference]:
@@ -170,7 +170,7 @@ class _Walk:
             yield from self._symbols(reader.enum, writer.enum, place)
         elif reader.message is not None and writer.message is not None:
             self._meet(reader.message, writer.message, place)
-        if _is_message(reader) and _is_message(writer) and _local_name(reader) != _local_name(writer):
+        if _is_message(reader) and _is_message(writer) and reader.local_name != writer.local_name:
             self._renamed.append((place, reader, writer))
 
     def _symbols(self, reader: EnumType, writer: EnumType, place: MessagePair) -> Iterator[ProtobufDifference]:
@@ -250,7 +250,3 @@ def _value_of_entry(held: Held) -> Held | None:
         return held.value
     value = held.message.fields.get(ENTRY_VALUE)
     return value.holds if value else None
-
-
-def _local_name(held: Held) -> str:
-    return held.message.local_name if held.message else held.name.removeprefix(".")

@@ -18,7 +18,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from counterfoil.schema.formats.protobuf.describe.option_writer import OptionWriter, escape_bytes
-from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, Message, Range, Scalar
+from counterfoil.schema.formats.protobuf.read.ast import ImportKind, Label, Message, Range, Scalar, bounds
 from counterfoil.schema.formats.protobuf.read.features import is_feature
 from counterfoil.schema.formats.protobuf.read.literals import INT32_MAX, parse_int
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of, map_entry_name, synthetic_oneof_name
@@ -203,7 +203,7 @@ class DescriptorBuilder:
         self, protos: RepeatedCompositeFieldContainer[FieldDescriptorProto], extends: Iterable[Extend], scope: str
     ) -> None:
         for extend in extends:
-            extendee = self._type_name(extend.extendee, scope)
+            extendee = self._symbols.absolute(extend.extendee, scope)
             for field in extend.fields:
                 proto = protos.add(extendee=extendee)
                 self._add_field(proto, field, scope)
@@ -212,7 +212,7 @@ class DescriptorBuilder:
         is_set = any(option.name == _MESSAGE_SET for option in message.options)
         for statement in message.extensions:
             for value in statement.values:
-                start, end = _bounds(value)
+                start, end = bounds(value)
                 if is_set and isinstance(value, Range) and value.is_max:
                     end = INT32_MAX - 1
                 declared = proto.extension_range.add(start=start, end=end + 1)
@@ -233,18 +233,14 @@ class DescriptorBuilder:
         proto = self.proto.service.add(name=service.name)
         for rpc in service.rpcs:
             method = proto.method.add(name=rpc.name)
-            method.input_type = self._type_name(rpc.request, scope)
-            method.output_type = self._type_name(rpc.response, scope)
+            method.input_type = self._symbols.absolute(rpc.request, scope)
+            method.output_type = self._symbols.absolute(rpc.response, scope)
             if rpc.request_streaming:
                 method.client_streaming = True
             if rpc.response_streaming:
                 method.server_streaming = True
             self.options.write(method, rpc.options, scope)
         self.options.write(proto, service.options, scope)
-
-    def _type_name(self, name: str, scope: str) -> str:
-        found = self._symbols.resolve(name, scope)
-        return name if found is None else f".{found.full_name}"
 
 
 def _in_text_order(messages: Iterable[Message], fields: Iterable[Field]) -> list[tuple[str, Message | Field]]:
@@ -266,13 +262,9 @@ def _set_visibility(proto: DescriptorProto | EnumDescriptorProto, visibility: st
         proto.visibility = _VISIBILITIES[visibility]  # type: ignore[assignment]  # the number of an enum's value
 
 
-def _bounds(value: int | Range) -> tuple[int, int]:
-    return (value.start, value.end) if isinstance(value, Range) else (value, value)
-
-
 def _reserved_ranges(statements: Iterable[Reserved]) -> Iterator[tuple[int, int]]:
     for statement in statements:
-        yield from (_bounds(value) for value in statement.values if not isinstance(value, str))
+        yield from (bounds(value) for value in statement.values if not isinstance(value, str))
 
 
 def _reserved_names(statements: Iterable[Reserved]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from counterfoil.schema.formats.protobuf.read.ast import (
     Reserved,
     Scalar,
     ValueKind,
+    bounds,
 )
 from counterfoil.schema.formats.protobuf.read.literals import parse_int
 from counterfoil.schema.formats.protobuf.read.symbols import SCALARS
@@ -103,13 +104,9 @@ class _Normalizer:
         options = self._options(map(partial(_with_plain_default, field), spelled_options(field)), scope)
         map_type = field.map
         if map_type is None:
-            return replace(field, type=self._type(field.type, scope), options=options, group=group)
-        key, value = self._type(map_type.key, scope), self._type(map_type.value, scope)
+            return replace(field, type=self._symbols.absolute(field.type, scope), options=options, group=group)
+        key, value = self._symbols.absolute(map_type.key, scope), self._symbols.absolute(map_type.value, scope)
         return replace(field, type=f"map<{key}, {value}>", map=MapType(key, value), options=options)
-
-    def _type(self, name: str, scope: str) -> str:
-        found = self._symbols.resolve(name, scope)
-        return name if found is None else f".{found.full_name}"
 
     def _enum(self, enum: Enum, scope: str) -> Enum:
         constants = [replace(each, options=self._options(each.options, scope)) for each in enum.constants]
@@ -124,18 +121,20 @@ class _Normalizer:
         """Return one statement per value, in the order of their starts."""
         normalized = [replace(each, options=self._options(each.options, scope)) for each in statements]
         values = [(value, statement) for statement in normalized for value in statement.values]
-        values.sort(key=lambda pair: _range_key(pair[0]))
+        values.sort(key=lambda pair: bounds(pair[0]))
         return tuple(replace(statement, values=(value,)) for value, statement in values)
 
     def _extend(self, extend: Extend, scope: str) -> Extend:
-        return replace(extend, extendee=self._type(extend.extendee, scope), fields=self._fields(extend.fields, scope))
+        return replace(
+            extend, extendee=self._symbols.absolute(extend.extendee, scope), fields=self._fields(extend.fields, scope)
+        )
 
     def _service(self, service: Service, scope: str) -> Service:
         rpcs = (
             replace(
                 rpc,
-                request=self._type(rpc.request, scope),
-                response=self._type(rpc.response, scope),
+                request=self._symbols.absolute(rpc.request, scope),
+                response=self._symbols.absolute(rpc.response, scope),
                 options=self._options(rpc.options, scope),
             )
             for rpc in service.rpcs
@@ -219,8 +218,4 @@ def _reserved(statements: Iterable[Reserved]) -> tuple[Reserved, ...]:
 def _reserved_key(value: int | Range | str) -> tuple[bool, int, int, str]:
     if isinstance(value, str):
         return True, 0, 0, value
-    return False, *_range_key(value), ""
-
-
-def _range_key(value: int | Range) -> tuple[int, int]:
-    return (value.start, value.end) if isinstance(value, Range) else (value, value)
+    return False, *bounds(value), ""

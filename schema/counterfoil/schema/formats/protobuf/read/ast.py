@@ -153,6 +153,11 @@ class Range:
     is_max: bool = False
 
 
+def bounds(value: int | Range) -> tuple[int, int]:
+    """Return the first and the last number."""
+    return (value.start, value.end) if isinstance(value, Range) else (value, value)
+
+
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """One ``reserved`` statement: single numbers, ranges and names, in the order written.

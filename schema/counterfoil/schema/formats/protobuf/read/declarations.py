@@ -117,10 +117,7 @@ class DeclarationReader:
         constants: list[EnumConstant] = []
         options: list[Option] = []
         reserved: list[Reserved] = []
-        cursor.expect("{")
-        while not cursor.accept("}"):
-            if cursor.accept(";"):
-                continue
+        for _ in cursor.block():
             if cursor.word == "option":
                 options.append(read_option_statement(cursor, pointer))
             elif cursor.word == "reserved":
@@ -135,11 +132,7 @@ class DeclarationReader:
         doc, position = cursor.doc(), cursor.position()
         cursor.advance()
         extendee = read_word(cursor, "the name of the message to extend")
-        fields: list[Field] = []
-        cursor.expect("{")
-        while not cursor.accept("}"):
-            if not cursor.accept(";"):
-                fields.append(self._field(parent))
+        fields = [self._field(parent) for _ in cursor.block()]
         return Extend(extendee, tuple(fields), position, parent, doc)
 
     def _body(

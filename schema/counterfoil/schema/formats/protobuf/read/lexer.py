@@ -13,6 +13,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.position import Position
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _TOKEN: Final = re.compile(
 _COMMENT: Final = re.compile(r"//([^\n]*+)|(?>/\*(.*?)\*/)", re.DOTALL)
 _TRAILING: Final = re.compile(r"[ \t]*+(?=//|/\*)")
 _STAR: Final = re.compile(r"(?m)^[ \t]*+\*?[ \t]?")
-_SHOWN: Final = 40
 
 
 class Cursor:
@@ -76,6 +76,13 @@ class Cursor:
         self.jump(self.end)
         return True
 
+    def block(self) -> Iterator[None]:
+        """Move past braces and what is between them; yield at the start of each statement that is not empty."""
+        self.expect("{")
+        while not self.accept("}"):
+            if not self.accept(";"):
+                yield
+
     def expect(self, token: str) -> None:
         """Move past ``token``; raise ``SchemaParseError`` if the current token is another one."""
         if self.word != token:
@@ -103,8 +110,7 @@ class Cursor:
             self.fail("this comment has no end", expected="'*/'")
         if found in {'"', "'"}:
             self.fail("this string has no end", expected=f"a closing {found}")
-        shown = found if len(found) <= _SHOWN else found[:_SHOWN] + "…"
-        self.fail(f"unexpected {shown!r}", expected=expected)
+        self.fail(f"unexpected {excerpt(found, 40)!r}", expected=expected)
 
     def descend(self) -> None:
         """Increase the depth of nesting; the caller decreases it with ``depth -= 1``."""

@@ -159,10 +159,7 @@ class _FileReader:
         pointer = (name,)
         rpcs: list[Rpc] = []
         options: list[Option] = []
-        cursor.expect("{")
-        while not cursor.accept("}"):
-            if cursor.accept(";"):
-                continue
+        for _ in cursor.block():
             if cursor.word == "option":
                 options.append(read_option_statement(cursor, pointer))
             elif cursor.word == "rpc":
@@ -181,10 +178,8 @@ class _FileReader:
         cursor.expect("returns")
         response, response_streaming = self._read_rpc_type()
         options: list[Option] = []
-        if cursor.accept("{"):
-            while not cursor.accept("}"):
-                if cursor.accept(";"):
-                    continue
+        if cursor.word == "{":
+            for _ in cursor.block():
                 if cursor.word != "option":
                     cursor.fail_unexpected("'option' or '}'")
                 options.append(read_option_statement(cursor, pointer))

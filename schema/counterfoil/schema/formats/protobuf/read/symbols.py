@@ -68,6 +68,11 @@ class SymbolTable:
                 return found
         return None
 
+    def absolute(self, name: str, scope: str) -> str:
+        """Return the full name of a type with a dot before it; a scalar or an unknown name as it is written."""
+        found = self.resolve(name, scope)
+        return name if found is None else f".{found.full_name}"
+
     def resolve_extension(self, name: str, scope: str) -> str | None:
         """Return the full name of the extension ``name`` inside ``scope``; None if there is none."""
         return next((full for full in _candidates(name, scope) if full in self._extensions), None)

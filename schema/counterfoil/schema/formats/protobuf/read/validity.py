@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.protobuf.read.ast import Label, Scalar, ValueKind
 from counterfoil.schema.formats.protobuf.read.files import missing_imports
 from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS, SCALARS
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
-_SHOWN: Final = 200
 _MAP: Final = "map<"
 _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
@@ -81,7 +81,7 @@ class _Checker:
         """Check the types of a map as written, ``map<string, A>``; its values may be maps, too."""
         key, _, value = written.removeprefix(_MAP).removesuffix(">").partition(", ")
         if key not in MAP_KEYS:
-            problem = f"a map with keys of type {_cut(key.partition('<')[0])}"
+            problem = f"a map with keys of type {excerpt(key.partition('<')[0], 200)}"
             _fail(problem, field, expected="keys that are strings, booleans or whole numbers")
         if value.startswith(_MAP):
             self._check_map(value, field, scope)
@@ -109,15 +109,11 @@ class _Checker:
         if name in SCALARS or self._symbols.resolve(name, scope) is not None:
             return
         raise SchemaParseError(
-            f"no type {_cut(name)!r} is known{_why_missing(self._file, self._imports)}",
+            f"no type {excerpt(name, 200)!r} is known{_why_missing(self._file, self._imports)}",
             position=position,
             path=print_pointer(pointer),
             expected="a scalar type, or a message or enum of this file or of a file that it imports",
         )
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _SHOWN else name[:_SHOWN] + "…"
 
 
 def _why_missing(file: ProtoFile, imports: Mapping[str, ProtoFile]) -> str:

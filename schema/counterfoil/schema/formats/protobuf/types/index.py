@@ -97,6 +97,11 @@ class Held:
         return self.key is not None
 
     @property
+    def local_name(self) -> str:
+        """The name without the package."""
+        return self.message.local_name if self.message else self.name.removeprefix(".")
+
+    @property
     def words(self) -> str:
         """The type in words: ``int32``, ``enum Color``, ``message Item``, ``map<string, Item>``."""
         if self.key is not None and self.value is not None:

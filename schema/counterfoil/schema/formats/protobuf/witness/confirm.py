@@ -21,9 +21,9 @@ from counterfoil.schema.witness import Confirmation, Witness
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.index import MessageType
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
 
 
 def confirm_compatible(reader: ProtobufSchema, writer: ProtobufSchema, count: int) -> Confirmation:

@@ -17,13 +17,15 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.compatibility.sentences import Sentence
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.protobuf.compare.meaning import mean_different_things
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.schema.formats.protobuf.witness.runtime import plain_json, unknown_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyField, AnyMessage
 
 _WORDS_BY_TYPE: Final = {
     number: name.removeprefix("TYPE_").lower()
@@ -37,7 +39,6 @@ _FORM_BY_WORDS: Final = {
     "group": "start and end marks",
 }
 _VARINT: Final = "varint"
-_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class _Pair:
         except UnicodeDecodeError as failure:
             yield self._loss(f"reading the value raises {type(failure).__name__}: {failure.reason}")
             return
-        if _is_map(self.other) != _is_map(self.field):
+        if is_map(self.other) != is_map(self.field):
             theirs, mine = (sorted(values, key=_key_of_entry) for values in (theirs, mine))
         if len(theirs) != len(mine):
             what = _shown(theirs[0], self.field)
@@ -181,7 +182,7 @@ def _fields(message: AnyMessage, numbers: Collection[int] | None) -> list[AnyFie
 def _values(message: AnyMessage, field: AnyField) -> list[Any]:
     """Return the values of a field, the entries of a map as messages; empty for an unset field with presence."""
     value = getattr(message, field.name)
-    if _is_map(field):
+    if is_map(field):
         return [_entry(field, key, value) for key in sorted(value, key=str)]
     if field.is_repeated:
         return [*value]
@@ -233,14 +234,10 @@ def _is_message(field: AnyField) -> bool:
     return field.message_type is not None
 
 
-def _is_map(field: AnyField) -> bool:
-    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
-
-
 def _written_as(field: AnyField) -> str:
     words = _WORDS_BY_TYPE[field.type]
     form = "packed" if field.is_repeated and field.is_packed else _FORM_BY_WORDS.get(words, _VARINT)
-    words = "map" if _is_map(field) else f"repeated {words}" if field.is_repeated else words
+    words = "map" if is_map(field) else f"repeated {words}" if field.is_repeated else words
     return f"{words} ({form})"
 
 
@@ -259,8 +256,7 @@ def _raw(value: str | bytes) -> bytes:
 def _shown(value: Any, field: AnyField) -> str:
     if field.enum_type is not None:
         return f"{_symbol(field, value)} ({value})"
-    text = f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return excerpt(f"{{{' '.join(str(value).split())}}}" if isinstance(value, Message) else repr(value))
 
 
 def _message_text(message: AnyMessage) -> str:

@@ -9,13 +9,14 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE
 from counterfoil.schema.formats.protobuf.witness.unchecked_text import with_unchecked_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 
 _TYPE = FieldDescriptor
@@ -121,11 +122,6 @@ def wrap(descriptor: AnyDescriptor, number: int, inner: AnyMessage) -> AnyMessag
         inner = entry
     fill(message, field, [inner])
     return message
-
-
-def is_map(field: AnyField) -> bool:
-    """Return whether a field is a map."""
-    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
 
 
 def _single_values(field: AnyField, depth: int) -> Iterator[Any]:

@@ -16,14 +16,14 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
 from counterfoil.schema.formats.protobuf.witness.unchecked_text import has_unchecked_text
 
 if TYPE_CHECKING:
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
 
-_QUOTED_LENGTH: Final = 200
 _KEPT: Final = 32
 
 
@@ -99,5 +99,4 @@ def runtime_name() -> str:
 
 def quote(exception: Exception) -> str:
     """Return the class and message of an exception on one line, cut to 200 characters."""
-    text = " ".join(f"{type(exception).__name__}: {exception}".split())
-    return text if len(text) <= _QUOTED_LENGTH else f"{text[:_QUOTED_LENGTH]}…"
+    return excerpt(" ".join(f"{type(exception).__name__}: {exception}".split()), 200)

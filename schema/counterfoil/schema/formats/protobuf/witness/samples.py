@@ -11,7 +11,7 @@ from counterfoil.schema.formats.protobuf.witness.messages import NoMessage, fill
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyDescriptor, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyMessage
 
 
 _SEED: Final = 20_240_501

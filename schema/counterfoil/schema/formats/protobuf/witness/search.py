@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.protobuf.compare.findings import ProtobufDifference
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.witness.losses import Loss
 
 MAX_TRIED: Final = 300

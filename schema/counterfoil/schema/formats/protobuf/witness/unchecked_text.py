@@ -17,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.protobuf.witness.dynamic import AnyDescriptor, AnyField, AnyMessage
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 _LENGTH_DELIMITED: Final = 2
 _NO_UTF8: Final = b"\xff"

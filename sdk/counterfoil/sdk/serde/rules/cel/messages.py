@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message_factory import GetMessageClass
 
+from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.serde.rules.cel.conversion import convert
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _part(message: Any, field: Any, parts: Parts) -> Any:
     value = getattr(message, field.name)
     if not field.is_repeated:
         return convert(value, parts)
-    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+    if is_map(field):
         return {key: convert(value[key]) for key in value}
     return [convert(item) for item in value]
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from counterfoil.sdk.errors import EncodeError
-
-_SHOWN_CHARACTERS: Final = 60
+from counterfoil.sdk.serde.places import shown
 
 
 def misfit(expected: str, value: object) -> EncodeError:
@@ -20,14 +17,3 @@ def placed(error: EncodeError, part: str) -> EncodeError:
     separator = "." if error.path and not error.path.startswith("[") else ""
     error.path = f"{part}{separator}{error.path}"
     return error
-
-
-def shown(value: object) -> str:
-    """Return the start of a value's text, and its type."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # noqa: BLE001 - a foreign object's repr may do anything, and an error is being written
-        text = "a value without repr"
-    if len(text) > _SHOWN_CHARACTERS:
-        text = f"{text[:_SHOWN_CHARACTERS]}…"
-    return f"{text} ({type(value).__name__})"
