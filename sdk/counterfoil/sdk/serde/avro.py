@@ -150,8 +150,6 @@ class AvroCodec:
             names_records=self._names_records,
         )
 
-    as_dicts = for_rules
-
     def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
         """Return how rules see the values of the schema."""
         del suffix

@@ -132,14 +132,6 @@ class JsonCodec:
             json_decode=self._json_decode,
         )
 
-    def as_dicts(self) -> JsonCodec:
-        """Return the codec of plain JSON values."""
-        return JsonCodec(
-            validate=self._validates_reading and "read",
-            adds_defaults=self._adds_defaults,
-            json_decode=self._json_decode,
-        )
-
     def rule_values(self, parsed: JsonSchema, suffix: bytes, tags: FieldTags) -> JsonRuleValues:
         """Return how rules see the values of the schema."""
         del suffix

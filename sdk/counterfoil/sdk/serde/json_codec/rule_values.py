@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.sdk.serde.json_codec.applicable import MAX_STEPS, applicable
+from counterfoil.sdk.serde.json_codec.encode import compile_encoder
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
 
@@ -58,10 +59,15 @@ class JsonRuleValues:
         self._tags = tags
         self._dump = dump
         self.closed = load
+        self._encode = compile_encoder(None)
 
     def opened(self, value: Any, /) -> Any:
         """Return the value as dicts, lists and scalars."""
         return value if isinstance(value, (dict, list, str, int, float)) else self._dump(value)
+
+    def encoded(self, message: Any, /) -> bytes:
+        """Return the body of a message that rules changed."""
+        return self._encode(message, b"")
 
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message."""

@@ -101,13 +101,11 @@ class ProtobufCodec:
 
     def for_rules(self) -> ProtobufCodec:
         """Return the codec of messages."""
-        return self._with_values(as_dict=False) if self._as_dict else self
-
-    def as_dicts(self) -> ProtobufCodec:
-        """Return the codec of dicts."""
-        return self if self._as_dict else self._with_values(as_dict=True)
+        return self._with_values(as_dict=False)
 
     def _with_values(self, *, as_dict: bool) -> ProtobufCodec:
+        if as_dict is self._as_dict:
+            return self
         changed = copy(self)
         changed._as_dict = as_dict  # noqa: SLF001 - its own class
         return changed
@@ -134,7 +132,7 @@ class ProtobufCodec:
         """Return what makes rows of messages as dicts."""
         from counterfoil.sdk.serde.arrow.rows import DictRowSource
 
-        return DictRowSource(lambda: self.as_dicts().decoder(writer, reader, suffix))
+        return DictRowSource(lambda: self._with_values(as_dict=True).decoder(writer, reader, suffix))
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.rules import keys
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Override:
     disabled: bool | None = None
 
 
-class Rules:
+class Rules(PickledByArguments):
     """How serializers and deserializers run rules.
 
     ``executors`` and ``actions``, by type, are used before those that are installed: entry points of the groups
@@ -44,7 +45,8 @@ class Rules:
     ``overrides`` are by type of rules. ``conf`` are the settings that executors and actions read, such as
     ``dlq.topic``. ``check`` is when inline rules are checked on writing; ``fail_fast`` stops at the first violation.
 
-    One object can be used by several serializers; :meth:`close` closes its executors and actions.
+    One object can be used by several serializers; :meth:`close` closes its executors and actions. A pickle of it has
+    ``conf``, with the secrets in it.
     """
 
     def __init__(
