@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TypedDict
@@ -21,6 +22,8 @@ from counterfoil.sdk import (
     AsyncSerializer,
     AvroDeserializer,
     AvroSerializer,
+    Decoded,
+    InvalidSettings,
     JsonDeserializer,
     JsonSerializer,
     ModelConverter,
@@ -265,6 +268,47 @@ def test_rows_of_tables_are_observed_as_whole_messages(rules):
     assert reads["paths"] == {"*": 3, "driver": 1}
 
 
+MOVED = RuleSet(migration_rules=(Rule("move", "JSONATA", mode="UPGRADE", expr='{"id": id, "name": driver}'),))
+VERSIONS = {
+    "avro": [
+        """{"type": "record", "name": "R", "fields": [
+            {"name": "id", "type": "long"}, {"name": "driver", "type": "string"}]}""",
+        """{"type": "record", "name": "R", "fields": [
+            {"name": "id", "type": "long"}, {"name": "name", "type": "string"},
+            {"name": "seats", "type": "long", "default": 4}]}""",
+    ],
+    "json": [
+        """{"type": "object", "properties": {"id": {"type": "integer"}, "driver": {"type": "string"}}}""",
+        """{"type": "object", "properties": {
+            "id": {"type": "integer"}, "name": {"type": "string"}, "seats": {"type": "integer", "default": 4}}}""",
+    ],
+}
+
+
+@dataclass
+class R:
+    id: int
+    name: str
+    seats: int
+
+
+@pytest.mark.parametrize("language", list(VERSIONS))
+def test_a_migrated_message_has_the_defaults_of_the_latest_version_in_every_form(language):
+    ruled = Ruled(language, None)
+    first, second = VERSIONS[language]
+    ruled.registry.set_config("rides-value", "NONE")
+    data = ruled.serializer(ruled.registry, first)({"id": 1, "driver": "Ada"}, RIDES)
+    seconds = [0.0]
+    read = ruled.deserializer(ruled.registry, latest=True, latest_ttl_s=10, clock=lambda: seconds[0])
+    assert read(data, RIDES) == {"id": 1, "driver": "Ada"}
+    ruled.registry.register("rides-value", Schema(second, ruled.type, rule_set=MOVED))
+    seconds[0] = 100.0
+    row = {"id": 1, "name": "Ada", "seats": 4}
+    assert read(data, RIDES) == row
+    assert read.arrow([data], topic="rides").to_pylist() == [row]
+    assert ruled.deserializer(ruled.registry, latest=True, model=R)(data, RIDES) == R(**row)
+
+
 def test_settings_of_rules_and_conversions_of_models_are_pickled():
     registry = Registry("http://registry.invalid")
     rules = Rules(conf=CONF, overrides={"CEL": Override(disabled=True)})
@@ -281,3 +325,38 @@ def test_settings_of_rules_and_conversions_of_models_are_pickled():
 def test_an_observation_stays_in_its_process():
     with Usage("billing", print) as usage, pytest.raises(TypeError, match="make one in each process"):
         pickle.dumps(usage)
+
+
+def wrong_settings(registry):
+    text = avro_text("Ride")
+    return {
+        "schema is a Registry; expected the text of a schema, or a Schema, after the registry": lambda: JsonSerializer(
+            text, registry
+        ),
+        "schema is a dict; expected the text": lambda: AvroSerializer(registry, {"type": "string"}),
+        "reader is a dict; expected the text": lambda: AvroDeserializer(registry, reader={"type": "string"}),
+        "rules is a dict; expected Rules": lambda: AvroDeserializer(registry, rules={"secret": "s"}),
+        "conf is a str; expected a dict": lambda: Rules(conf="secret=s"),
+        "'CEL'] is a dict; expected an Override": lambda: Rules(overrides={"CEL": {"disabled": True}}),
+        "usage is a list; expected a Usage": lambda: AvroDeserializer(registry).observe([]),
+        "sink is a int; expected the path": lambda: Usage("billing", 5),
+        "every_s is 0; expected a number": lambda: Usage("billing", print, every_s=0),
+        "schema is a dict; expected a pyarrow.Schema": lambda: AvroDeserializer(registry).arrow(
+            [], schema={"id": "int64"}
+        ),
+        "registry URL is None; expected a text": lambda: Registry(None),
+    }
+
+
+@pytest.mark.parametrize("words", list(wrong_settings(None)))
+def test_a_setting_of_a_wrong_type_is_named_at_once(words):
+    with pytest.raises(InvalidSettings, match=re.escape(words)):
+        wrong_settings(InMemoryRegistry().client())[words]()
+
+
+def test_a_tombstone_has_no_schema_and_no_value():
+    memory = InMemoryRegistry()
+    for read in (AvroDeserializer(memory.client()), MultiDeserializer(memory.client())):
+        assert read.decode(None, topic="rides") == Decoded(None, None, None, None, None)
+    awaited = AsyncDeserializer(AvroDeserializer(memory.async_client()))
+    assert asyncio.run(awaited.decode(None, topic="rides")).value is None

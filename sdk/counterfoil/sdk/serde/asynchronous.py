@@ -96,7 +96,7 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
         return await self(*read_record(record, topic, field))
 
     async def decode(
-        self, data: bytes, *, topic: str | None = None, field: Field = "value", headers: Headers = None
+        self, data: bytes | None, *, topic: str | None = None, field: Field = "value", headers: Headers = None
     ) -> Decoded:
         """Return the value together with the schema with which it was written."""
         await self.sync.warm(data=data, topic=topic, field=field, headers=headers)

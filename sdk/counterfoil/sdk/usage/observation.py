@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -59,6 +60,12 @@ class Usage:
     ) -> None:
         if isinstance(one_in, bool) or not isinstance(one_in, int) or one_in < 1:
             raise InvalidSettings(f"one_in is {one_in!r}; expected a whole number, 1 or more", setting="one_in")
+        if not callable(sink) and not isinstance(sink, (str, os.PathLike)):
+            problem = f"sink is a {type(sink).__name__}; expected the path of a file, or a function of a batch"
+            raise InvalidSettings(problem, setting="sink")
+        if isinstance(every_s, bool) or not isinstance(every_s, (int, float)) or not every_s > 0:
+            problem = f"every_s is {every_s!r}; expected a number of seconds that is greater than 0"
+            raise InvalidSettings(problem, setting="every_s")
         self._application = application
         self._version = version
         self._one_in = one_in

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
+from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.arrow.rows import empty_rows
 from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
 from counterfoil.sdk.serde.places import place
@@ -52,6 +52,8 @@ class TableReader:
 
     def table(self, schema: pa.Schema | None, empty: Callable[[], pa.Schema | None]) -> pa.Table:
         """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``."""
+        if not isinstance(schema, pa.Schema | None):
+            raise InvalidSettings(f"schema is a {type(schema).__name__}; expected a pyarrow.Schema", setting="schema")
         if not self._read:
             known = empty() if schema is None else schema
             return empty_rows(self.count) if known is None else _nulls(known, self.count)

@@ -137,7 +137,8 @@ class JsonCodec:
         del suffix
         from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
 
-        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed))
+        fill = compile_defaults(parsed) if self._adds_defaults else None
+        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed), fill=fill)
 
     def suffix_in(self, reader: JsonSchema, writer: JsonSchema, suffix: bytes) -> bytes:
         """Return nothing: the body follows the schema's id."""

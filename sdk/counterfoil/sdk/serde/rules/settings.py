@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from threading import Lock
@@ -12,7 +13,7 @@ from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.rules import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from counterfoil.sdk.serde.rules.protocol import Action, AnyExecutor
 
@@ -61,6 +62,13 @@ class Rules(PickledByArguments):
     ) -> None:
         if check not in (None, "before", "after"):
             raise InvalidSettings(f"check is {check!r}; expected 'before', 'after' or None", setting="check")
+        for name, given in {"executors": executors, "actions": actions, "overrides": overrides, "conf": conf}.items():
+            if given is not None and not isinstance(given, Mapping):
+                raise InvalidSettings(f"{name} is a {type(given).__name__}; expected a dict", setting=name)
+        for name, each in (overrides or {}).items():
+            if not isinstance(each, Override):
+                problem = f"overrides[{name!r}] is a {type(each).__name__}; expected an Override"
+                raise InvalidSettings(problem, setting="overrides")
         self.conf: Mapping[str, Any] = dict(conf or {})
         self.check = check
         self.fail_fast = fail_fast
@@ -118,6 +126,14 @@ def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
         install = f'pip install "counterfoil[{entry.extras[0]}]"'
         problem = f"{what[0].upper()}{what[1:]} {name!r} need {missing.name}, which is not installed: {install}"
         raise RuleTypeMissing(problem) from missing
+
+
+def chosen_rules(rules: Rules) -> Rules:
+    """Return the argument ``rules`` of a serializer; raise ``InvalidSettings`` if it is not ``Rules``."""
+    if not isinstance(rules, Rules):
+        problem = f"rules is a {type(rules).__name__}; expected Rules of counterfoil.sdk, such as Rules(conf={{…}})"
+        raise InvalidSettings(problem, setting="rules")
+    return rules
 
 
 DEFAULT_RULES: Final = Rules()
