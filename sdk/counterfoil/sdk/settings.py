@@ -137,11 +137,15 @@ class RegistrySettings:
 
 def _split_urls(url: str | Sequence[str]) -> tuple[tuple[str, ...], Auth | None]:
     """Return the URLs without credentials, and the first credentials found in them."""
-    texts = url.split(",") if isinstance(url, str) else list(url)
+    texts: Sequence[object] = url.split(",") if isinstance(url, str) else url if isinstance(url, (list, tuple)) else ()
+    if not texts or not all(isinstance(each, str) for each in texts):
+        raise InvalidSettings(
+            f"The registry URL is {url!r}; expected a text such as http://localhost:8081", setting="url"
+        )
     auth: Auth | None = None
     urls = []
     for text in texts:
-        bare, found = _split_credentials(text.strip())
+        bare, found = _split_credentials(str(text).strip())
         urls.append(bare)
         auth = auth or found
     return tuple(urls), auth

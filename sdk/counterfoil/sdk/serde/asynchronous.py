@@ -6,14 +6,16 @@ await, where a framework requires it; it raises ``SchemaNotCached`` until ``warm
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.context import field_of, headers_of, topic_of
+from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.records import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
 
     import pyarrow as pa
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _MOST_REQUESTS: Final = 100
 """How often a message is tried at most: besides its schema, each of its rules may need something of the registry."""
 
+R = TypeVar("R")
 T_contra = TypeVar("T_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S", bound="Serializer[Any] | Deserializer[Any] | MultiDeserializer")
@@ -50,6 +53,15 @@ class _AsyncSerde(Generic[S]):
         """Remove every plan; the registry, which others may use, stays open."""
         self.sync.close()
 
+    async def _awaited(self, call: Callable[[], R], warm: Callable[[], Awaitable[None]]) -> R:
+        """Return what a call returns, after the requests that it needs: for schemas by ``warm``, for rules."""
+        for _ in range(_MOST_REQUESTS):
+            try:
+                return call()
+            except SchemaNotCached as error:
+                await (warm() if error.script is None else self.sync.arun(error.script))
+        return call()
+
     def __await__(self) -> Generator[None, None, Self]:
         """Return this object: confluent-kafka's asynchronous serializers are constructed with ``await``."""
         yield from ()
@@ -61,15 +73,12 @@ class AsyncSerializer(_AsyncSerde["Serializer[T_contra]"], Generic[T_contra]):
 
     async def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; raises what the serializer raises, but never ``SchemaNotCached``."""
-        for _ in range(_MOST_REQUESTS):
-            try:
-                return self.sync(value, ctx)
-            except SchemaNotCached as error:
-                if error.script is None:
-                    await self.sync.warm(topic=topic_of(ctx), field=field_of(ctx))
-                else:
-                    await self.sync.arun(error.script)
-        return self.sync(value, ctx)
+        try:
+            return self.sync(value, ctx)
+        except SchemaNotCached:
+            return await self._awaited(
+                lambda: self.sync(value, ctx), lambda: self.sync.warm(topic=topic_of(ctx), field=field_of(ctx))
+            )
 
 
 class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], Generic[T_co]):
@@ -77,27 +86,25 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
 
     async def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; raises what the deserializer raises, but never ``SchemaNotCached``."""
-        for _ in range(_MOST_REQUESTS):
-            try:
-                return self.sync(data, ctx)
-            except SchemaNotCached as error:
-                if error.script is None:
-                    await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
-                else:
-                    await self.sync.arun(error.script)
-        return self.sync(data, ctx)
+        try:
+            return self.sync(data, ctx)
+        except SchemaNotCached:
+            return await self._awaited(lambda: self.sync(data, ctx), lambda: self._warm(data, ctx))
 
     async def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:
         """Return the key or the value of a record of a Kafka client, by its own topic and headers."""
         return await self(*read_record(record, topic, field))
 
     async def decode(
-        self, data: bytes, *, topic: str | None = None, field: Field = "value", headers: Headers = None
+        self, data: bytes | None, *, topic: str | None = None, field: Field = "value", headers: Headers = None
     ) -> Decoded:
         """Return the value together with the schema with which it was written."""
         await self.sync.warm(data=data, topic=topic, field=field, headers=headers)
         await self.sync.warm_origin(data, topic=topic, field=field, headers=headers)
-        return self.sync.decode(data, topic=topic, field=field, headers=headers)
+        return await self._awaited(
+            lambda: self.sync.decode(data, topic=topic, field=field, headers=headers),
+            lambda: self._warm(data, SerializationContext(topic, field, headers)),
+        )
 
     async def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
         """Return the values of many records, in order; each that cannot be read is replaced by its error."""
@@ -114,20 +121,23 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
     ) -> pa.Table:
         """Return the values of many records as an Arrow table, as the deserializer's ``arrow`` does."""
         kept = list(records)
-        while True:
+        reader = self.sync.table_reader(topic=topic, field=field, errors=errors)
+        while reader.count < len(kept):
+            with suppress(SchemaNotCached):
+                reader.read(kept[reader.count :])
+                break
+            record = kept[reader.count]
+            warm = partial(self._warm, *read_record(record, topic, field))
             try:
-                return self.sync.arrow(kept, topic=topic, field=field, schema=schema, errors=errors)
-            except SchemaNotCached as error:
-                await self._warm(kept, error, topic, field)
+                await self._awaited(partial(reader.read, [record]), warm)
+            except SchemaNotCached:
+                raise
+            except SerdeError as error:
+                reader.read([error])
+        return reader.table(schema, self.sync.empty_schema)
 
-    async def _warm(self, records: list[Record], missing: SchemaNotCached, topic: str | None, field: Field) -> None:
-        """Send the requests for the first record without a schema, whose bytes are in the error."""
-        for record in records:
-            data, ctx = read_record(record, topic, field)
-            if data is not None and bytes(data) == missing.data:
-                await self.sync.warm(data=data, topic=ctx.topic, field=field, headers=ctx.headers)
-                return
-        raise missing
+    async def _warm(self, data: bytes | None, ctx: MessageContext | None) -> None:
+        await self.sync.warm(data=data, topic=topic_of(ctx), field=field_of(ctx), headers=headers_of(ctx))
 
     async def _value_or_error(self, record: Record, topic: str | None, field: Field) -> Any:
         try:

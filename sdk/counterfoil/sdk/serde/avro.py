@@ -135,8 +135,6 @@ class AvroCodec(BareBodies):
         """Return the codec of dicts and lists, without the model."""
         return changed(self, _model=None)
 
-    as_dicts = for_rules
-
     def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
         """Return how rules see the values of the schema."""
         del suffix

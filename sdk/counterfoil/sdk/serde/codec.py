@@ -57,7 +57,7 @@ class RowSource(Protocol):
 class Codec(Protocol[P]):
     """One message format, with its options.
 
-    The last four methods are used for schemas with rules alone.
+    The last three methods are used for schemas with rules alone.
     """
 
     @property
@@ -107,9 +107,6 @@ class Codec(Protocol[P]):
 
         It validates what it writes, if this codec does, and not what it reads, which rules may still change.
         """
-
-    def as_dicts(self) -> Codec[P]:
-        """Return the codec whose values are dicts, for tables, with the same limits and validation."""
 
     def rule_values(self, parsed: P, suffix: bytes, tags: FieldTags) -> RuleValues:
         """Return how rules see the values of a schema that have this suffix; ``tags`` are those of its fields."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import DecodeError, NotFramed, SchemaNotCached, SerdeError, SubjectUnresolved
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
@@ -18,8 +17,8 @@ from counterfoil.sdk.serde.reading import ReadResolver, read_header_of
 from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serde import Done, Serde, chosen
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
+from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_schema, observer
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.subjects import TOPIC, find_subject, strategy_named
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
     from uuid import UUID
 
+    from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.context import Headers, MessageContext
@@ -96,11 +96,11 @@ class Deserializer(RecordReader[T_co], Serde):
         self._codec = codec
         self._resolver = ReadResolver(
             codec,
-            reader=Schema(reader, codec.schema_type) if isinstance(reader, str) else reader,
+            reader=chosen_schema("reader", reader, codec.schema_type),
             latest=latest,
             subject=strategy_named(subject) if isinstance(subject, str) else subject,
             has_registry=registry is not None,
-            rules=rules,
+            rules=chosen_rules(rules),
         )
         super().__init__(Source(registry), self._resolver)
         self._from_dict = from_dict
@@ -143,16 +143,18 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def decode(
         self,
-        data: bytes,
+        data: bytes | None,
         *,
         topic: str | None = None,
         field: Field = "value",
         headers: Headers = None,
     ) -> Decoded:
-        """Return the value together with the schema with which it was written; ``value`` is None for no data.
+        """Return the value together with the schema with which it was written; for None, a tombstone, all are None.
 
         One more request per schema fetches the version. Raises the same errors as calling the deserializer.
         """
+        if data is None:
+            return Decoded(None, None, None, None, None)
         ctx = SerializationContext(topic, field, headers)
         plan, bare = self._plan(data, ctx)
         value = self._decoded(plan, bare, ctx)
@@ -191,8 +193,10 @@ class Deserializer(RecordReader[T_co], Serde):
             self._found(message, named, ctx, with_rules=topic is not None)
         return Done()
 
-    async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
+    async def warm_origin(self, data: bytes | None, *, topic: str | None, field: Field, headers: Headers) -> None:
         """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""
+        if data is None:
+            return
         plan, _ = self._plan(data, SerializationContext(topic, field, headers))
         await self._source.arun(self._origin(plan, topic, field))
 
@@ -221,7 +225,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def observe(self, usage: Usage) -> Self:
         """Return this object, whose messages ``usage`` observes from now on; call it before the first message."""
-        self._usage = usage
+        self._usage = observer(usage)
         self.forget_short_ways()
         self._plans.clear()
         return self

@@ -9,13 +9,14 @@ from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
+from counterfoil.sdk.serde.deserializer import Decoded
 from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of
 from counterfoil.sdk.serde.records import RecordReader
-from counterfoil.sdk.serde.serde import Done, chosen
+from counterfoil.sdk.serde.serde import Done, chosen, observer
 from counterfoil.sdk.serde.sources import Source
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import Headers, MessageContext
-    from counterfoil.sdk.serde.deserializer import Decoded, Deserializer
+    from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
@@ -74,9 +75,11 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
             raise
 
     def decode(
-        self, data: bytes, *, topic: str | None = None, field: Field = "value", headers: Headers = None
+        self, data: bytes | None, *, topic: str | None = None, field: Field = "value", headers: Headers = None
     ) -> Decoded:
-        """Return the value together with the schema with which it was written."""
+        """Return the value together with the schema with which it was written; for None, a tombstone, all are None."""
+        if data is None:
+            return Decoded(None, None, None, None, None)
         deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
         return deserializer.decode(data, topic=topic, field=field, headers=headers)
 
@@ -127,14 +130,16 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
         await self._source.arun(script())
 
-    async def warm_origin(self, data: bytes, *, topic: str | None, field: Field, headers: Headers) -> None:
+    async def warm_origin(self, data: bytes | None, *, topic: str | None, field: Field, headers: Headers) -> None:
         """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""
+        if data is None:
+            return
         deserializer = self._deserializer(data, SerializationContext(topic, field, headers))
         await deserializer.warm_origin(data, topic=topic, field=field, headers=headers)
 
     def observe(self, usage: Usage) -> Self:
         """Return this object, whose messages ``usage`` observes from now on, also with the deserializers given."""
-        self._usage = usage
+        self._usage = observer(usage)
         for deserializer in (*self._by_topic.values(), *self._by_record.values(), *self._by_type.values()):
             deserializer.observe(usage)
         return self

@@ -52,12 +52,18 @@ class WritePlan(Plan):
     rules: WriteRules | None = None
 
 
+def _ignored(count: int) -> None:
+    del count
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan(Plan):
     """How to read data of one schema: ``decode(data, offset)``; ``row_source()`` makes rows of tables.
 
     ``rules`` are those that run when messages are read, if there are any; they replace ``decode``. They belong to one
     topic: a plan that is used for all topics has ``needs_topic`` instead.
+
+    ``note_rows`` is called with the number of rows that were added to a table.
 
     ``schema_id`` is the id in the frame, if it has one. ``schema`` is None for a deserializer without a registry, and
     so is ``guid``, unless it is in the frame. ``reader`` is the schema of the values, if it is another one.
@@ -73,6 +79,7 @@ class ReadPlan(Plan):
     reader: Schema | None = None
     rules: ReadRules | None = None
     needs_topic: bool = False
+    note_rows: Callable[[int], object] = _ignored
 
     @property
     def is_direct(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
@@ -18,7 +18,6 @@ from counterfoil.sdk.errors import (
     TruncatedFrame,
     UnknownSchemaId,
 )
-from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.references import load_schema, parse_own
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
@@ -168,7 +167,7 @@ class ReadResolver(Generic[P]):
         if rules is None:
             compiled = yield from self._compiled(calls, schema, writer, reader, header.suffix)
         else:
-            compiled = _Compiled(rules.decode, partial(rules.row_source, SerializationContext(topic, field)))
+            compiled = _Compiled(rules.decode, rules.row_source)
         return ReadPlan(
             rules=rules,
             needs_topic=may_have_rules and not for_topic and not self._is_latest,

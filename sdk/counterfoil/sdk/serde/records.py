@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from counterfoil.sdk.serde.arrow.tables import TableReader
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.subjects import Field
@@ -112,6 +113,14 @@ class RecordReader(ABC, Generic[T_co]):
         Raises ``SerdeError`` for values that have no type in Arrow, or no common one, and ``InvalidSettings`` without
         pyarrow, which the extra ``arrow`` installs.
         """
+        reader = self.table_reader(topic=topic, field=field, errors=errors)
+        reader.read(records)
+        return reader.table(schema, self.empty_schema)
+
+    def table_reader(
+        self, *, topic: str | None, field: Field, errors: MutableMapping[int, SerdeError] | None
+    ) -> TableReader:
+        """Return what reads records into one table, with the arguments of :meth:`arrow`."""
         try:
             from counterfoil.sdk.serde.arrow.tables import TableReader
         except ImportError as error:
@@ -119,9 +128,7 @@ class RecordReader(ABC, Generic[T_co]):
             raise InvalidSettings(problem, setting="arrow") from error
         if errors is None and self._returns_errors:
             errors = {}
-        reader = TableReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)
-        reader.read(records)
-        return reader.table(schema, self.empty_schema)
+        return TableReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)
 
     def bind(self, topic: str | None, field: Field = "value") -> Callable[[bytes | None], T_co | None]:
         """Return a function of the data alone, for clients that call deserializers as ``callable(data)``."""

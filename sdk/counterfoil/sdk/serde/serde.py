@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.subjects import Associated
@@ -11,9 +12,11 @@ from counterfoil.sdk.subjects import Associated
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.schema.model import SchemaType
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import Source
     from counterfoil.sdk.subjects import SubjectNaming
+    from counterfoil.sdk.usage.observation import Usage
 
 
 class Resolver(Protocol):
@@ -67,3 +70,23 @@ def chosen(setting: str, value: str, choices: tuple[str, ...]) -> str:
         expected = " or ".join(map(repr, choices))
         raise InvalidSettings(f"{setting} is {value!r}; expected {expected}", setting=setting)
     return value
+
+
+def chosen_schema(setting: str, value: object, schema_type: SchemaType) -> Schema | None:
+    """Return the schema of a setting; raise ``InvalidSettings`` if it is neither a text nor a ``Schema``."""
+    if value is None or isinstance(value, Schema):
+        return value
+    if isinstance(value, str):
+        return Schema(value, schema_type)
+    problem = f"{setting} is a {type(value).__name__}; expected the text of a schema, or a Schema"
+    where = ", after the registry, which is the first argument" if hasattr(value, "schema_by_id") else ""
+    raise InvalidSettings(problem + where, setting=setting)
+
+
+def observer(usage: Usage) -> Usage:
+    """Return the argument of ``observe``; raise ``InvalidSettings`` if it is no ``Usage``."""
+    if not hasattr(usage, "observed"):
+        raise InvalidSettings(
+            f"usage is a {type(usage).__name__}; expected a Usage of counterfoil.sdk", setting="usage"
+        )
+    return usage

@@ -6,15 +6,14 @@ import time
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import EncodeError, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
 from counterfoil.sdk.serde.headers import write_header
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
-from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
-from counterfoil.sdk.serde.serde import Done, Serde, chosen
+from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
+from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_schema
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.serde.writing import WriteResolver
 from counterfoil.sdk.subjects import TOPIC, strategy_named
@@ -22,6 +21,7 @@ from counterfoil.sdk.subjects import TOPIC, strategy_named
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.context import MessageContext
@@ -76,13 +76,13 @@ class Serializer(Serde, Generic[T_contra]):
         is_in_header = chosen("id_location", id_location, ("prefix", "header")) == "header"
         self._resolver = WriteResolver(
             codec,
-            Schema(schema, codec.schema_type) if isinstance(schema, str) else schema,
+            chosen_schema("schema", schema, codec.schema_type),
             imports=imports,
             subject=strategy_named(subject) if isinstance(subject, str) else subject,
             register=register,
             normalize=normalize,
             is_in_header=is_in_header,
-            rules=rules,
+            rules=chosen_rules(rules),
         )
         super().__init__(Source(registry), self._resolver)
         is_refreshed = self._resolver.is_refreshed

@@ -10,16 +10,18 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.usage.batches import BatchSender, file_sink
+from counterfoil.sdk.usage.recording import WHOLE, recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +60,12 @@ class Usage:
     ) -> None:
         if isinstance(one_in, bool) or not isinstance(one_in, int) or one_in < 1:
             raise InvalidSettings(f"one_in is {one_in!r}; expected a whole number, 1 or more", setting="one_in")
+        if not callable(sink) and not isinstance(sink, (str, os.PathLike)):
+            problem = f"sink is a {type(sink).__name__}; expected the path of a file, or a function of a batch"
+            raise InvalidSettings(problem, setting="sink")
+        if isinstance(every_s, bool) or not isinstance(every_s, (int, float)) or not every_s > 0:
+            problem = f"every_s is {every_s!r}; expected a number of seconds that is greater than 0"
+            raise InvalidSettings(problem, setting="every_s")
         self._application = application
         self._version = version
         self._one_in = one_in
@@ -76,6 +84,9 @@ class Usage:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("A Usage cannot be pickled: it has a thread; make one in each process, and call observe there")
 
     @property
     def dropped_batches(self) -> int:
@@ -100,7 +111,12 @@ class Usage:
             held = self._observed.get(key)
             if held is None:
                 held = self._observed[key] = ObservedSchema(plan, schema, references, one_in=self._one_in)
-        rules = plan.rules
+
+        def note_rows(count: int) -> None:
+            self._sender.start()
+            held.note_rows(count)
+
+        plan, rules = replace(plan, note_rows=note_rows), plan.rules
         if rules is not None:
             return replace(plan, rules=replace(rules, closed=self._observing(held, rules.closed)))
         return replace(plan, decode=self._observing(held, plan.decode))
@@ -148,8 +164,8 @@ class ObservedSchema:
     messages are a little too small where several read at once.
     """
 
-    __slots__ = ("_lock", "_one_in", "_paths", "_place", "_plan", "_references", "_sampled", "_schema", "_started",
-                 "_taken", "left")  # fmt: skip
+    __slots__ = ("_lock", "_one_in", "_paths", "_place", "_plan", "_references", "_rows", "_sampled", "_schema",
+                 "_started", "_taken", "left")  # fmt: skip
 
     def __init__(
         self, plan: ReadPlan, schema: Schema | None, references: Sequence[ResolvedReference], *, one_in: int
@@ -158,6 +174,7 @@ class ObservedSchema:
         self._one_in = one_in
         self._started = 1 - one_in
         """How many messages there were at the last one that was observed; not positive before the first."""
+        self._rows = 0
         self._taken = 0
         self._sampled = 0
         self._plan = plan
@@ -175,8 +192,6 @@ class ObservedSchema:
 
     def recorded(self, value: Any) -> Any:
         """Return the value, as one that notes which of its fields are read."""
-        from counterfoil.sdk.usage.recording import WHOLE, recording
-
         with self._lock:
             self._started += self._one_in
             self.left = self._one_in
@@ -196,6 +211,13 @@ class ObservedSchema:
         if not seen and type(value) not in {dict, list}:  # a scalar, or a message of Protobuf
             note(WHOLE)
         return found
+
+    def note_rows(self, count: int) -> None:
+        """Note messages that became rows of a table, which has all fields."""
+        with self._lock:
+            self._rows += count
+            self._sampled += count
+            self._paths.update(dict.fromkeys(WHOLE, count))
 
     def take(self) -> dict[str, Any] | None:
         """Return what was observed since the last call; None if there was no message."""
@@ -217,7 +239,7 @@ class ObservedSchema:
         }
 
     def _messages(self) -> int:
-        return max(0, self._started + self._one_in - self.left) if self._started > 0 else 0
+        return self._rows + (self._started + self._one_in - self.left if self._started > 0 else 0)
 
     def _reader_fields(self) -> list[str] | None:
         """Return the top-level fields of the reader's schema, which are all that the program can read."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from counterfoil.sdk.errors import NotFramed, SchemaNotCached, SerdeError
+from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.arrow.rows import empty_rows
 from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
 from counterfoil.sdk.serde.places import place
@@ -41,24 +41,27 @@ class TableReader:
         self._errors = errors
         self._read: dict[int, tuple[ReadPlan, Rows]] = {}
         self._runs: list[tuple[int, int]] = []
-        self._count = 0
+        self.count = 0
+        """How many records were read."""
         self._leading_nulls = 0
 
     def read(self, records: Iterable[Record]) -> None:
         """Add a row for each record."""
-        for messages, ctx in self._batches(records):
-            self._read_batch(messages, ctx)
+        for messages, contexts in self._batches(records):
+            self._read_batch(messages, contexts)
 
     def table(self, schema: pa.Schema | None, empty: Callable[[], pa.Schema | None]) -> pa.Table:
         """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``."""
+        if not isinstance(schema, pa.Schema | None):
+            raise InvalidSettings(f"schema is a {type(schema).__name__}; expected a pyarrow.Schema", setting="schema")
         if not self._read:
             known = empty() if schema is None else schema
-            return empty_rows(self._count) if known is None else _nulls(known, self._count)
+            return empty_rows(self.count) if known is None else _nulls(known, self.count)
         try:
             tables = [rows.table(schema) for _, rows in self._read.values()]
             wanted = schema or pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
             if not len(wanted):
-                return empty_rows(self._count)
+                return empty_rows(self.count)
             joined = pa.concat_tables([_cast(one, wanted) for one in tables])
         except pa.ArrowException as error:
             problem = f"The messages have no common columns: {error}; name them with schema=, or use a reader's schema"
@@ -68,16 +71,16 @@ class TableReader:
             raise
         return joined if len(tables) == 1 else joined.take(self._order([one.num_rows for one in tables]))
 
-    def _batches(self, records: Iterable[Record]) -> Iterator[tuple[list[Any], SerializationContext]]:
-        """Return runs of messages that have the same topic and headers, as bytes where they are bytes."""
+    def _batches(self, records: Iterable[Record]) -> Iterator[tuple[list[Any], list[SerializationContext]]]:
+        """Return runs of messages of one topic whose headers name the same schema, as bytes where they are bytes."""
         bare = records if isinstance(records, list) else list(records)
         if all(one is None or one.__class__ is bytes for one in bare):
-            yield bare, self._ctx
+            yield bare, [self._ctx] * len(bare)
             return
         read = [self._message_of(one) for one in bare]
         for _, run in groupby(read, lambda one: (one.ctx.topic, _key_of(one.ctx))):
             found = list(run)
-            yield [one.data for one in found], found[0].ctx
+            yield [one.data for one in found], [one.ctx for one in found]
 
     def _message_of(self, record: Record) -> _Message:
         try:
@@ -88,20 +91,20 @@ class TableReader:
             data = bytes(data)
         return _Message(data, ctx)
 
-    def _read_batch(self, messages: list[Any], ctx: SerializationContext) -> None:
+    def _read_batch(self, messages: list[Any], contexts: list[SerializationContext]) -> None:
         number = 0
         while number < len(messages):
-            before = self._count
+            before = self.count
             try:
-                self._read_from(messages, number, ctx)
+                self._read_from(messages, number, contexts[number])
             except SchemaNotCached:
                 raise
             except SerdeError as error:
                 if self._errors is None:
                     raise
-                self._errors[self._count] = error
+                self._errors[self.count] = error
                 self._append_null()
-            number += self._count - before
+            number += self.count - before
 
     def _read_from(self, messages: list[Any], number: int, ctx: SerializationContext) -> None:
         """Add the rows of one or more messages."""
@@ -117,16 +120,19 @@ class TableReader:
         plan = self._plan_of(data, ctx)
         try:
             rows = self._rows_of(plan)
-            added = rows.extend(messages, number, data[: plan.offset]) - number
-            if not added:
-                if plan.rules is None:
+            if plan.rules is None:
+                added = rows.extend(messages, number, data[: plan.offset]) - number
+                if not added:
                     plan.decode(data, plan.offset)  # raises the error of the message, if it has one
-                rows.append(data, plan.offset)
-                added = 1
+                    rows.append(data, plan.offset)
+            else:
+                added = 0
+                rows.append(plan.rules.body(data, plan.offset, ctx), 0)
         except SerdeError as error:
             place(error, ctx, schema_id=plan.schema_id, data=data)
             raise
-        self._add_run(id(plan), added)
+        self._add_run(id(plan), added or 1)
+        plan.note_rows(added or 1)
 
     def _rows_of(self, plan: ReadPlan) -> Rows:
         found = self._read.get(id(plan))
@@ -147,11 +153,11 @@ class TableReader:
             self._add_run(key, 1)
         else:
             self._leading_nulls += 1
-            self._count += 1
+            self.count += 1
 
     def _add_run(self, key: int, count: int) -> None:
         self._runs.append((key, count))
-        self._count += count
+        self.count += count
 
     def _order(self, sizes: list[int]) -> pa.Array:
         """Return for each row of the batch its number in the rows of all writers, one after the other."""

@@ -71,12 +71,15 @@ class AvroRuleValues:
 
     def from_json(self, value: Any, /) -> Any:
         """Return the value as a message of the schema: with its defaults, and without what is no field."""
-        encode, decode = self._codec
         try:
-            return decode(encode(value, b""), 0)
+            return self._codec[1](self.encoded(value), 0)
         except EncodeError as error:
             problem = f"What the migration returned is no value of the reader's schema: {error.problem}"
             raise DecodeError(problem, path=error.path) from error
+
+    def encoded(self, message: Any, /) -> bytes:
+        """Return the body of a message that rules changed."""
+        return self._codec[0](message, b"")
 
     @cached_property
     def _codec(self) -> tuple[Encode, Decode]:

@@ -115,18 +115,15 @@ class JsonCodec(BareBodies):
 
     def for_rules(self) -> JsonCodec:
         """Return the codec of plain JSON values, which validates what it writes alone."""
-        return changed(self.as_dicts(), _validates_reading=False)
-
-    def as_dicts(self) -> JsonCodec:
-        """Return the codec of plain JSON values."""
-        return changed(self, _model=None, _dump=None, _load=None)
+        return changed(self, _model=None, _dump=None, _load=None, _validates_reading=False)
 
     def rule_values(self, parsed: JsonSchema, suffix: bytes, tags: FieldTags) -> JsonRuleValues:
         """Return how rules see the values of the schema."""
         del suffix
         from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
 
-        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed))
+        fill = compile_defaults(parsed) if self._adds_defaults else None
+        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed), fill=fill)
 
     def _loader(self, parsed: JsonSchema) -> Callable[[Any], Any]:
         """Return the function from plain JSON values, which were not validated yet, to values of the program."""

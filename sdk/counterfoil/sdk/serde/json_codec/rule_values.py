@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.sdk.serde.json_codec.applicable import MAX_STEPS, applicable
+from counterfoil.sdk.serde.json_codec.encode import compile_encoder
+from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
 
@@ -48,20 +50,33 @@ class JsonRuleValues:
     """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of a JSON schema.
 
     ``dump`` turns a value of the program into values of JSON; it is not called for those that are. ``load`` validates
-    values of JSON, and turns them into values of the program.
+    values of JSON, and turns them into values of the program. ``fill`` adds the defaults of the schema to a migrated
+    value, in place.
     """
 
     def __init__(
-        self, parsed: JsonSchema, tags: FieldTags, *, dump: Callable[[Any], Any], load: Callable[[Any], Any]
+        self,
+        parsed: JsonSchema,
+        tags: FieldTags,
+        *,
+        dump: Callable[[Any], Any],
+        load: Callable[[Any], Any],
+        fill: Callable[[Any], None] | None,
     ) -> None:
         self._root = root_of(parsed)
         self._tags = tags
         self._dump = dump
+        self._fill = fill
         self.closed = load
+        self._encode = compile_encoder(None)
 
     def opened(self, value: Any, /) -> Any:
         """Return the value as dicts, lists and scalars."""
         return value if isinstance(value, (dict, list, str, int, float)) else self._dump(value)
+
+    def encoded(self, message: Any, /) -> bytes:
+        """Return the body of a message that rules changed."""
+        return self._encode(message, b"")
 
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message."""
@@ -80,8 +95,12 @@ class JsonRuleValues:
         return message
 
     def from_json(self, value: Any, /) -> Any:
-        """Return the value itself: it is validated when it becomes a value of the program."""
-        return value
+        """Return the value, with the defaults of the schema; it is validated when it becomes a value of the program."""
+        if self._fill is None:
+            return value
+        message = read_exactly(self.encoded(value), 0)
+        self._fill(message)
+        return message
 
 
 class _Fields:

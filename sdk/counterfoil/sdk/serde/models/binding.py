@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.sdk.errors import EncodeError, SerdeError
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.models.avro_schema import avro_schema
 from counterfoil.sdk.serde.models.describe import describe
 from counterfoil.sdk.serde.models.making import compile_making, has_choices
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Decode, Encode
 
 
-class ModelConverter:
+class ModelConverter(PickledByArguments):
     """The conversions of a model as ``to_dict`` and ``from_dict`` of a serializer, one of Protobuf for example.
 
     Where a union has several models, :meth:`to_dict` makes pairs of name and dict, which Avro takes, and

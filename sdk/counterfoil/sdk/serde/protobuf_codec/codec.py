@@ -101,11 +101,10 @@ class ProtobufCodec:
 
     def for_rules(self) -> ProtobufCodec:
         """Return the codec of messages."""
-        return changed(self, _as_dict=False) if self._as_dict else self
+        return self._with_values(as_dict=False)
 
-    def as_dicts(self) -> ProtobufCodec:
-        """Return the codec of dicts."""
-        return self if self._as_dict else changed(self, _as_dict=True)
+    def _with_values(self, *, as_dict: bool) -> ProtobufCodec:
+        return self if as_dict is self._as_dict else changed(self, _as_dict=as_dict)
 
     def rule_values(self, parsed: MessageTypes, suffix: bytes, tags: FieldTags) -> ProtobufRuleValues:
         """Return how rules see messages of the type that ``suffix`` names."""
@@ -129,7 +128,7 @@ class ProtobufCodec:
         """Return what makes rows of messages as dicts."""
         from counterfoil.sdk.serde.arrow.rows import DictRowSource
 
-        return DictRowSource(lambda: self.as_dicts().decoder(writer, reader, suffix))
+        return DictRowSource(lambda: self._with_values(as_dict=True).decoder(writer, reader, suffix))
 
     def _written_type(self, parsed: MessageTypes) -> AnyDescriptor:
         name = next(iter(self._names), None)

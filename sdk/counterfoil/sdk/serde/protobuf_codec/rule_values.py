@@ -88,6 +88,10 @@ class ProtobufRuleValues:
         opened = self.opened(message)
         return opened if self._read is None else self._read(opened)
 
+    def encoded(self, message: Any, /) -> bytes:
+        """Return the body of a message that rules changed."""
+        return self._encode(message, b"")
+
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message."""
         walk = _Walk(changes, self._tags)

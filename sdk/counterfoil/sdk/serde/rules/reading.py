@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.sdk.errors import DecodeError
+from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.rules.keys import kept_key
 from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
@@ -31,7 +32,8 @@ class ReadRules:
     """The rules of reading messages of one schema.
 
     ``migrate`` turns a message of the writer's schema into one of the reader's. ``closed`` makes the value of the
-    program of a message, and ``closed_as_dict`` a dict, for tables.
+    program of a message. ``encoded`` makes its bytes in the schema of the values, of which ``row_source()`` makes rows
+    of tables.
     """
 
     encoding: Stage | None
@@ -39,10 +41,23 @@ class ReadRules:
     migrate: Callable[[Any, Record], Any] | None
     domain: Stage | None
     closed: Callable[[Any], Any]
-    closed_as_dict: Callable[[Any], Any]
+    encoded: Callable[[Any], bytes]
+    row_source: Callable[[], RowSource]
 
     def read(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
         """Return the value of a message. Raises ``RuleError`` and the errors of decoding."""
+        return self.closed(self._message(data, offset, ctx))
+
+    def body(self, data: bytes, offset: int, ctx: MessageContext | None) -> bytes:
+        """Return a message after all rules, encoded in the schema of the values. Raises the errors of :meth:`read`."""
+        message = self._message(data, offset, ctx)
+        try:
+            return self.encoded(message)
+        except EncodeError as error:
+            problem = f"What the rules returned is no value of the reader's schema: {error.problem}"
+            raise DecodeError(problem, path=error.path) from error
+
+    def _message(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
         record = Record.of(ctx, kept_key(ctx), data)
         if self.encoding is not None:
             data, offset = self.encoding.run(data[offset:], record), 0
@@ -51,14 +66,7 @@ class ReadRules:
             message = self.migrate(message, record)
         if self.domain is not None:
             message = self.domain.run(message, record)
-        return self.closed(message)
-
-    def row_source(self, ctx: MessageContext) -> RowSource:
-        """Return what makes rows of tables of the messages of a topic. pyarrow must be installed."""
-        from counterfoil.sdk.serde.arrow.rows import DictRowSource
-
-        dicts = replace(self, closed=self.closed_as_dict)
-        return DictRowSource(lambda: lambda data, offset, /: dicts.read(data, offset, ctx))
+        return message
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +120,8 @@ def compile_read_rules(reading: Reading, place: Place) -> Script[ReadRules | Non
         migrate = _migration(migrations, to_json, values.from_json)
     else:
         decode = bare.decoder(reading.parsed_writer, reading.parsed_reader, reading.suffix)
-    dicts = codec.as_dicts().rule_values(target, suffix, tags)
-    return ReadRules(encoding, decode, migrate, domain, values.closed, dicts.closed)
+    row_source = cache(lambda: codec.row_source(target, None, suffix))
+    return ReadRules(encoding, decode, migrate, domain, values.closed, values.encoded, row_source)
 
 
 def _tags(reading: Reading, place: Place) -> Script[Any]:

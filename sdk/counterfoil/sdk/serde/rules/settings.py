@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
+from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.rules import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from counterfoil.sdk.serde.rules.protocol import Action, AnyExecutor
 
@@ -35,7 +37,7 @@ class Override:
     disabled: bool | None = None
 
 
-class Rules:
+class Rules(PickledByArguments):
     """How serializers and deserializers run rules.
 
     ``executors`` and ``actions``, by type, are used before those that are installed: entry points of the groups
@@ -43,7 +45,8 @@ class Rules:
     ``overrides`` are by type of rules. ``conf`` are the settings that executors and actions read, such as
     ``dlq.topic``. ``check`` is when inline rules are checked on writing; ``fail_fast`` stops at the first violation.
 
-    One object can be used by several serializers; :meth:`close` closes its executors and actions.
+    One object can be used by several serializers; :meth:`close` closes its executors and actions. A pickle of it has
+    ``conf``, with the secrets in it.
     """
 
     def __init__(
@@ -58,6 +61,13 @@ class Rules:
     ) -> None:
         if check not in (None, "before", "after"):
             raise InvalidSettings(f"check is {check!r}; expected 'before', 'after' or None", setting="check")
+        for name, given in {"executors": executors, "actions": actions, "overrides": overrides, "conf": conf}.items():
+            if given is not None and not isinstance(given, Mapping):
+                raise InvalidSettings(f"{name} is a {type(given).__name__}; expected a dict", setting=name)
+        for name, each in (overrides or {}).items():
+            if not isinstance(each, Override):
+                problem = f"overrides[{name!r}] is a {type(each).__name__}; expected an Override"
+                raise InvalidSettings(problem, setting="overrides")
         self.conf: Mapping[str, Any] = dict(conf or {})
         self.check = check
         self.fail_fast = fail_fast
@@ -127,6 +137,14 @@ def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
         install = f'pip install "counterfoil[{entry.extras[0]}]"'
         problem = f"{what[0].upper()}{what[1:]} {name!r} need {missing.name}, which is not installed: {install}"
         raise RuleTypeMissing(problem) from missing
+
+
+def chosen_rules(rules: Rules) -> Rules:
+    """Return the argument ``rules`` of a serializer; raise ``InvalidSettings`` if it is not ``Rules``."""
+    if not isinstance(rules, Rules):
+        problem = f"rules is a {type(rules).__name__}; expected Rules of counterfoil.sdk, such as Rules(conf={{…}})"
+        raise InvalidSettings(problem, setting="rules")
+    return rules
 
 
 DEFAULT_RULES: Final = Rules()

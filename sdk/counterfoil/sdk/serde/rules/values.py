@@ -38,6 +38,9 @@ class RuleValues(Protocol):
     def closed(self, message: Any, /) -> Any:
         """Return a message that rules changed as a value of the program; raise ``ValidationError`` if it is not one."""
 
+    def encoded(self, message: Any, /) -> bytes:
+        """Return the body of a message that rules changed; raise ``SerdeError`` if it is no value of the schema."""
+
     def fields(self, changes: FieldChanges, /) -> Transform:
         """Return a function that applies a field rule to a message, and returns a changed copy of it.
 
