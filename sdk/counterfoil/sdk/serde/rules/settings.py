@@ -79,6 +79,11 @@ class Rules(PickledByArguments):
         if any(name == "producer" or name.startswith("dlq.") for name in self.conf):
             keys.NEED.begin()
 
+    def __repr__(self) -> str:
+        """Return the call that made it, with the names of settings alone: their values may be secrets."""
+        given = {name: value for name, value in self._made_of[1].items() if value}
+        return f"Rules({', '.join(f'{name}={_shown(value)}' for name, value in given.items())})"
+
     def override(self, rule_type: str) -> Override:
         """Return what is different for rules of a type."""
         return self._overrides.get(rule_type) or _NO_OVERRIDE
@@ -103,6 +108,10 @@ class Rules(PickledByArguments):
 
 
 _NO_OVERRIDE: Final = Override()
+
+
+def _shown(value: object) -> str:
+    return f"{{{', '.join(f'{name!r}: …' for name in value)}}}" if isinstance(value, Mapping) else repr(value)
 
 
 def _named(known: dict[str, T], name: str, group: str, what: str) -> T:
