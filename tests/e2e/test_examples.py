@@ -133,7 +133,9 @@ def test_sums_and_offsets_are_in_one_transaction(scene):
     assert sum(each["rides"] for each in sums) == COUNT
     assert sum(each["fares"] for each in sums) == sum(range(1, COUNT + 1))
     scene.check_dead_letter()
-    assert committed(scene.broker, scene.topic, scene.topic) == COUNT + 1
+    wait_until(
+        lambda: committed(scene.broker, scene.topic, scene.topic) == COUNT + 1, what="the end of the transaction"
+    )
 
 
 @pytest.mark.parametrize("client", ["aiokafka", "kafka_python", "faststream", "bytewax", "quixstreams"])

@@ -33,6 +33,7 @@ from kafka_records import (
     removable,
     write,
 )
+from local_services.process import wait_until
 
 
 @asynccontextmanager
@@ -104,7 +105,7 @@ def test_consume_process_produce_in_one_transaction_with_the_offsets(broker, liv
                 await send([1.0, 2.0, 3.0, "four"])
             assert committed(broker, topic, topic) is None
             await send([1.0, 2.0, 3.0, 4.0])
-            assert committed(broker, topic, topic) == len(RIDES)
+            wait_until(lambda: committed(broker, topic, topic) == len(RIDES), what="the end of the transaction")
             async with producer.transaction():
                 await doubled.send_and_wait(target, None, "0")
 

@@ -196,7 +196,7 @@ def taxi_topics(stage: Stage) -> None:
 
 def trip_topics(stage: Stage) -> None:
     """Make the topics of docs/stream-frameworks.md, likewise."""
-    _rides_in(stage, "trips", "trips.dead-letters", "trip-fares")
+    _rides_in(stage, "taxi-trips", "taxi-trips.dead-letters", "trip-fares")
 
 
 def _rides_in(stage: Stage, topic: str, *more: str) -> None:

@@ -79,7 +79,7 @@ def end_offset(broker: KafkaClient, topic: str) -> int:
 def committed(broker: KafkaClient, group: str, topic: str) -> int | None:
     """Return the offset that a group has committed for a topic with one partition; None for none."""
     wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
-    [result] = broker.admin.list_consumer_group_offsets([wanted]).values()
+    [result] = broker.admin.list_consumer_group_offsets([wanted], require_stable=True).values()
     offset: int = result.result(30).topic_partitions[0].offset
     return None if offset < 0 else offset
 

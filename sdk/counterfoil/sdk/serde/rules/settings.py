@@ -79,9 +79,14 @@ class Rules(PickledByArguments):
             keys.NEED.begin()
 
     def __repr__(self) -> str:
-        """Return the call that made it, with the names of settings alone: their values may be secrets."""
-        given = {name: value for name, value in self._made_of[1].items() if value}
-        return f"Rules({', '.join(f'{name}={_shown(value)}' for name, value in given.items())})"
+        """Return what differs from the defaults; of ``conf``, which may hold a password, the names alone."""
+        named = {
+            "conf": sorted(self.conf),
+            "overrides": sorted(self._overrides),
+            "check": self.check,
+            "fail_fast": self.fail_fast,
+        }
+        return f"Rules({', '.join(f'{name}={value!r}' for name, value in named.items() if value)})"
 
     def override(self, rule_type: str) -> Override:
         """Return what is different for rules of a type."""
@@ -107,10 +112,6 @@ class Rules(PickledByArguments):
 
 
 _NO_OVERRIDE: Final = Override()
-
-
-def _shown(value: object) -> str:
-    return f"{{{', '.join(f'{name!r}: …' for name in value)}}}" if isinstance(value, Mapping) else repr(value)
 
 
 def _named(known: dict[str, T], name: str, group: str, what: str) -> T:
