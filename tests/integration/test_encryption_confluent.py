@@ -14,6 +14,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer as TheirAvroSeri
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as TheirProtobufDeserializer
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirProtobufSerializer
+from confluent_kafka.schema_registry.rule_registry import RuleRegistry
 from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import (
     Clock,
     EncryptionExecutor,
@@ -118,10 +119,16 @@ class TheirClock(Clock):
 
 
 THEIR_CLOCK = TheirClock()
-FieldEncryptionExecutor.register_with_clock(THEIR_CLOCK)
-EncryptionExecutor.register_with_clock(THEIR_CLOCK)
 LocalKmsDriver.register()
 HcVaultKmsDriver.register()
+
+
+def with_their_rules() -> dict[str, Any]:
+    """Return executors for one serializer: those of the process would be configured for every other test's, too."""
+    registry = RuleRegistry()
+    for executor in (FieldEncryptionExecutor(THEIR_CLOCK), EncryptionExecutor(THEIR_CLOCK)):
+        registry.register_executor(executor)
+    return {"rule_conf": CONF, "rule_registry": registry}
 
 
 @pytest.fixture
@@ -165,29 +172,37 @@ class Topic:
 
     def written_by_them(self, value: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = TheirAvroSerializer(self._their_client, None, conf=conf, rule_conf=CONF)
+        serializer = TheirAvroSerializer(
+            self._their_client, None, conf=conf, rule_conf=CONF, rule_registry=their_rules()
+        )
         return serializer(deepcopy(value), self.context)  # it changes the value
 
     def read_by_them(self, data: bytes) -> Any:
-        return TheirAvroDeserializer(self._their_client, rule_conf=CONF)(data, self.context)
+        return TheirAvroDeserializer(self._their_client, **with_their_rules())(data, self.context)
 
     def json_written_by_them(self, value: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = JSONSerializer(PERSON_JSON, self._their_client, conf=conf, rule_conf=CONF)
+        serializer = JSONSerializer(
+            PERSON_JSON, self._their_client, conf=conf, rule_conf=CONF, rule_registry=their_rules()
+        )
         return serializer(deepcopy(value), self.context)
 
     def json_read_by_them(self, data: bytes) -> Any:
-        return JSONDeserializer(None, schema_registry_client=self._their_client, rule_conf=CONF)(data, self.context)
+        return JSONDeserializer(
+            None, schema_registry_client=self._their_client, rule_conf=CONF, rule_registry=their_rules()
+        )(data, self.context)
 
     def protobuf_written_by_them(self, kind: Any, message: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = TheirProtobufSerializer(kind, self._their_client, conf, rule_conf=CONF)
+        serializer = TheirProtobufSerializer(
+            kind, self._their_client, conf, rule_conf=CONF, rule_registry=their_rules()
+        )
         copied = kind()
         copied.CopyFrom(message)
         return serializer(copied, self.context)
 
     def protobuf_read_by_them(self, kind: Any, data: bytes) -> Any:
-        return TheirProtobufDeserializer(kind, {}, self._their_client, rule_conf=CONF)(data, self.context)
+        return TheirProtobufDeserializer(kind, {}, self._their_client, **with_their_rules())(data, self.context)
 
     def written_by_us(self, value: Any) -> bytes:
         written = AvroSerializer(self.registry, register="latest", rules=self.rules)(value, self.context)
