@@ -172,9 +172,7 @@ class Topic:
 
     def written_by_them(self, value: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = TheirAvroSerializer(
-            self._their_client, None, conf=conf, rule_conf=CONF, rule_registry=their_rules()
-        )
+        serializer = TheirAvroSerializer(self._their_client, None, conf=conf, **with_their_rules())
         return serializer(deepcopy(value), self.context)  # it changes the value
 
     def read_by_them(self, data: bytes) -> Any:
@@ -182,21 +180,17 @@ class Topic:
 
     def json_written_by_them(self, value: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = JSONSerializer(
-            PERSON_JSON, self._their_client, conf=conf, rule_conf=CONF, rule_registry=their_rules()
-        )
+        serializer = JSONSerializer(PERSON_JSON, self._their_client, conf=conf, **with_their_rules())
         return serializer(deepcopy(value), self.context)
 
     def json_read_by_them(self, data: bytes) -> Any:
-        return JSONDeserializer(
-            None, schema_registry_client=self._their_client, rule_conf=CONF, rule_registry=their_rules()
-        )(data, self.context)
+        return JSONDeserializer(None, schema_registry_client=self._their_client, **with_their_rules())(
+            data, self.context
+        )
 
     def protobuf_written_by_them(self, kind: Any, message: Any) -> bytes:
         conf = {"auto.register.schemas": False, "use.latest.version": True}
-        serializer = TheirProtobufSerializer(
-            kind, self._their_client, conf, rule_conf=CONF, rule_registry=their_rules()
-        )
+        serializer = TheirProtobufSerializer(kind, self._their_client, conf, **with_their_rules())
         copied = kind()
         copied.CopyFrom(message)
         return serializer(copied, self.context)
