@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge.file import BridgeFile, Partitioning, StopAbove, Timestamps
+from counterfoil.converter.bridge.file import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
 from counterfoil.converter.bridge.resolve import ResolvedBridge
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
 from counterfoil.converter.kafka.cluster import Cluster
@@ -61,6 +61,7 @@ def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
         rules=SimpleNamespace(),
         partitioning=Partitioning(changes.pop("partition", "same")),
         timestamps=Timestamps(changes.pop("timestamp", "keep")),
+        delivery=Delivery(changes.pop("delivery", "restart-filter")),
         stop_above=changes.pop("stop_above", StopAbove()),
     )
     plan = SimpleNamespace(hash=changes.pop("plan", "0123456789abcdef" * 4), problems=())

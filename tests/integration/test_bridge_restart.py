@@ -90,11 +90,19 @@ def route(broker: KafkaClient, unique_name: Callable[[str], str], tmp_path: Path
 
 
 # The second kill hits the replay of the batch that the first one hit.
-@pytest.mark.parametrize(("partition", "kills"), [("same", (1 / 8, 1 / 3)), ("by-key", (1 / 6,))])
+@pytest.mark.parametrize(
+    ("bridge", "kills"),
+    [
+        ({"partition": "same"}, (1 / 8, 1 / 3)),
+        ({"partition": "by-key"}, (1 / 6,)),
+        ({"partition": "same", "delivery": "exactly-once"}, (1 / 100, 1 / 3)),
+    ],
+    ids=str,
+)
 def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(
-    route: dict[str, Any], partition: str, kills: tuple[float, ...]
+    route: dict[str, Any], bridge: dict[str, Any], kills: tuple[float, ...]
 ) -> None:
-    route["bridge"] = {"partition": partition}
+    route["bridge"] = bridge
     cluster = Cluster(route["bootstrap_servers"])
     checkpoint = Checkpoint(route["checkpoint"])
     outputs = (route["target"], f"{route['source']}.bridge-dlq")
@@ -118,9 +126,9 @@ def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(
     assert running.returncode == ExitCode.OK, said
     assert "was left unfinished" in said
 
-    assert on_outputs() == RECORDS
-    bridge = bridge_between(route["source"], route["target"], partition=partition)
-    report = Verification(bridge.file, cluster, recompute=swap, sample=Sample(size=None)).run()
+    assert sum(1 for topic in outputs for _ in cluster.read(topic, cluster.watermarks(topic))) == RECORDS
+    resolved = bridge_between(route["source"], route["target"], **bridge)
+    report = Verification(resolved.file, cluster, recompute=swap, sample=Sample(size=None)).run()
     assert report.lines()[-1].startswith("good:"), "\n".join(report.lines())
     assert report.records == RECORDS
     assert report.exit_code is ExitCode.OK

@@ -41,9 +41,20 @@ class Timestamps(StrEnum):
     """What becomes of a record's timestamp."""
 
     KEEP = "keep"
-    """It travels in the header ``bridge.ts``; Spark's Kafka sink cannot set a record's own."""
+    """With ``delivery: exactly-once`` it is the new record's; else it is in the header ``bridge.ts``."""
     NOW = "now"
     """It stays behind (``bridge.src`` still has it)."""
+
+
+class Delivery(StrEnum):
+    """How often a record may be on the outputs after a run that was interrupted."""
+
+    AT_LEAST_ONCE = "at-least-once"
+    """Records of an unfinished batch are written again; ``bridge.src`` identifies the repeats."""
+    RESTART_FILTER = "restart-filter"
+    """Once: before an unfinished batch is repeated, the outputs are read, and what is there is left out."""
+    EXACTLY_ONCE = "exactly-once"
+    """Once for consumers that read committed records: records and source offsets are written in transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +93,13 @@ class BridgeFile:
     target_version: int | None = None
     partitioning: Partitioning = Partitioning.SAME
     timestamps: Timestamps = Timestamps.KEEP
+    delivery: Delivery = Delivery.RESTART_FILTER
     stop_above: StopAbove = StopAbove(rate=0.01)
+
+    @property
+    def keeps_timestamps(self) -> bool:
+        """Whether a new record has the timestamp of its original, not the time of writing."""
+        return self.delivery is Delivery.EXACTLY_ONCE and self.timestamps is Timestamps.KEEP
 
 
 def load_bridge_file(path: Path | str) -> BridgeFile:
@@ -111,7 +128,7 @@ def _bridge(root: Node | None) -> BridgeFile:
         raise InvalidDocument("the file is empty; it needs bridge, source and target")
     top = _block(
         root, what="a bridge", required=("bridge", "source", "target"),
-        optional=("key", "partition", "timestamp", "fields", "drop", "errors"),
+        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors"),
     )  # fmt: skip
     source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
     target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
@@ -129,6 +146,7 @@ def _bridge(root: Node | None) -> BridgeFile:
         target_version=_version(target),
         partitioning=_choice(top, "partition", Partitioning.SAME),
         timestamps=_choice(top, "timestamp", Timestamps.KEEP),
+        delivery=_choice(top, "delivery", Delivery.RESTART_FILTER),
         dead_letter_topic=dead_letter_topic,
         stop_above=stop_above,
         rules=_rules(top),

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.bridge.file import Partitioning
+from counterfoil.converter.bridge.file import Delivery, Partitioning
 from counterfoil.converter.errors import PreflightFailed
+from counterfoil.converter.kafka.groups import group_of
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -135,12 +136,17 @@ def inspect(
     findings = list(_missing(file, source, target, will_create_target=will_create_target))
     if source is not None:
         if target is not None:
-            findings += [*_partition_counts(file, source, target), *_sizes(source, target), *_cleaning(source, target)]
+            findings += [*_partition_counts(file, source, target), *_sizes(source, target)]
+            findings += _cleaning(source, target, keeps_timestamps=file.keeps_timestamps)
         if dead is not None:
             findings += _dead_letters(file, source, dead)
         position = checkpoint.position(file.source_topic) if checkpoint else None
         if position is not None:
             findings += overtaken(file.source_topic, position, cluster.watermarks(file.source_topic))
+        if file.delivery is Delivery.EXACTLY_ONCE:
+            group = group_of(file.name)
+            committed = cluster.committed(group, file.source_topic)
+            findings += created_again(group, file.source_topic, committed, cluster.watermarks(file.source_topic))
     return sorted(findings, key=lambda finding: finding.severity)
 
 
@@ -185,7 +191,7 @@ def _sizes(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
         )
 
 
-def _cleaning(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
+def _cleaning(source: TopicFacts, target: TopicFacts, *, keeps_timestamps: bool) -> Iterator[Finding]:
     if target.is_compacted:
         yield _warning(
             f"{target.name} is compacted: a record without a key ends the run there, and a dead letter leaves the "
@@ -195,8 +201,12 @@ def _cleaning(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
         yield _warning(f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing")
     if target.retention_ms != _FOREVER and not 0 <= source.retention_ms <= target.retention_ms:
         days = counted(target.retention_ms / 86_400_000, "day", spec="g")
-        yield _warning(
-            f"{target.name} deletes records {days} after the bridge wrote them, and {source.name} keeps them longer"
+        since = "their own timestamp, old ones soon after they are written" if keeps_timestamps else "they are written"
+        yield _warning(f"{target.name} deletes records {days} after {since}, and {source.name} keeps them longer")
+    if keeps_timestamps and target.settings.get("message.timestamp.type", "CreateTime") != "CreateTime":
+        yield _error(
+            f"timestamp: keep needs message.timestamp.type=CreateTime, and {target.name} has "
+            f"{target.settings['message.timestamp.type']}, with which the broker replaces the timestamps"
         )
 
 
@@ -213,6 +223,21 @@ def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Ite
             f"{dead.name} accepts records of {dead.max_message_bytes:,} bytes and {file.source_topic} of "
             f"{source.max_message_bytes:,}; a dead letter holds the whole original, so raise {_MAX_BYTES}"
         )
+
+
+def created_again(
+    group: str, topic: str, committed: Mapping[int, int], marks: Mapping[int, tuple[int, int]]
+) -> list[Finding]:
+    """Return partitions of which a group has committed an offset beyond the end."""
+    return [
+        _error(
+            f"group {group} has committed offset {offset} of {topic} partition {partition}, which ends at "
+            f"{marks[partition][1]}: the topic was created again; remove the offsets with kafka-consumer-groups.sh "
+            f"--delete-offsets --group {group} --topic {topic}, or give the bridge another name"
+        )
+        for partition, offset in sorted(committed.items())
+        if offset > marks[partition][1]
+    ]
 
 
 def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple[int, int]]) -> list[Finding]:

@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
+from counterfoil.converter.kafka.requests import repeated
 from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -132,6 +133,23 @@ class Cluster:
                 raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
         return {each.partition: each.offset if each.offset >= 0 else ends[each.partition][1] for each in found}
 
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        """Return the offsets that ``group`` has committed, by partition; partitions without one are left out.
+
+        Offsets of transactions that are still open are not included.
+        """
+        from confluent_kafka import KafkaException, TopicPartition
+
+        wanted = [TopicPartition(topic, number) for number in range(self.partition_count(topic) or 0)]
+        with closing(self._consumer(group, isolation="read_uncommitted")) as consumer:
+            try:
+                found = repeated(
+                    lambda: consumer.committed(wanted, timeout=self._timeout_s), deadline_s=self._timeout_s
+                )
+            except KafkaException as failure:
+                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+        return {each.partition: each.offset for each in found if each.offset >= 0}
+
     def read(self, topic: str, range_by_partition: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
         """Yield the records of ``topic`` in ranges of offsets, the end of each exclusive, in order within a partition.
 
@@ -173,16 +191,16 @@ class Cluster:
             if message.offset() >= end - 1:
                 del open_end[partition]
 
-    def _consumer(self) -> Any:
-        """Return a consumer without a group: partitions are assigned explicitly, and it commits nothing."""
+    def _consumer(self, group: str = "counterfoil-bridge", *, isolation: str = "read_committed") -> Any:
+        """Return a consumer to which partitions are assigned explicitly, and which commits nothing."""
         return self._new_consumer(
             {
                 **self._base,
                 **_FETCH,
-                "group.id": "counterfoil-bridge",
+                "group.id": group,
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "auto.offset.reset": "error",
-                "isolation.level": "read_committed",
+                "isolation.level": isolation,
             }
         )

@@ -22,6 +22,14 @@ class OffsetSet:
         self._lasts: list[int] = []
         self._count = 0
 
+    @classmethod
+    def interval(cls, first: int, last: int) -> OffsetSet:
+        """Return the offsets from ``first`` to ``last``, both included."""
+        made = cls()
+        if first <= last:
+            made._firsts, made._lasts, made._count = [first], [last], last - first + 1
+        return made
+
     def __len__(self) -> int:
         return self._count
 

@@ -2,7 +2,7 @@
 
 After any end of a run - a signal, a kill, too many dead letters, the loss of a broker - the next start on the same
 checkpoint continues where it stopped: finished batches are committed, and of an unfinished one the restart filter
-leaves out the records that are already on the output topics.
+leaves out the records that are already on the output topics (``run/delivery.py``).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import StreamingQueryException
@@ -19,7 +20,8 @@ from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.headers import TOO_LARGE
 from counterfoil.converter.run import progress, sink, source
 from counterfoil.converter.run.checkpoint import Checkpoint, Identity
-from counterfoil.converter.run.restart import repeat_condition, written_of
+from counterfoil.converter.run.delivery import make_sink
+from counterfoil.converter.run.restart import repeat_condition
 from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -34,10 +36,10 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
+    from counterfoil.converter.run.delivery import Sink
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
-_REQUEST_ROOM_BYTES: Final = 1 << 16
 _REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
 """SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; a second start continues."""
 
@@ -118,34 +120,33 @@ class BridgeRun:
 
     def _start(self, spark: SparkSession) -> StreamingQuery:
         written = self._written_before()
-        writer = sink.write_stream(
-            self._pipeline(spark, written),
-            bootstrap_servers=self.cluster.bootstrap_servers,
-            checkpoint=self.settings.checkpoint.folder.as_uri(),
-            largest_request_bytes=self._largest_message_bytes() + _REQUEST_ROOM_BYTES,
-        ).queryName(f"bridge {self.bridge.file.name}")
+        writer = self._sink.writer(self._judged(spark, written), self._destination())
+        writer = writer.queryName(f"bridge {self.bridge.file.name}")
         if self.settings.interval_s is None:
             return writer.trigger(availableNow=True).start()
         return writer.trigger(processingTime=f"{round(self.settings.interval_s * 1000)} milliseconds").start()
 
+    @cached_property
+    def _sink(self) -> Sink:
+        return make_sink(self.bridge.file, self.cluster, self.settings.checkpoint, say=self.say)
+
     def _written_before(self) -> Mapping[int, OffsetSet]:
-        """Return the offsets of an unfinished batch of an earlier run whose records are on the outputs."""
-        file = self.bridge.file
-        batch = self.settings.checkpoint.unfinished_batch(file.source_topic)
-        if batch is None:
-            return {}
-        outputs = (file.target_topic, file.dead_letter_topic)
-        written = written_of(batch, self.cluster, bridge=file.name, source_topic=file.source_topic, outputs=outputs)
+        """Return the offsets that are to be read and whose records are on the outputs already."""
+        batch = self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic)
+        written = self._sink.written_before(batch)
         already = sum(len(offsets) for offsets in written.values())
-        planned = sum(end - first for first, end in batch.range_by_partition.values())
-        self.say(
-            f"batch {batch.batch_id} was left unfinished: {already:,} of its {planned:,} offsets are written already "
-            "and are left out"
-        )
+        if batch is not None:
+            planned = sum(end - first for first, end in batch.range_by_partition.values())
+            self.say(
+                f"batch {batch.batch_id} was left unfinished: {already:,} of its {planned:,} offsets are written "
+                "already and are left out"
+            )
+        elif already:
+            self.say(f"{already:,} offsets after the checkpoint's position are written already and are left out")
         return written
 
-    def _pipeline(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
-        """Return the query: source, echo and restart filter, engine, verdict, sink columns."""
+    def _judged(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
+        """Return the query up to the sink: source, echo and restart filter, engine, verdict."""
         file = self.bridge.file
         records = source.read_stream(
             spark,
@@ -157,9 +158,7 @@ class BridgeRun:
         if written:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
-        destination = self._destination()
-        judged = progress.observe_written(sink.judge(converted, destination), codes=_CODES)
-        return sink.outgoing(judged, destination)
+        return progress.observe_written(sink.judge(converted, self._destination()), codes=_CODES)
 
     def _destination(self) -> sink.Destination:
         file = self.bridge.file
@@ -173,10 +172,6 @@ class BridgeRun:
             max_message_bytes=int(self.cluster.settings(file.target_topic)["max.message.bytes"]),
             writer_ids=tuple(self.bridge.writer_by_id),
         )
-
-    def _largest_message_bytes(self) -> int:
-        topics = (self.bridge.file.target_topic, self.bridge.file.dead_letter_topic)
-        return max(int(self.cluster.settings(topic)["max.message.bytes"]) for topic in topics)
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
         """Wait for the end of the query, and return the reason of the end."""
@@ -227,7 +222,7 @@ class BridgeRun:
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
-        cause = (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
+        cause = self._sink.failure or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
         return (
             f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
             f"from the last finished batch (details: {self.settings.checkpoint.log_file})"

@@ -12,7 +12,7 @@ from counterfoil.converter.kafka import headers
 from counterfoil.converter.run import dead_letter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
@@ -39,11 +39,12 @@ def judge(converted: DataFrame, destination: Destination) -> DataFrame:
     return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
 
 
-def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
-    """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers.
+def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str, Column] | None = None) -> DataFrame:
+    """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers; then those of ``origin``.
 
     A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
-    value nor a failure ends the query instead of becoming a tombstone.
+    value nor a failure ends the query instead of becoming a tombstone. A sink that uses ``origin`` writes timestamps
+    itself, so that the header ``bridge.ts`` is left out.
     """
     is_dead = F.col("problem").isNotNull()
     number = F.col("partition").cast("int")
@@ -53,7 +54,8 @@ def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
         partition.alias("partition"),
         F.col("key"),
         F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
-        _headers(destination, is_dead).alias("headers"),
+        _headers(destination, is_dead, has_own_timestamp=origin is not None).alias("headers"),
+        *(column.alias(name) for name, column in (origin or {}).items()),
     )
 
 
@@ -69,7 +71,7 @@ def _converted() -> Column:
     return F.when(F.col("value").isNull() | F.col("converted").isNotNull(), F.col("converted")).otherwise(unexplained)
 
 
-def _headers(destination: Destination, is_dead: Column) -> Column:
+def _headers(destination: Destination, is_dead: Column, *, has_own_timestamp: bool) -> Column:
     """Return the original's headers and the bridge's own.
 
     A converted record without headers has a faster expression.
@@ -79,7 +81,7 @@ def _headers(destination: Destination, is_dead: Column) -> Column:
         dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
         dead_letter.header(headers.VIA, F.lit(destination.bridge)),
     ]
-    if destination.timestamps is Timestamps.KEEP:
+    if destination.timestamps is Timestamps.KEEP and not has_own_timestamp:
         about.append(dead_letter.header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
     writer = dead_letter.header(headers.WRITER_ID, _writer_id(destination.writer_ids))
     is_framed = F.substring("value", 1, 1) == F.lit(b"\x00")

@@ -1,0 +1,222 @@
+"""Records and the offsets of their originals, written to Kafka in the same transactions.
+
+A task of Spark has the records of one source partition, in order. It writes them with a transactional producer whose id
+names the bridge and the partition, so that the broker refuses an earlier producer of the same partition (another
+driver, or a task that a crash left behind). The offset after the last record of a transaction is committed with it, in
+the bridge's consumer group, and a task leaves out records below the committed offset. So a record is
+visible exactly once to consumers that read committed records, whatever was killed and whatever is repeated.
+
+The protocol is that of Kafka's KIP-98 and KIP-447; the group has no members and is used for its offsets alone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from counterfoil.converter.kafka.groups import group_of
+from counterfoil.converter.kafka.requests import repeated
+from counterfoil.schema.counting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pyarrow import RecordBatch
+
+RESULT_TYPE: Final = "partition int, written long, skipped long, failure string"
+"""What a task returns for its source partition, as Spark's DDL spells it; ``failure`` is null if there is none."""
+
+_RECORDS: Final = 50_000
+_LONGEST_S: Final = 10.0
+"""A transaction is committed after this many records or seconds; readers of committed records wait that long."""
+_TIMEOUT_MS: Final = 60_000
+"""The broker aborts a transaction that is open for longer, such as one of a killed task."""
+
+
+class Outgoing(NamedTuple):
+    """A record to write, and the place of its original. ``partition`` None: Kafka's partitioner chooses by the key."""
+
+    source_partition: int
+    source_offset: int
+    topic: str
+    partition: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+    timestamp_ms: int
+
+
+COLUMNS: Final = Outgoing._fields
+"""The columns of the data frame that tasks write."""
+
+
+@dataclass(frozen=True)
+class WriteTask:
+    """The function that writes the records of one task; it is sent to executors, so it has plain values only.
+
+    ``client`` are settings of confluent-kafka; ``deadline_s`` limits each request of the protocol, with its repeats.
+    """
+
+    client: Mapping[str, Any]
+    bridge: str
+    source_topic: str
+    deadline_s: float = 60.0
+
+    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        """Write the records, and yield one row of ``RESULT_TYPE``; nothing for a task without records."""
+        import pyarrow as pa
+        from confluent_kafka import KafkaException
+
+        records = _records(batches)
+        first = next(records, None)
+        if first is None:
+            return
+        transactions, failure = _Transactions(self, first.source_partition), None
+        try:
+            transactions.prepare()
+            for record in chain((first,), records):
+                transactions.write(record)
+            transactions.commit()
+        except KafkaException as error:
+            failure = transactions.explained(error.args[0])
+        finally:
+            transactions.close()
+        row = (first.source_partition, transactions.written, transactions.skipped, failure)
+        types = (pa.int32(), pa.int64(), pa.int64(), pa.string())
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)],
+            names=[each.split()[0] for each in RESULT_TYPE.split(", ")],
+        )
+
+
+def _records(batches: Iterable[RecordBatch]) -> Iterator[Outgoing]:
+    for batch in batches:
+        columns = [
+            _headers(batch.column(name)) if name == "headers" else batch.column(name).to_pylist() for name in COLUMNS
+        ]
+        yield from map(Outgoing._make, zip(*columns, strict=True))
+
+
+def _headers(column: Any) -> list[list[tuple[str, bytes | None]]]:
+    """Return the headers of each record, from an array of lists of structs with ``key`` and ``value``."""
+    every = column.values
+    pairs = list(zip(every.field("key").to_pylist(), every.field("value").to_pylist(), strict=True))
+    ends = column.offsets.to_pylist()
+    return [pairs[first:end] for first, end in pairwise(ends)]
+
+
+class _Transactions:
+    """The transactions of one source partition. Raises ``KafkaException``."""
+
+    def __init__(self, task: WriteTask, partition: int) -> None:
+        self.written = 0
+        self.skipped = 0
+        self._task = task
+        self._partition = partition
+        self._next_offset = 0
+        self._in_transaction = 0
+        self._is_open = False
+        self._begun = 0.0
+        self._producer: Any = None
+        self._consumer: Any = None
+
+    def prepare(self) -> None:
+        """End what an earlier producer of this partition left open, and find the offset that it had committed."""
+        from confluent_kafka import Consumer, Producer, TopicPartition
+
+        task = self._task
+        self._producer = Producer(
+            {
+                **task.client,
+                "transactional.id": f"counterfoil-bridge-{task.bridge}-{task.source_topic}-{self._partition}",
+                "transaction.timeout.ms": _TIMEOUT_MS,
+                "partitioner": "murmur2_random",
+                "compression.type": "lz4",
+                "linger.ms": 20,
+                "queue.buffering.max.kbytes": 1 << 18,
+            }
+        )
+        self._request(lambda: self._producer.init_transactions(task.deadline_s))
+        self._consumer = Consumer(
+            {
+                **{name: value for name, value in task.client.items() if name != "message.max.bytes"},
+                "group.id": group_of(task.bridge),
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+            }
+        )
+        wanted = [TopicPartition(task.source_topic, self._partition)]
+        (found,) = self._request(lambda: self._consumer.committed(wanted, timeout=task.deadline_s))
+        self._next_offset = max(0, found.offset)
+
+    def write(self, record: Outgoing) -> None:
+        """Write a record, unless it is below the committed offset."""
+        if record.source_offset < self._next_offset:
+            self.skipped += 1
+            return
+        if not self._is_open:
+            self._producer.begin_transaction()
+            self._is_open, self._begun = True, time.monotonic()
+        self._produce(record)
+        self._next_offset = record.source_offset + 1
+        self._in_transaction += 1
+        if self._in_transaction >= _RECORDS or time.monotonic() - self._begun > _LONGEST_S:
+            self.commit()
+
+    def _produce(self, record: Outgoing) -> None:
+        """Put a record into the producer's queue; wait while that is full."""
+        while True:
+            try:
+                self._producer.produce(
+                    record.topic,
+                    record.value,
+                    record.key,
+                    -1 if record.partition is None else record.partition,
+                    timestamp=max(0, record.timestamp_ms),
+                    headers=record.headers,
+                )
+            except BufferError:
+                self._producer.poll(0.1)
+            else:
+                return
+
+    def commit(self) -> None:
+        """Commit the open transaction, with the offset after its last record."""
+        from confluent_kafka import TopicPartition
+
+        if not self._is_open:
+            return
+        position = TopicPartition(self._task.source_topic, self._partition, self._next_offset)
+        group = self._consumer.consumer_group_metadata()
+        self._request(lambda: self._producer.send_offsets_to_transaction([position], group, self._task.deadline_s))
+        self._request(lambda: self._producer.commit_transaction(self._task.deadline_s))
+        self.written += self._in_transaction
+        self._is_open, self._in_transaction = False, 0
+
+    def explained(self, error: Any) -> str:
+        """Return why the records could not be written, in one sentence."""
+        from confluent_kafka import KafkaError
+
+        place = f"topic {self._task.source_topic} partition {self._partition}"
+        fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001 - the client's own name
+        if error.code() in fenced:
+            return f"another driver runs bridge {self._task.bridge}, and has taken over {place}"
+        kept = counted(self.written, "record", spec=",")
+        return f"the transaction for {place} failed after {kept} of this batch had been committed: {error.str()}"
+
+    def close(self) -> None:
+        """Abort the transaction if one is open, and end the connections."""
+        from confluent_kafka import KafkaException
+
+        if self._is_open:
+            try:
+                self._producer.abort_transaction(self._task.deadline_s)
+            except KafkaException:
+                self._is_open = False  # the broker aborts it: when another producer begins, or after the time-out
+        if self._consumer is not None:
+            self._consumer.close()
+
+    def _request(self, call: Callable[[], Any]) -> Any:
+        return repeated(call, deadline_s=self._task.deadline_s)
