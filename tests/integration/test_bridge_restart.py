@@ -95,7 +95,7 @@ def route(broker: KafkaClient, unique_name: Callable[[str], str], tmp_path: Path
     [
         ({"partition": "same"}, (1 / 8, 1 / 3)),
         ({"partition": "by-key"}, (1 / 6,)),
-        ({"partition": "same", "delivery": "exactly-once"}, (1 / 100, 1 / 3)),
+        ({"partition": "same", "delivery": "exactly-once"}, (1 / 100, 1 / 2)),
     ],
     ids=str,
 )

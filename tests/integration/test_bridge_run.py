@@ -123,6 +123,36 @@ def test_key_headers_partition_and_origin_arrive(route: Route):
     assert (outcome.totals.converted, outcome.totals.tombstones, outcome.totals.dead_letters) == (2, 1, 1)
 
 
+def test_exactly_once_keeps_timestamps_and_counts_what_it_wrote(route: Route):
+    route.produce([*numbered(20, timestamp=LONG_AGO_MS), {"value": FRAME + b"\xff", "timestamp": 7, "partition": 0}])
+    route.produce([{"value": None, "key": b"k", "partition": 1, "timestamp": LONG_AGO_MS}])
+    bridge = route.bridge(delivery="exactly-once")
+    outcome, _ = route.run(bridge, max_offsets_per_trigger=8)
+    totals = outcome.totals
+    assert (totals.read, totals.converted, totals.tombstones, totals.dead_letters) == (22, 20, 1, 1)
+    written = route.read(route.target)
+    assert {message.timestamp()[1] for message in written} == {LONG_AGO_MS}
+    assert not any("bridge.ts" in dict(message.headers()) for message in written)
+    assert [message.timestamp()[1] for message in route.read(route.dead)] == [7]
+    assert route.verify().is_good
+
+    outcome, lines = route.run(bridge, "another checkpoint")
+    assert lines[0] == "22 offsets after the checkpoint's position are written already and are left out"
+    assert (outcome.totals.written, outcome.totals.repeats) == (0, 22)
+    assert route.verify().is_good
+
+
+def test_at_least_once_writes_an_unfinished_batch_again(route: Route):
+    route.produce(numbered(30))
+    bridge = route.bridge(delivery="at-least-once")
+    route.run(bridge)
+    for name in ("0", ".0.crc"):
+        (route.folder / "checkpoint" / "commits" / name).unlink()
+    outcome, _ = route.run(bridge)
+    assert outcome.totals.written == 30
+    assert len(route.read(route.target)) == 60
+
+
 def test_without_keep_no_timestamp_is_carried(route: Route):
     route.produce(numbered(2))
     route.run(route.bridge(timestamp="now"))

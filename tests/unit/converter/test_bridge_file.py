@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.converter.bridge.file import (
+    Delivery,
     Partitioning,
     StopAbove,
     Timestamps,
@@ -44,13 +45,14 @@ def test_every_key_can_be_given():
         "bridge: rides-v2-to-v1\n"
         "source: {topic: in, subject: ':.ctx:in', versions: all}\n"
         "target: {topic: out, subject: other, version: 4}\n"
-        "key: copy\npartition: by-key\ntimestamp: now\n"
+        "key: copy\npartition: by-key\ntimestamp: now\ndelivery: exactly-once\n"
         "errors: {topic: dead, stop_above: 250}\n"
     )
     assert bridge.name == "rides-v2-to-v1"
     assert bridge.source_subject == ":.ctx:in"
     assert (bridge.target_subject, bridge.target_version) == ("other", 4)
     assert (bridge.partitioning, bridge.timestamps) == (Partitioning.BY_KEY, Timestamps.NOW)
+    assert bridge.delivery is Delivery.EXACTLY_ONCE
     assert (bridge.dead_letter_topic, bridge.stop_above) == ("dead", StopAbove(count=250))
 
 
@@ -59,9 +61,10 @@ def test_every_key_can_be_given():
     [
         ("bridge: b\nsource: {topic: in}\n", (1, 1), "needs target"),
         (SMALLEST + "timestmap: keep\n", (4, 1), "did you mean timestamp?"),
-        (SMALLEST + "colour: red\n", (4, 1), "it takes bridge, drop, errors"),
+        (SMALLEST + "colour: red\n", (4, 1), "it takes bridge, delivery, drop, errors"),
         ("bridge: b\nsource: {topic: in, sbject: x}\ntarget: {topic: out}\n", (2, 21), "did you mean subject?"),
         (SMALLEST + "partition: random\n", (4, 12), "same or by-key"),
+        (SMALLEST + "delivery: twice\n", (4, 11), "at-least-once or restart-filter or exactly-once"),
         (SMALLEST + "key: convert\n", (4, 6), "can only be copy"),
         (SMALLEST + "bridge: c\n", (4, 1), "a second time"),
         ("bridge: b\nsource: {topic: 'a b'}\ntarget: {topic: out}\n", (2, 17), "no name for a Kafka topic"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import BridgeFile, Partitioning
+from counterfoil.converter.bridge.file import BridgeFile, Delivery, Partitioning
 from counterfoil.converter.check.preflight import Severity, inspect, overtaken, prepare_topics, ready_topics
 from counterfoil.converter.errors import PreflightFailed
 
@@ -21,6 +21,7 @@ class FakeCluster:
     """Topics by name: how many partitions, and settings that differ from ``DEFAULTS``."""
 
     topics: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
+    group: dict[int, int] = field(default_factory=dict)
 
     def partition_count(self, topic: str) -> int | None:
         return self.topics[topic][0] if topic in self.topics else None
@@ -30,6 +31,9 @@ class FakeCluster:
 
     def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
         return dict.fromkeys(range(self.topics[topic][0]), (0, 10))
+
+    def committed(self, group: str, topic: str) -> dict[int, int]:
+        return self.group if (group, topic) == ("counterfoil-bridge-b", "in") else {}
 
     def create_topic(self, topic: str, *, partitions: int, settings: Mapping[str, str]) -> None:
         self.topics[topic] = (partitions, dict(settings))
@@ -91,6 +95,22 @@ def test_what_may_surprise_is_a_warning(changes: dict[str, Any], words: str):
 def test_a_target_that_keeps_as_long_as_the_source_is_no_surprise():
     same = {"retention.ms": "86400000"}
     assert inspect(file(), cluster(**{"in": (3, same), "out": (3, same)}), None) == []
+
+
+def test_kept_timestamps_need_a_topic_that_keeps_them():
+    found = cluster(out=(3, {"message.timestamp.type": "LogAppendTime", "retention.ms": "86400000"}))
+    (only,) = told(found, Severity.ERROR, delivery=Delivery.EXACTLY_ONCE)
+    assert "needs message.timestamp.type=CreateTime, and out has LogAppendTime" in only
+    (only,) = told(found, Severity.WARNING, delivery=Delivery.EXACTLY_ONCE)
+    assert "deletes records 1 day after their own timestamp" in only
+    assert told(found, Severity.ERROR) == []
+
+
+def test_committed_offsets_beyond_the_end_are_of_another_topic():
+    found = FakeCluster(cluster().topics, group={0: 10, 1: 11})
+    (only,) = told(found, Severity.ERROR, delivery=Delivery.EXACTLY_ONCE)
+    assert "group counterfoil-bridge-b has committed offset 11 of in partition 1, which ends at 10" in only
+    assert told(found, Severity.ERROR) == []
 
 
 def test_partition_counts_may_differ_by_key():

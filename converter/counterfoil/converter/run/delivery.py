@@ -99,9 +99,10 @@ class TransactionalSink:
         written = {}
         if batch is not None and batch.range_by_partition.keys() - committed.keys():
             written = _found_on_outputs(self._file, self._cluster, batch)
-        position = self._checkpoint.position(topic) or {}
+        begins = {partition: first for partition, (first, _) in self._cluster.watermarks(topic).items()}
+        begins |= self._checkpoint.position(topic) or {}
         for partition, end in committed.items():
-            written[partition] = OffsetSet.interval(position.get(partition, 0), end - 1)
+            written[partition] = OffsetSet.interval(begins.get(partition, 0), end - 1)
         return {partition: offsets for partition, offsets in written.items() if len(offsets)}
 
     def writer(self, judged: DataFrame, destination: sink.Destination) -> DataStreamWriter:

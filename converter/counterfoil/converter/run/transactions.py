@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RESULT_TYPE: Final = "partition int, written long, skipped long, failure string"
 """What a task returns for its source partition, as Spark's DDL spells it; ``failure`` is null if there is none."""
 
-_RECORDS: Final = 50_000
+_RECORDS: Final = 20_000
 _LONGEST_S: Final = 10.0
 """A transaction is committed after this many records or seconds; readers of committed records wait that long."""
 _TIMEOUT_MS: Final = 60_000
