@@ -105,13 +105,12 @@ def test_key_headers_partition_and_origin_arrive(route: Route):
     first, tombstone = [each for each in route.read(route.target) if each.partition() == 1]
     assert (first.key(), first.value()) == (b"k", b"\x00\x00\x00\x00\x4done")
     plan = b"0123456789abcdef"
-    src = f"{route.source}/1/0/{LONG_AGO_MS}".encode()
+    src = f"{route.source}/1/0/{LONG_AGO_MS}/5".encode()
     assert first.headers() == [
         *headers, ("bridge.src", src), ("bridge.plan", plan), ("bridge.via", b"swap-bridge"),
-        ("bridge.ts", str(LONG_AGO_MS).encode()), ("bridge.id", b"5"),
     ]  # fmt: skip
     assert (tombstone.key(), tombstone.value()) == (b"k", None)
-    assert "bridge.id" not in dict(tombstone.headers())
+    assert dict(tombstone.headers())["bridge.src"] == f"{route.source}/1/1/{LONG_AGO_MS + 1}".encode()
     (dead,) = route.read(route.dead)
     assert (dead.key(), dead.value(), dead.partition()) == (None, FRAME + b"\xffno", 0)
     assert dead.headers()[: len(headers)] == headers
@@ -126,7 +125,8 @@ def test_key_headers_partition_and_origin_arrive(route: Route):
 def test_without_keep_no_timestamp_is_carried(route: Route):
     route.produce(numbered(2))
     route.run(route.bridge(timestamp="now"))
-    assert all("bridge.ts" not in dict(each.headers()) for each in route.read(route.target))
+    origins = [parse_origin(dict(each.headers())["bridge.src"]) for each in route.read(route.target)]
+    assert {origin.timestamp_ms for origin in origins} == {-1}
 
 
 def test_a_second_run_goes_on_and_leaves_nothing_to_do(route: Route):

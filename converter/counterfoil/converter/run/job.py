@@ -158,8 +158,8 @@ class BridgeRun:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
         destination = self._destination()
-        judged = progress.observe_written(sink.judge(converted, destination), codes=_CODES)
-        return sink.outgoing(judged, destination)
+        outgoing = sink.outgoing(sink.judge(converted, destination), destination)
+        return progress.observe_written(outgoing, codes=_CODES)
 
     def _destination(self) -> sink.Destination:
         file = self.bridge.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.java.source import block, quoted
+from counterfoil.converter.engines.java.source import block, quoted, real
 from counterfoil.schema.evolution.expr import Binary, FieldValue, Negate, Number, paths_of, result_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class _Writer:
     def write(self, expression: Expression) -> str:
         """Return a long or double expression."""
         if isinstance(expression, Number):
-            return f"{expression.value}L" if isinstance(expression.value, int) else _double(expression.value)
+            return f"{expression.value}L" if isinstance(expression.value, int) else real(expression.value)
         if isinstance(expression, FieldValue):
             return self._values[expression.path].value
         if isinstance(expression, Binary):
@@ -99,7 +99,3 @@ class _Writer:
         if is_long:
             return f"((double) {inner})"
         return f"(Math.{_ROUNDING[expression.function]}({inner}) + 0.0)"
-
-
-def _double(value: float) -> str:
-    return f"Double.parseDouble({quoted(repr(value))})" if 0 < value < 1e-300 else repr(value)  # noqa: PLR2004 - Janino refuses the smallest literals

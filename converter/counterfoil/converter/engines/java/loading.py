@@ -38,13 +38,13 @@ def register(session: SparkSession, source: JavaSource) -> str:
         for each in (runtime_source(), source):
             _add_classes(session, jvm, each)
         made = load_plan(jvm, _loader(session), source)
-        session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # type: ignore[attr-defined] # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
+        session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
     return name
 
 
 def _add_classes(session: SparkSession, jvm: Any, source: JavaSource) -> None:
     """Compile a package and add it to the session as a jar, unless it is there."""
-    if _finds(jvm, _loader(session), source):
+    if _is_loaded(_loader(session), source):
         return
     classes = compile_classes(jvm, _loader(session), source)
     with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", delete=False) as file:
@@ -69,12 +69,11 @@ def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:
 
 def _loader(session: SparkSession) -> Any:
     """Return the class loader that has the jars of a session."""
-    return session._jsparkSession.sessionState().resourceLoader().jarClassLoader()  # type: ignore[attr-defined] # noqa: SLF001 - only the Java session has it
+    return session._jsparkSession.sharedState().jarClassLoader()  # noqa: SLF001 - only the Java session has it
 
 
-def _finds(jvm: Any, loader: Any, source: JavaSource) -> bool:
+def _is_loaded(loader: Any, source: JavaSource) -> bool:
     path = source.package.replace(".", "/")
-    del jvm
     return any(loader.getResource(f"{path}/{name}.class") is not None for name in (PLAN_CLASS, "Worker"))
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.formulas import formula
-from counterfoil.converter.engines.java.readers import real
 from counterfoil.converter.engines.java.slots import BYTES, ENGINE, REAL, WHOLE
-from counterfoil.converter.engines.java.source import block, quoted
+from counterfoil.converter.engines.java.source import block, quoted, real
 from counterfoil.schema.evolution.instants import is_local
 from counterfoil.schema.evolution.model import Arithmetic, Cast, Constant, Format, Join, Parse, Read, Split, Widen
 from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS
@@ -138,30 +137,34 @@ class Operations:
         return value.then([f"{call(name)};"], kind="bytes", data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
 
     def _cast(self, op: Cast, scope: Slot, where: str) -> Value:
-        source, target, field_name = op.source, op.target, quoted(where)
+        source, target = op.source, op.target
         value = self.scalar(op.of, scope, where)
         if is_instant(source) and is_instant(target):
             up, down = ticks_per_second(target), ticks_per_second(source)
-            call = f"Numbers.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {field_name})"
+            call = f"Numbers.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {quoted(where)})"
             return self._computed(value, "long", "whole", call)
         if "decimal" in {source.word, target.word}:
             return self._decimal(value, source, target, where)
         if target.word == "uuid":
-            return value.then([f"Numbers.checkUuid({value.span}, {field_name});"])
+            return value.then([f"Numbers.checkUuid({value.span}, {quoted(where)});"])
         if target.base == "string":
             return self._to_text(value, op, where)
         if source.base in {"string", "enum"}:
             return self._from_text(self.text_of(value), target, where)
+        return self._to_number(value, target, where)
+
+    def _to_number(self, value: Value, target: Scalar, where: str) -> Value:
+        """Return a number, a boolean or bytes as another of them."""
         if target.base in {"int", "long"}:
             return self._to_whole(value, target, where)
         if target.base == "fixed":
-            return value.then([f"Numbers.checkSize({value.span}, {target.size}, {field_name});"])
+            return value.then([f"Numbers.checkSize({value.span}, {target.size}, {quoted(where)});"])
         if target.base == "boolean":
-            return self._computed(value, "boolean", "boolean", f"Numbers.booleanOf({value.value}, {field_name})")
+            return self._computed(value, "boolean", "boolean", f"Numbers.booleanOf({value.value}, {quoted(where)})")
         if target.base == "float" and value.kind == "whole":
             return replace(value, kind="real", value=f"(double) (float) {value.value}")
         if target.base == "float":
-            return self._computed(value, "double", "real", f"Numbers.toFloat({value.value}, {field_name})")
+            return self._computed(value, "double", "real", f"Numbers.toFloat({value.value}, {quoted(where)})")
         return replace(value, kind="real", value=f"(double) {value.value}")
 
     def _to_whole(self, value: Value, target: Scalar, where: str) -> Value:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.slots import BYTES, ENGINE, REAL, WHOLE
-from counterfoil.converter.engines.java.source import block, indented, quoted
+from counterfoil.converter.engines.java.slots import ENGINE, REAL
+from counterfoil.converter.engines.java.source import block, indented, quoted, real
 from counterfoil.converter.engines.java.wire import is_read_as_written
-from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Map, Record
+from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Record
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
@@ -34,6 +34,7 @@ from counterfoil.sdk.serde.avro_codec.plan import (
 if TYPE_CHECKING:
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.java.source import JavaClass
+    from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.sdk.serde.avro_codec.plan import FieldStep, Step
 
 _FIELDS_PER_METHOD: Final = 16
@@ -226,27 +227,18 @@ class ReaderWriter:
         if value is None:
             return [f"x{slot.name} = true;"]
         made = [f"x{slot.name} = false;"] if slot.is_nullable else []
-        kind = slot.inner.kind
         if isinstance(slot.inner, Record):
             made += [f"s{run.name} = -1;" for run in slot.runs]
             return made + [line for name, each in value.items() for line in self._filled(slot.members[name], each)]
-        if isinstance(slot.inner, Array) and not value:
-            return [*made, f"n{slot.name} = 0;"]
-        if isinstance(slot.inner, Map) and not value:
-            return [*made, f"m{slot.name}.begin();"]
-        if kind in BYTES:
+        if slot.element is not None and value:
+            raise EngineCannot(ENGINE, field=slot.where, why="its default is an array or a map with items")
+        if slot.element is not None:
+            return [*made, f"n{slot.name} = 0;" if isinstance(slot.inner, Array) else f"m{slot.name}.begin();"]
+        if isinstance(value, (str, bytes)) and not isinstance(slot.inner, Enum):
             data = value.encode() if isinstance(value, str) else value
             name = self._java.data(data)
             return [*made, f"d{slot.name} = {name};", f"a{slot.name} = 0;", f"z{slot.name} = {len(data)};"]
-        if kind is Kind.BOOLEAN:
-            return [*made, f"v{slot.name} = {'true' if value else 'false'};"]
-        if isinstance(slot.inner, Enum):
-            return [*made, f"v{slot.name} = {list(slot.inner.symbols).index(value)};"]
-        if kind in WHOLE:
-            return [*made, f"v{slot.name} = {value}L;"]
-        if kind in REAL:
-            return [*made, f"v{slot.name} = {real(value)};"]
-        raise EngineCannot(ENGINE, field=slot.where, why="its default is an array or a map with items")
+        return [*made, f"v{slot.name} = {_default(slot.inner, value)};"]
 
     def _array(self, items: Step, smallest: int, slot: Slot | None, *, skips: bool) -> str:
         name = self._java.fresh("r")
@@ -307,13 +299,13 @@ class ReaderWriter:
         return name
 
 
-def real(value: float) -> str:
-    """Return a double as a Java expression."""
-    if value != value:  # noqa: PLR0124 - NaN
-        return "Double.NaN"
-    if value in {float("inf"), float("-inf")}:
-        return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
-    return f"Double.parseDouble({quoted(repr(value))})" if abs(value) < 1e-300 and value else repr(float(value))  # noqa: PLR2004 - Janino refuses the smallest literals
+def _default(node: AvroType, value: Any) -> str:
+    """Return a number, boolean or enum as a Java expression."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(node, Enum):
+        return str(list(node.symbols).index(value))
+    return real(value) if node.kind in REAL else f"{value}L"
 
 
 def _variant(slot: Slot, element: str) -> int:

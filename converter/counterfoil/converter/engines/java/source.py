@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def quoted(text: str) -> str:
-    """Return a Java string literal.
-
-    >>> quoted('a"b')
-    '"a\\\\"b"'
-    """
+    """Return a Java string literal."""
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
@@ -27,6 +23,15 @@ def _escaped(letter: str) -> str:
 def _utf16(letter: str) -> Iterator[int]:
     data = letter.encode("utf-16-be", "surrogatepass")
     return (int.from_bytes(data[place : place + 2], "big") for place in range(0, len(data), 2))
+
+
+def real(value: float) -> str:
+    """Return a double as a Java expression."""
+    if value != value:  # noqa: PLR0124 - NaN
+        return "Double.NaN"
+    if value in {float("inf"), float("-inf")}:
+        return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
+    return f"Double.parseDouble({quoted(repr(value))})" if abs(value) < 1e-300 and value else repr(float(value))  # noqa: PLR2004 - Janino refuses the smallest literals
 
 
 def indented(lines: Iterable[str]) -> list[str]:
