@@ -251,12 +251,12 @@ def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
     codes = [f"code-{number:02}" for number in range(18)]
     number = F.col("id") % 20
     code = F.when(number < 18, F.format_string("code-%02d", number)).when(number == 18, F.lit("unheard-of"))
-    judged = (
+    outgoing = (
         spark.range(100_000, numPartitions=7)
         .withColumn("value", F.when(F.col("id") % 3 > 0, F.lit(b"x")))
-        .withColumn("problem", F.when(code.isNotNull(), F.struct(code.alias("code"))))
+        .withColumn(progress.PROBLEM_CODE, code)
     )
-    written = judged.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
+    written = outgoing.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
     totals = progress.Totals()
     totals.add({"numInputRows": 100_000, "observedMetrics": {"written": written}}, codes=codes)
     assert totals.dead_by_code == {**dict.fromkeys(codes, 5000), "other": 5000}

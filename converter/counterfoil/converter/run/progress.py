@@ -85,7 +85,7 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
     code = F.col(PROBLEM_CODE)
     return [
         F.count(F.lit(1)).alias("rows"),
-        F.count_if(F.col("value").isNull() & code.isNull()).alias("tombstones"),
+        F.count_if(F.col("value").isNull()).alias("tombstones"),
         F.count(code).alias("dead"),
         *(F.count_if(code == each).alias(each) for each in codes),
     ]

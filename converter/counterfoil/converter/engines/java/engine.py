@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql.utils import is_remote
+
 from counterfoil.converter.engines.answers import converted_of, failure_of
+from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import plan_source
+from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.record import recipe_of
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ class JavaEngine:
 
     def __init__(self, conversion: Conversion) -> None:
         recipe_of(conversion)  # refuses what every engine refuses
+        if is_remote():
+            raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program is out of reach")
         self.source = plan_source(conversion)
 
     def convert(self, records: DataFrame) -> DataFrame:

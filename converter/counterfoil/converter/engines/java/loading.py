@@ -11,9 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import PLAN_CLASS, runtime_source
-from counterfoil.converter.engines.java.slots import ENGINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,13 +24,8 @@ _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def register(session: SparkSession, source: JavaSource) -> str:
-    """Make the function of a plan known to a session, and return its name in SQL.
-
-    Raises ``EngineCannot`` for a session without a Java program in reach, as with Spark Connect.
-    """
-    jvm = getattr(session, "_jvm", None)
-    if jvm is None:
-        raise EngineCannot(ENGINE, field="", why="the session is remote, and its Java program is out of reach")
+    """Make the function of a plan known to a session of Spark's Java program, and return its name in SQL."""
+    jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     name = source.package.replace(".", "_")
     if not session.catalog.functionExists(name):
         for each in (runtime_source(), source):
