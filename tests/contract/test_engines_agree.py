@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.engines.sql.engine import SqlEngine
 from counterfoil.schema.evolution import base_schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro_codec import compile_encoder
 from engine_cases import CASES, COLOUR, MILLIS, PATTERN, Case, conversion_of, nullable, record, values_of
+
+if TYPE_CHECKING:
+    from counterfoil.converter.engines.protocol import Engine
 
 Answer = tuple[bytes | None, tuple[str, str, str] | None]
 
@@ -24,7 +28,7 @@ def expected_of(engine: ReferenceEngine, value: bytes | None) -> Answer:
     return made.value, None if failure is None else (str(failure.code), failure.field, failure.text)
 
 
-def run(engine: SqlEngine | ReferenceEngine, values: list[bytes | None], spark: Any) -> list[Answer]:
+def run(engine: Engine, values: list[bytes | None], spark: Any) -> list[Answer]:
     records = spark.createDataFrame(list(enumerate(values)), "number int, value binary").coalesce(1)
     found = engine.convert(records).collect()
     assert [row.number for row in found] == list(range(len(values))), "rows must stay in their order"
@@ -71,9 +75,16 @@ def test_good_rows_are_not_doubtful(spark: Any) -> None:
     assert SqlEngine(conversion).doubtful(broken).count() == 1
 
 
-def test_reference_in_workers_is_the_reference(spark: Any) -> None:
+@pytest.mark.parametrize("name", ["java", "reference"])
+def test_every_engine_is_the_reference_in_a_query(name: str, spark: Any) -> None:
     case = CASES[0]
     conversion = conversion_of(case)
     reference = ReferenceEngine(conversion)
     values = list(values_of(case, conversion))
-    assert run(reference, values, spark) == [expected_of(reference, value) for value in values]
+    found = run(ENGINES[name](conversion), values, spark)
+    expected = [expected_of(reference, value) for value in values]
+    if name == "reference":
+        assert found == expected
+    assert [(value, failure and failure[:2]) for value, failure in found] == [
+        (value, failure and failure[:2]) for value, failure in expected
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.engines.sql.engine import AVRO_LIMITS, JAVA_OPTIONS, SqlEngine
@@ -80,7 +81,7 @@ def test_a_writer_that_counts_in_another_unit_is_refused() -> None:
 
 def test_an_unfinished_plan_makes_no_engine() -> None:
     case = conversion(schema(("a", "int")), schema(("b", "int")))
-    for engine in (SqlEngine, ReferenceEngine):
+    for engine in ENGINES.values():
         with pytest.raises(PlanUnfinished, match="b: nothing fills it"):
             engine(case)
 
@@ -104,7 +105,8 @@ def test_other_columns_stay_as_they_are(spark: Any) -> None:
     rows = [(b"k", frame(7, b"\x02"), "t", 1, [("h", None), ("h", b"")]), (None, None, "t", 1, None)]
     ddl = "key binary, value binary, topic string, partition int, headers array<struct<key: string, value: binary>>"
     records = spark.createDataFrame(rows, ddl)
-    for engine in (SqlEngine(conversion(source)), ReferenceEngine(conversion(source))):
+    for make_engine in ENGINES.values():
+        engine = make_engine(conversion(source))
         converted = engine.convert(records)
         assert converted.columns == [*records.columns, "converted", "failure"]
         assert converted.schema["failure"].dataType.simpleString() == "struct<code:string,field:string,text:string>"

@@ -105,13 +105,12 @@ def test_key_headers_partition_and_origin_arrive(route: Route):
     first, tombstone = [each for each in route.read(route.target) if each.partition() == 1]
     assert (first.key(), first.value()) == (b"k", b"\x00\x00\x00\x00\x4done")
     plan = b"0123456789abcdef"
-    src = f"{route.source}/1/0/{LONG_AGO_MS}".encode()
+    src = f"{route.source}/1/0/{LONG_AGO_MS}/5".encode()
     assert first.headers() == [
         *headers, ("bridge.src", src), ("bridge.plan", plan), ("bridge.via", b"swap-bridge"),
-        ("bridge.ts", str(LONG_AGO_MS).encode()), ("bridge.id", b"5"),
     ]  # fmt: skip
     assert (tombstone.key(), tombstone.value()) == (b"k", None)
-    assert "bridge.id" not in dict(tombstone.headers())
+    assert dict(tombstone.headers())["bridge.src"] == f"{route.source}/1/1/{LONG_AGO_MS + 1}".encode()
     (dead,) = route.read(route.dead)
     assert (dead.key(), dead.value(), dead.partition()) == (None, FRAME + b"\xffno", 0)
     assert dead.headers()[: len(headers)] == headers
@@ -132,7 +131,6 @@ def test_exactly_once_keeps_timestamps_and_counts_what_it_wrote(route: Route):
     assert (totals.read, totals.converted, totals.tombstones, totals.dead_letters) == (22, 20, 1, 1)
     written = route.read(route.target)
     assert {message.timestamp()[1] for message in written} == {LONG_AGO_MS}
-    assert not any("bridge.ts" in dict(message.headers()) for message in written)
     assert [message.timestamp()[1] for message in route.read(route.dead)] == [7]
     assert route.verify().is_good
 
@@ -156,7 +154,8 @@ def test_at_least_once_writes_an_unfinished_batch_again(route: Route):
 def test_without_keep_no_timestamp_is_carried(route: Route):
     route.produce(numbered(2))
     route.run(route.bridge(timestamp="now"))
-    assert all("bridge.ts" not in dict(each.headers()) for each in route.read(route.target))
+    origins = [parse_origin(dict(each.headers())["bridge.src"]) for each in route.read(route.target)]
+    assert {origin.timestamp_ms for origin in origins} == {-1}
 
 
 def test_a_second_run_goes_on_and_leaves_nothing_to_do(route: Route):
@@ -281,12 +280,12 @@ def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
     codes = [f"code-{number:02}" for number in range(18)]
     number = F.col("id") % 20
     code = F.when(number < 18, F.format_string("code-%02d", number)).when(number == 18, F.lit("unheard-of"))
-    judged = (
+    outgoing = (
         spark.range(100_000, numPartitions=7)
         .withColumn("value", F.when(F.col("id") % 3 > 0, F.lit(b"x")))
-        .withColumn("problem", F.when(code.isNotNull(), F.struct(code.alias("code"))))
+        .withColumn(progress.PROBLEM_CODE, code)
     )
-    written = judged.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
+    written = outgoing.agg(*progress.written_metrics(codes)).collect()[0].asDict(recursive=True)
     totals = progress.Totals()
     totals.add({"numInputRows": 100_000, "observedMetrics": {"written": written}}, codes=codes)
     assert totals.dead_by_code == {**dict.fromkeys(codes, 5000), "other": 5000}

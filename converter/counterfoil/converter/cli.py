@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from counterfoil.converter.engines.choice import AUTO, ENGINES
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ _BROKER = click.option(
 )
 _ENGINE = click.option(
     "--engine",
-    type=click.Choice(["sql", "reference"]),
-    default="sql",
+    type=click.Choice([AUTO, *ENGINES]),
+    default=AUTO,
     show_default=True,
-    help="The engine: Spark's own expressions, or the reference evaluator, which defines the result (slow, without "
-    "spark-avro).",
+    help="The engine: generated Java, Spark's own expressions, or the reference evaluator, which defines the result "
+    "(slow); auto is the fastest that covers the plan.",
 )
 _JARS = click.option(
     "--jars",

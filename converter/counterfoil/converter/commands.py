@@ -138,13 +138,14 @@ def check_bridge(
     from counterfoil.converter.check.preflight import Severity, inspect
     from counterfoil.converter.check.sampling import sample as take_sample
     from counterfoil.converter.check.sampling import try_out
-    from counterfoil.converter.engines.choice import make_engine
+    from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.spark.session import start_session
 
     forms = parse_forms(formats)
     resolved = _resolved(load_bridge_file(file), registry)
     conversion = resolved.conversion()
+    choice = choose_engine(engine, conversion)
     cluster = _cluster(bootstrap_servers)
     findings = inspect(resolved.file, cluster, None)
     with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
@@ -152,13 +153,15 @@ def check_bridge(
         spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
         trial = try_out(
             taken,
-            engine=make_engine(engine, conversion),
+            engine=choice.engine,
             reference=ReferenceEngine(conversion).convert_value,
             spark=spark,
         )
         spark.stop()
     give(
-        forms, lines=lambda: _check_lines(resolved, findings, trial), document=lambda: _check_document(findings, trial)
+        forms,
+        lines=lambda: [*_check_lines(resolved, findings, trial), choice.why],
+        document=lambda: {**_check_document(findings, trial), "engine": choice.why},
     )
     if trial.disagreements or any(finding.severity is Severity.ERROR for finding in findings):
         return ExitCode.BROKEN
@@ -198,6 +201,7 @@ def run_bridge(
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka."""
     from counterfoil.converter.check.preflight import ready_topics
+    from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
@@ -207,14 +211,15 @@ def run_bridge(
     cluster = _cluster(bootstrap_servers)
     check_java()
     connector_settings(jars)
+    choice = choose_engine(engine, conversion)
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 
-    from counterfoil.converter.engines.choice import make_engine
     from counterfoil.converter.run.job import BridgeRun, RunSettings
     from counterfoil.converter.spark.session import start_session
 
+    click.echo(choice.why)
     stop = threading.Event()
     spark = start_session(master=master, jars=jars, log_file=folder.log_file)
     _stop_on_signals(stop)
@@ -226,7 +231,7 @@ def run_bridge(
     )
     run = BridgeRun(
         bridge=resolved,
-        engine=make_engine(engine, conversion),
+        engine=choice.engine,
         cluster=cluster,
         settings=settings,
         say=click.echo,

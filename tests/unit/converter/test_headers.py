@@ -9,13 +9,16 @@ from counterfoil.converter.kafka.headers import Origin, is_echo, last_value, par
 OFFSETS = st.integers(min_value=0, max_value=2**62)
 
 
-@given(st.from_regex(r"[a-zA-Z0-9._-]{1,40}", fullmatch=True), OFFSETS, OFFSETS, st.integers(-1, 2**50))
-def test_an_origin_reads_back(topic: str, partition: int, offset: int, timestamp_ms: int):
-    origin = Origin(topic, partition, offset, timestamp_ms)
+TOPICS = st.from_regex(r"[a-zA-Z0-9._-]{1,40}", fullmatch=True)
+
+
+@given(TOPICS, OFFSETS, OFFSETS, st.integers(-1, 2**50), st.none() | st.integers(0, 2**32 - 1))
+def test_an_origin_reads_back(topic: str, partition: int, offset: int, timestamp_ms: int, writer_id: int | None):
+    origin = Origin(topic, partition, offset, timestamp_ms, writer_id)
     assert parse_origin(str(origin).encode()) == origin
 
 
-@pytest.mark.parametrize("text", [None, b"", b"a/b", b"a/1/2/x", b"a/1/2/3/4", b"\xff\xfe"])
+@pytest.mark.parametrize("text", [None, b"", b"a/b", b"a/1/2/x", b"a/1/2/3/x", b"a/1/2/3/4/5", b"\xff\xfe"])
 def test_what_is_no_origin_is_none(text: bytes | None):
     assert parse_origin(text) is None
 

@@ -13,12 +13,12 @@ REPORT = {
 
 def test_counts_add_up_over_batches():
     totals = Totals()
-    written = {"rows": 10, "tombstones": 1, "dead": [{"x": 2, "y": 1.0}, {"x": 2, "y": 2.0}, {"x": 0, "y": 1.0}]}
+    written = {"rows": 10, "tombstones": 1, "dead": 4, "cast-failed": 0, "lookup-missing": 3}
     totals.add(
         {"numInputRows": 14, "observedMetrics": {"read": {"repeats": 2}, "written": written}},
         codes=["cast-failed", "lookup-missing"],
     )
-    totals.add({"numInputRows": 3, "observedMetrics": {"written": {"rows": 3, "tombstones": 0, "dead": []}}}, codes=[])
+    totals.add({"numInputRows": 3, "observedMetrics": {"written": {"rows": 3, "tombstones": 0, "dead": 0}}}, codes=[])
     assert (totals.batches, totals.read, totals.echoes, totals.repeats) == (2, 17, 2, 2)
     assert totals.dead_by_code == Counter({"lookup-missing": 3, "other": 1})
     assert (totals.converted, totals.tombstones, totals.dead_letters, totals.written) == (8, 1, 4, 13)

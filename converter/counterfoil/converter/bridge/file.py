@@ -41,7 +41,7 @@ class Timestamps(StrEnum):
     """What becomes of a record's timestamp."""
 
     KEEP = "keep"
-    """With ``delivery: exactly-once`` it is the new record's; else it is in the header ``bridge.ts``."""
+    """It is in the header ``bridge.src``, and with ``delivery: exactly-once`` it is the new record's own timestamp."""
     NOW = "now"
     """It stays behind (``bridge.src`` still has it)."""
 

@@ -5,11 +5,11 @@ It is slower than Spark's own expressions, and can carry out every plan. The ``s
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from counterfoil.converter.engines.protocol import FAILURE_TYPE
+from counterfoil.converter.engines.answers import answer_of, converted_of, failure_of
 from counterfoil.converter.engines.record import Converted, converter_of, recipe_of
+from counterfoil.schema.evolution import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from counterfoil.converter.engines.protocol import Conversion
-
-_FAILED: Final = b"\xff"
-"""The first byte of a result that is a failure; a framed value begins with 00."""
 
 
 class ReferenceEngine:
@@ -48,29 +45,10 @@ class ReferenceEngine:
 
 
 def answer_column(packed: bytes, values: Column) -> Column:
-    """Return a column of the reference evaluator's results, as bytes; null for null.
-
-    The two functions below read it.
-    """
+    """Return a column of the reference evaluator's results, as bytes (:mod:`.answers`); null for null."""
     from pyspark.sql.functions import pandas_udf
 
     return pandas_udf(answers(packed), "binary")(values)
-
-
-def converted_of(answer: str) -> Column:
-    """Return the converted value in a column of results, null where there is a failure."""
-    from pyspark.sql.functions import expr
-
-    return expr(f"CASE WHEN substring({answer}, 1, 1) = X'00' THEN {answer} END")
-
-
-def failure_of(answer: str) -> Column:
-    """Return the failure in a column of results, null where there is none."""
-    from pyspark.sql.functions import expr
-
-    text = f"cast(substring({answer}, 2) AS string)"
-    fields = FAILURE_TYPE.removeprefix("struct<").removesuffix(">").replace(":", "")
-    return expr(f"CASE WHEN substring({answer}, 1, 1) = X'FF' THEN from_json({text}, '{fields}') END")
 
 
 def answers(packed: bytes) -> Callable[..., Any]:
@@ -90,11 +68,8 @@ def answers(packed: bytes) -> Callable[..., Any]:
 
 
 def answer(packed: bytes, data: bytes) -> bytes:
-    """Return the converted value, or ``FF`` and the failure as JSON."""
-    converted = converter_of(packed).convert_value(bytes(data))
-    if converted.value is not None:
-        return converted.value
-    failure = converted.failure
-    if failure is None:  # one of the two is always set
-        raise AssertionError
-    return _FAILED + json.dumps({"code": failure.code, "field": failure.field, "text": failure.text}).encode()
+    """Return the converted value, or the failure as bytes."""
+    try:
+        return converter_of(packed).convert(bytes(data))
+    except ConversionError as failure:
+        return answer_of(failure)

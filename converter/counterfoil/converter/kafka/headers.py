@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SOURCE: Final = "bridge.src"
-"""The position of the original: ``topic/partition/offset/timestamp``, the timestamp in milliseconds."""
+"""The original: ``topic/partition/offset/timestamp/id``, the timestamp in milliseconds, the id that of the schema.
+
+The timestamp is -1 with ``timestamp: now``; the id is absent where the value has no frame.
+"""
 PLAN: Final = "bridge.plan"
 """The first ``PLAN_DIGITS`` hexadecimal digits of the plan's hash."""
-WRITER_ID: Final = "bridge.id"
-"""The schema id in the frame of the original value, in decimal; absent where there is no frame."""
 VIA: Final = "bridge.via"
 """The name of the bridge that wrote the record."""
-TIMESTAMP: Final = "bridge.ts"
-"""The timestamp of the original, in milliseconds, with ``timestamp: keep``."""
 ERROR: Final = "bridge.error"
 """The code of the reason why a record is a dead letter."""
 ERROR_FIELD: Final = "bridge.error.field"
@@ -40,31 +39,35 @@ Headers: TypeAlias = "Sequence[tuple[str, bytes | None]] | None"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The position of a record's original. ``timestamp_ms`` is the original's timestamp."""
+    """The position of a record's original, its timestamp (-1: not kept), and the schema id in its frame, if any."""
 
     topic: str
     partition: int
     offset: int
     timestamp_ms: int
+    writer_id: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp_ms}"
+        position = f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp_ms}"
+        return position if self.writer_id is None else f"{position}/{self.writer_id}"
 
 
 def parse_origin(text: bytes | str | None) -> Origin | None:
     """Return the origin in a ``bridge.src`` header; None when it cannot be parsed.
 
-    >>> parse_origin(b"rides/3/42/1700000000000")
-    Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000)
+    Bridges of earlier versions wrote the schema id to a header ``bridge.id`` of its own.
+
+    >>> parse_origin(b"rides/3/42/1700000000000/7")
+    Origin(topic='rides', partition=3, offset=42, timestamp_ms=1700000000000, writer_id=7)
     >>> parse_origin(b"elsewhere") is None
     True
     """
     spelt = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
     parts = (spelt or "").split("/")
     try:
-        topic, partition, offset, timestamp_ms = parts
-        return Origin(topic, int(partition), int(offset), int(timestamp_ms))
-    except ValueError:
+        topic, partition, offset, timestamp_ms, *writer_id = parts
+        return Origin(topic, int(partition), int(offset), int(timestamp_ms), *map(int, writer_id))
+    except (ValueError, TypeError):  # a part that is no number; too many parts
         return None
 
 

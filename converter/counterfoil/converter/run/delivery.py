@@ -12,12 +12,12 @@ from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.kafka.offsets import OffsetSet
 from counterfoil.converter.run import sink
 from counterfoil.converter.run.restart import written_of
-from counterfoil.converter.run.transactions import RESULT_TYPE, WriteTask
+from counterfoil.converter.run.transactions import COLUMNS, RESULT_TYPE, WriteTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
     from counterfoil.converter.bridge.file import BridgeFile
@@ -40,8 +40,11 @@ class Sink(Protocol):
         ``batch`` is the unfinished batch of an earlier run, if there is one.
         """
 
-    def writer(self, judged: DataFrame, destination: sink.Destination) -> DataStreamWriter:
-        """Return a writer of the records that ``sink.judge`` has made; its trigger and name are still to be set."""
+    def origin(self, destination: sink.Destination) -> Mapping[str, Column]:
+        """Return the columns about a record's original that the sink needs besides those of ``sink.outgoing``."""
+
+    def writer(self, records: DataFrame) -> DataStreamWriter:
+        """Return a writer of ``sink.outgoing`` records; its trigger and name are still to be set."""
 
 
 def make_sink(file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, *, say: Callable[[str], None]) -> Sink:
@@ -67,10 +70,14 @@ class SparkSink:
             return {}
         return _found_on_outputs(self._file, self._cluster, batch)
 
-    def writer(self, judged: DataFrame, destination: sink.Destination) -> DataStreamWriter:
+    def origin(self, _destination: sink.Destination) -> Mapping[str, Column]:
+        """Return no columns."""
+        return {}
+
+    def writer(self, records: DataFrame) -> DataStreamWriter:
         """Return a writer to Spark's Kafka sink."""
         return sink.write_stream(
-            sink.outgoing(judged, destination),
+            records,
             bootstrap_servers=self._cluster.bootstrap_servers,
             checkpoint=self._checkpoint.folder.as_uri(),
             largest_request_bytes=_largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES,
@@ -105,7 +112,16 @@ class TransactionalSink:
             written[partition] = OffsetSet.interval(begins.get(partition, 0), end - 1)
         return {partition: offsets for partition, offsets in written.items() if len(offsets)}
 
-    def writer(self, judged: DataFrame, destination: sink.Destination) -> DataStreamWriter:
+    def origin(self, destination: sink.Destination) -> Mapping[str, Column]:
+        """Return the position of a record's original, and the timestamp that the new record gets; 0: the present."""
+        kept = F.unix_millis("timestamp") if destination.timestamps is Timestamps.KEEP else F.lit(0)
+        return {
+            "source_partition": F.col("partition").cast("int"),
+            "source_offset": F.col("offset"),
+            "timestamp_ms": kept.cast("long"),
+        }
+
+    def writer(self, records: DataFrame) -> DataStreamWriter:
         """Return a writer that calls ``_write`` for each batch."""
         self._task = WriteTask(
             client={
@@ -116,20 +132,13 @@ class TransactionalSink:
             bridge=self._file.name,
             source_topic=self._file.source_topic,
         )
-        kept = F.unix_millis("timestamp") if destination.timestamps is Timestamps.KEEP else F.lit(0)
-        origin = {
-            "source_partition": F.col("partition").cast("int"),
-            "source_offset": F.col("offset"),
-            "timestamp_ms": kept.cast("long"),
-        }
-        records = sink.outgoing(judged, destination, origin=origin)
         return records.writeStream.option("checkpointLocation", self._checkpoint.folder.as_uri()).foreachBatch(
             self._write
         )
 
     def _write(self, records: DataFrame, _batch_id: int) -> None:
         """Write one batch; raise ``RunFailed`` if a task could not."""
-        results = records.mapInArrow(self._task, RESULT_TYPE).collect()
+        results = records.select(*COLUMNS).mapInArrow(self._task, RESULT_TYPE).collect()
         skipped = sum(each.skipped for each in results)
         if skipped:
             self._say(f"{skipped:,} records were committed by another driver meanwhile, and are left out")

@@ -120,7 +120,7 @@ class BridgeRun:
 
     def _start(self, spark: SparkSession) -> StreamingQuery:
         written = self._written_before()
-        writer = self._sink.writer(self._judged(spark, written), self._destination())
+        writer = self._sink.writer(self._outgoing(spark, written))
         writer = writer.queryName(f"bridge {self.bridge.file.name}")
         if self.settings.interval_s is None:
             return writer.trigger(availableNow=True).start()
@@ -145,8 +145,8 @@ class BridgeRun:
             self.say(f"{already:,} offsets after the checkpoint's position are written already and are left out")
         return written
 
-    def _judged(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
-        """Return the query up to the sink: source, echo and restart filter, engine, verdict."""
+    def _outgoing(self, spark: SparkSession, written: Mapping[int, OffsetSet]) -> DataFrame:
+        """Return the query up to the sink: source, echo and restart filter, engine, verdict, columns of the sink."""
         file = self.bridge.file
         records = source.read_stream(
             spark,
@@ -158,7 +158,10 @@ class BridgeRun:
         if written:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
-        return progress.observe_written(sink.judge(converted, self._destination()), codes=_CODES)
+        destination = self._destination()
+        judged = sink.judge(converted, destination)
+        outgoing = sink.outgoing(judged, destination, origin=self._sink.origin(destination))
+        return progress.observe_written(outgoing, codes=_CODES)
 
     def _destination(self) -> sink.Destination:
         file = self.bridge.file

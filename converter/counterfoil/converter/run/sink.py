@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 
 from counterfoil.converter.bridge.file import Partitioning, Timestamps
 from counterfoil.converter.kafka import headers
-from counterfoil.converter.run import dead_letter
+from counterfoil.converter.run import dead_letter, progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,12 +39,13 @@ def judge(converted: DataFrame, destination: Destination) -> DataFrame:
     return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
 
 
-def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str, Column] | None = None) -> DataFrame:
+def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str, Column]) -> DataFrame:
     """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers; then those of ``origin``.
 
+    Beside them, for the counts, is ``progress.PROBLEM_CODE``, the code of a dead letter, which the sink does not read.
+
     A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
-    value nor a failure ends the query instead of becoming a tombstone. A sink that uses ``origin`` writes timestamps
-    itself, so that the header ``bridge.ts`` is left out.
+    value nor a failure ends the query instead of becoming a tombstone.
     """
     is_dead = F.col("problem").isNotNull()
     number = F.col("partition").cast("int")
@@ -54,8 +55,9 @@ def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str
         partition.alias("partition"),
         F.col("key"),
         F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
-        _headers(destination, is_dead, has_own_timestamp=origin is not None).alias("headers"),
-        *(column.alias(name) for name, column in (origin or {}).items()),
+        _headers(destination, is_dead).alias("headers"),
+        F.col("problem.code").alias(progress.PROBLEM_CODE),
+        *(column.alias(name) for name, column in origin.items()),
     )
 
 
@@ -71,25 +73,33 @@ def _converted() -> Column:
     return F.when(F.col("value").isNull() | F.col("converted").isNotNull(), F.col("converted")).otherwise(unexplained)
 
 
-def _headers(destination: Destination, is_dead: Column, *, has_own_timestamp: bool) -> Column:
-    """Return the original's headers and the bridge's own.
-
-    A converted record without headers has a faster expression.
-    """
-    about = [
-        dead_letter.header(headers.SOURCE, _origin()),
+def _headers(destination: Destination, is_dead: Column) -> Column:
+    """Return the original's headers, the bridge's own, and those of a dead letter."""
+    about = F.array(
+        dead_letter.header(headers.SOURCE, _origin(destination)),
         dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
         dead_letter.header(headers.VIA, F.lit(destination.bridge)),
-    ]
-    if destination.timestamps is Timestamps.KEEP and not has_own_timestamp:
-        about.append(dead_letter.header(headers.TIMESTAMP, F.unix_millis("timestamp").cast("string")))
-    writer = dead_letter.header(headers.WRITER_ID, _writer_id(destination.writer_ids))
-    is_framed = F.substring("value", 1, 1) == F.lit(b"\x00")
-    reason = F.when(is_dead, F.array(*dead_letter.explanation())).otherwise(F.expr(_NO_HEADERS))
+    )
+    reason = F.array(*dead_letter.explanation())
     kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
-    identified = F.when(is_framed, F.array(writer)).otherwise(F.expr(_NO_HEADERS))
-    is_usual = F.col("headers").isNull() & is_framed & ~is_dead
-    return F.when(is_usual, F.array(*about, writer)).otherwise(F.concat(kept, F.array(*about), identified, reason))
+    return (
+        F.when(is_dead, F.concat(kept, about, reason))
+        .when(F.col("headers").isNull(), about)
+        .otherwise(F.concat("headers", about))
+    )
+
+
+def _origin(destination: Destination) -> Column:
+    """Return the text of ``bridge.src``; ``concat_ws`` leaves out the id where it is null."""
+    keeps = destination.timestamps is Timestamps.KEEP
+    return F.concat_ws(
+        "/",
+        F.col("topic"),
+        F.col("partition").cast("string"),
+        F.col("offset").cast("string"),
+        F.unix_millis("timestamp").cast("string") if keeps else F.lit("-1"),
+        F.when(F.startswith("value", F.lit(b"\x00")), _writer_id(destination.writer_ids)),
+    )
 
 
 def _writer_id(known: Iterable[int]) -> Column:
@@ -99,16 +109,6 @@ def _writer_id(known: Iterable[int]) -> Column:
     for each in known:
         spelt = F.when(framed == F.lit(each.to_bytes(4, "big")), F.lit(str(each))).otherwise(spelt)
     return spelt
-
-
-def _origin() -> Column:
-    return F.concat_ws(
-        "/",
-        F.col("topic"),
-        F.col("partition").cast("string"),
-        F.col("offset").cast("string"),
-        F.unix_millis("timestamp").cast("string"),
-    )
 
 
 def write_stream(

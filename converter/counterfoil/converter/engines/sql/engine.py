@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions
 from pyspark.sql.avro.functions import from_avro, to_avro
 
+from counterfoil.converter.engines.answers import converted_of, failure_of
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.record import recipe_of
-from counterfoil.converter.engines.reference import answer_column, converted_of, failure_of
+from counterfoil.converter.engines.reference import answer_column
 from counterfoil.converter.engines.sql.expressions import Compiler, SqlScope
 from counterfoil.converter.engines.sql.text import all_of, binary
 from counterfoil.converter.engines.sql.wire import WireReader, check_readable, wire_schema

@@ -1,6 +1,6 @@
 """The cost of the engines: the rides of the example from version 2 to version 1, against unchanged copies.
 
-    .venv/bin/python benchmarks/bench_engines.py [records]
+    .venv/bin/python benchmarks/converter/engines.py [records]
 
 The CPU time of the whole process tree is compared; wall time depends on the machine's other load.
 """
@@ -14,15 +14,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "deploy"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
 import yaml
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
+from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
-from counterfoil.converter.engines.reference import ReferenceEngine
-from counterfoil.converter.engines.sql.engine import SqlEngine
 from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame
@@ -32,7 +31,7 @@ from local_services import jar_folder
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-RIDES = Path(__file__).parents[1] / "examples" / "rides"
+RIDES = Path(__file__).parents[2] / "examples" / "rides"
 ROUNDS = 5
 SAMPLES = 500
 
@@ -45,12 +44,8 @@ def main() -> None:
         path = f"{folder}/records"
         _write(session, samples, records, path)
         source = session.read.parquet(path).select(*RECORD_COLUMNS)
-        sql = SqlEngine(conversion)
-        cases = {
-            "pass through": source.withColumn("converted", F.col("value")),
-            "sql": sql.convert(source),
-            "reference": ReferenceEngine(conversion).convert(source),
-        }
+        cases = {"pass through": source.withColumn("converted", F.col("value"))}
+        cases |= {name: make_engine(conversion).convert(source) for name, make_engine in ENGINES.items()}
         for name, frame_of_case in cases.items():
             wall_s, cpu_s = _best(frame_of_case, rounds=2 if name == "reference" else ROUNDS)
             per_record = cpu_s / records * 1e6

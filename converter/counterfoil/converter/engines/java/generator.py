@@ -1,0 +1,134 @@
+"""Generating the Java class of a conversion: its text, and the names that it has in the Java program."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.engines.answers import NUMBER_BY_CODE
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.readers import ReaderWriter, note_defaults
+from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
+from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted
+from counterfoil.converter.engines.java.writers import TargetWriter
+from counterfoil.schema.evolution import base_schema, base_text, derive_resolution, rounds_to_float
+from counterfoil.schema.formats.avro.types import Record
+from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.serde.avro_codec.resolve import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.converter.engines.java.slots import Slot
+    from counterfoil.converter.engines.protocol import Conversion
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.sdk.serde.avro_codec.plan import Step
+
+PLAN_CLASS: Final = "Plan"
+_PARTS: Final = (
+    "Failure", "Texts", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Conversion",
+)  # fmt: skip
+_DIGITS: Final = 16
+
+
+@dataclass(frozen=True)
+class JavaSource:
+    """The text of a compilation unit in a package of its own; equal texts have equal packages."""
+
+    package: str
+    text: str
+
+
+@cache
+def runtime_source() -> JavaSource:
+    """Return the classes that every generated class uses: hand-written, but for the numbers of the codes."""
+    folder = files("counterfoil.converter.engines.java") / "runtime"
+    texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
+    bodies = [text.partition(";\n")[2] for text in texts]
+    codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
+    return _packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
+
+
+def plan_source(conversion: Conversion) -> JavaSource:
+    """Return the class of a conversion. Raises ``EngineCannot`` for what it cannot do exactly."""
+    java = JavaClass()
+    source, target = base_schema(conversion.plan.source), base_schema(conversion.plan.target)
+    if not isinstance(target.root, Record):
+        raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
+    root = make_slot(source.root, java)
+    steps = [(ids, _reading(writer, source)) for ids, writer in _writers(conversion)]
+    for _, step in steps:
+        note_defaults(step, root)
+    writing = TargetWriter(java).root(conversion.plan.root, target.root, root)
+    cases = []
+    for ids, step in steps:
+        cases += [*(f"case {_signed(each)}:" for each in ids)]
+        cases += indented([f"return {ReaderWriter(java).method(step, root)}(b, p);"])
+    cases += ["default:", "  return -1;"]
+    _readers_again(root, java)
+    declare(root, java)
+    prefix = java.data(id_prefix(conversion.target_id))
+    known = quoted(", ".join(map(str, sorted(conversion.writer_by_id))))
+    body = [
+        *java.members,
+        *block("protected int read(int id, byte[] b, int p)", block("switch (id)", cases)),
+        *block("protected void write()", writing),
+        *block("protected byte[] prefix()", [f"return {prefix};"]),
+        *block("protected String knownIds()", [f"return {known};"]),
+        *java.methods,
+    ]
+    plan = [
+        "private static final ThreadLocal WORKERS = new ThreadLocal();",
+        *block("protected ThreadLocal workers()", ["return WORKERS;"]),
+        *block("protected Worker newWorker()", ["return new PlanWorker();"]),
+    ]
+    text = [
+        *block(f"public final class {PLAN_CLASS} extends Conversion", plan),
+        *block("final class PlanWorker extends Worker", body),
+    ]
+    return _packaged("plan", "\n".join(text), (runtime_source().package,))
+
+
+def _packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    package = f"counterfoil.{stem}_{digest}"
+    lines = [f"package {package};", *(f"import {each}.*;" for each in imports)]
+    return JavaSource(package, "\n".join([*lines, text, ""]))
+
+
+def _signed(schema_id: int) -> int:
+    return schema_id - (1 << 32) if schema_id >= 1 << 31 else schema_id
+
+
+def _writers(conversion: Conversion) -> list[tuple[list[int], AvroSchema]]:
+    """Return the schemas of written records, each with the ids that have it."""
+    ids_by_text: dict[str, list[int]] = {}
+    for schema_id, schema in sorted(conversion.writer_by_id.items()):
+        ids_by_text.setdefault(base_text(schema.root), []).append(schema_id)
+    return [(ids, base_schema(conversion.writer_by_id[ids[0]])) for ids in ids_by_text.values()]
+
+
+def _reading(writer: AvroSchema, source: AvroSchema) -> Step:
+    """Return the plan of reading, as the reference evaluator uses it."""
+    if writer.text == source.text:
+        return resolve(writer)
+    step = resolve(writer, source)
+    if rounds_to_float(derive_resolution(writer, source)):
+        raise EngineCannot(ENGINE, field="", why="an earlier version's whole number is read as a float")
+    return step
+
+
+def _readers_again(slot: Slot, java: JavaClass) -> None:
+    """Add the method that reads an element once more when it is written, for each array and map that is needed."""
+    for part in slot.members.values():
+        _readers_again(part, java)
+    if slot.element is None or not slot.is_needed():
+        return
+    _readers_again(slot.element, java)
+    readers = slot.element_readers
+    cases = [line for number, name in enumerate(readers) for line in (f"case {number}:", f"  return {name}(b, p);")]
+    lines = block(f"switch (w{slot.name})", [*cases, "default:", "  return -1;"])
+    java.method(f"int q{slot.name}(byte[] b, int p)", lines if len(readers) != 1 else [f"return {readers[0]}(b, p);"])

@@ -1,0 +1,285 @@
+"""Generating scalar operations: the value of each as Java expressions, after statements that compute it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.formulas import formula
+from counterfoil.converter.engines.java.slots import BYTES, ENGINE, REAL, WHOLE
+from counterfoil.converter.engines.java.source import block, quoted, real
+from counterfoil.schema.evolution.instants import is_local
+from counterfoil.schema.evolution.model import Arithmetic, Cast, Constant, Format, Join, Parse, Read, Split, Widen
+from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS
+from counterfoil.schema.evolution.types import is_instant, ticks_per_second
+from counterfoil.schema.formats.avro.types import Enum, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.converter.engines.java.slots import Slot
+    from counterfoil.converter.engines.java.source import JavaClass
+    from counterfoil.schema.evolution.model import Op, Scalar
+
+_GROUP_BY_LETTERS: Final = {letters: number for number, letters in enumerate(WIDTH_BY_LETTERS)}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A scalar in Java: ``kind`` is boolean, whole, real, bytes or enum.
+
+    ``value`` is an expression, for bytes and text ``data``, ``start`` and ``end`` instead. ``null_when`` is the
+    condition that it is null; its expressions mean nothing then. ``declared`` come before ``lines``, which compute it.
+    """
+
+    kind: str
+    value: str = ""
+    data: str = ""
+    start: str = ""
+    end: str = ""
+    null_when: str | None = None
+    symbols: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+    @property
+    def span(self) -> str:
+        """The bytes as three arguments."""
+        return f"{self.data}, {self.start}, {self.end}"
+
+    def then(self, lines: list[str], declared: tuple[str, ...] = (), **changes: Any) -> Value:
+        """Return a value that more statements compute from this one, where this one is not null."""
+        guarded = block(f"if (!({self.null_when}))", lines) if self.null_when and lines else lines
+        return replace(self, declared=(*self.declared, *declared), lines=(*self.lines, *guarded), **changes)
+
+
+@dataclass
+class Operations:
+    """Turns scalar operations into Java; ``java`` gets their constants."""
+
+    java: JavaClass
+
+    def scalar(self, op: Op, scope: Slot, where: str) -> Value:
+        """Return the value of an operation; ``where`` is the target field in its failures."""
+        write = self._operations.get(type(op))
+        if write is None:
+            raise EngineCannot(ENGINE, field=where, why=f"{type(op).__name__} inside another operation")
+        return write(self, op, scope, where)
+
+    def read(self, slot: Slot, scope: Slot) -> Value:
+        """Return the value of a slot."""
+        slot.use()
+        null_when = slot.null_condition(scope)
+        inner = slot.inner
+        if inner is None:
+            return Value("whole", "0L", null_when="true")
+        if inner.kind in BYTES:
+            return Value("bytes", data=slot.data, start=f"a{slot.name}", end=f"z{slot.name}", null_when=null_when)
+        if isinstance(inner, Enum):
+            return Value("enum", f"v{slot.name}", null_when=null_when, symbols=tuple(inner.symbols))
+        kind = "boolean" if inner.kind is Kind.BOOLEAN else "whole" if inner.kind in WHOLE else "real"
+        if kind == "real" and inner.kind not in REAL:
+            raise EngineCannot(ENGINE, field=slot.where, why="a union other than null and one type")
+        return Value(kind, f"v{slot.name}", null_when=null_when)
+
+    def _read(self, op: Read, scope: Slot, _where: str) -> Value:
+        return self.read(scope.at(op.path), scope)
+
+    def _constant(self, op: Constant, _scope: Slot, where: str) -> Value:
+        value = op.value
+        if isinstance(value, (str, bytes)):
+            name = self.java.data(value.encode() if isinstance(value, str) else value)
+            return Value("bytes", data=name, start="0", end=f"{name}.length")
+        if isinstance(value, bool):
+            return Value("boolean", "true" if value else "false")
+        if isinstance(value, int):
+            return Value("whole", f"{value}L")
+        if isinstance(value, float):
+            return Value("real", real(value))
+        raise EngineCannot(ENGINE, field=where, why="a constant with parts inside another operation")
+
+    # -- types
+
+    def text_of(self, value: Value) -> Value:
+        """Return an enum as its symbol's text; any other value unchanged."""
+        if value.kind != "enum":
+            return value
+        symbols = self.java.several([symbol.encode() for symbol in value.symbols])
+        name = self.java.fresh("t")
+        lines = [f"{name} = {symbols}[(int) {value.value}];"]
+        return value.then(
+            lines, (f"byte[] {name} = Texts.EMPTY;",), kind="bytes", data=name, start="0", end=f"{name}.length"
+        )
+
+    def _widen(self, op: Widen, scope: Slot, where: str) -> Value:
+        value = self.scalar(op.of, scope, where)
+        if op.target.base in {"string", "bytes"}:
+            return self.text_of(value)
+        if op.target.base == "double" and value.kind == "whole":
+            return replace(value, kind="real", value=f"(double) {value.value}")
+        return value
+
+    def _computed(self, value: Value, java_type: str, kind: str, expression: str) -> Value:
+        """Return a number or boolean that a call computes of a value that is not null."""
+        name = self.java.fresh("t")
+        start = {"boolean": "false", "double": "0.0", "long": "0L"}[java_type]
+        return value.then([f"{name} = {expression};"], (f"{java_type} {name} = {start};",), kind=kind, value=name)
+
+    def _texts(self) -> str:
+        name = self.java.fresh("t")
+        self.java.member(f"final Texts {name} = new Texts()")
+        return name
+
+    def _made_text(self, value: Value, call: Callable[[str], str]) -> Value:
+        """Return a text that a call makes in a buffer of its own."""
+        name = self._texts()
+        return value.then([f"{call(name)};"], kind="bytes", data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
+
+    def _cast(self, op: Cast, scope: Slot, where: str) -> Value:
+        source, target = op.source, op.target
+        value = self.scalar(op.of, scope, where)
+        if is_instant(source) and is_instant(target):
+            up, down = ticks_per_second(target), ticks_per_second(source)
+            call = f"Numbers.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {quoted(where)})"
+            return self._computed(value, "long", "whole", call)
+        if "decimal" in {source.word, target.word}:
+            return self._decimal(value, source, target, where)
+        if target.word == "uuid":
+            return value.then([f"Numbers.checkUuid({value.span}, {quoted(where)});"])
+        if target.base == "string":
+            return self._to_text(value, op, where)
+        if source.base in {"string", "enum"}:
+            return self._from_text(self.text_of(value), target, where)
+        return self._to_number(value, target, where)
+
+    def _to_number(self, value: Value, target: Scalar, where: str) -> Value:
+        """Return a number, a boolean or bytes as another of them."""
+        if target.base in {"int", "long"}:
+            return self._to_whole(value, target, where)
+        if target.base == "fixed":
+            return value.then([f"Numbers.checkSize({value.span}, {target.size}, {quoted(where)});"])
+        if target.base == "boolean":
+            return self._computed(value, "boolean", "boolean", f"Numbers.booleanOf({value.value}, {quoted(where)})")
+        if target.base == "float" and value.kind == "whole":
+            return replace(value, kind="real", value=f"(double) (float) {value.value}")
+        if target.base == "float":
+            return self._computed(value, "double", "real", f"Numbers.toFloat({value.value}, {quoted(where)})")
+        return replace(value, kind="real", value=f"(double) {value.value}")
+
+    def _to_whole(self, value: Value, target: Scalar, where: str) -> Value:
+        rest = f"{quoted(str(target))}, {quoted(where)}"
+        is_int = target.base == "int"
+        if value.kind == "boolean":
+            return replace(value, kind="whole", value=f"({value.value} ? 1L : 0L)")
+        if value.kind == "real":
+            call = f"Numbers.wholeOf({value.value}, {'true' if is_int else 'false'}, {rest})"
+            return self._computed(value, "long", "whole", call)
+        return self._computed(value, "long", "whole", f"Numbers.toInt({value.value}, {rest})") if is_int else value
+
+    def _to_text(self, value: Value, op: Cast, where: str) -> Value:
+        if value.kind == "boolean":
+            true, false = self.java.data(b"true"), self.java.data(b"false")
+            return self._made_text(value, lambda name: f"{name}.set({value.value} ? {true} : {false})")
+        if value.kind == "whole":
+            return self._made_text(value, lambda name: f"Numbers.text({name}, {value.value})")
+        if value.kind == "real":
+            is_float = "true" if op.source.base == "float" else "false"
+            rest = f"{op.decimals or 0}, {is_float}, {quoted(where)}"
+            return self._made_text(value, lambda name: f"Numbers.realText({name}, {value.value}, {rest})")
+        if op.source.base == "bytes":
+            return value.then([f"Numbers.checkUtf8({value.span}, {quoted(where)});"])
+        return self.text_of(value)
+
+    def _from_text(self, value: Value, target: Scalar, where: str) -> Value:
+        field_name, is_int = quoted(where), "true" if target.base == "int" else "false"
+        if target.base == "enum":
+            symbols = self.java.several([symbol.encode() for symbol in target.symbols])
+            made = self._computed(value, "long", "enum", f"Numbers.symbolOf({value.span}, {symbols}, {field_name})")
+            return replace(made, symbols=target.symbols)
+        if target.base == "boolean":
+            return self._computed(value, "boolean", "boolean", f"Numbers.booleanOfText({value.span}, {field_name})")
+        if target.base in {"int", "long"}:
+            call = f"Numbers.wholeOfText({value.span}, {is_int}, {quoted(str(target))}, {field_name})"
+            return self._computed(value, "long", "whole", call)
+        is_float = "true" if target.base == "float" else "false"
+        return self._computed(value, "double", "real", f"Numbers.realOfText({value.span}, {is_float}, {field_name})")
+
+    def _decimal(self, value: Value, source: Scalar, target: Scalar, where: str) -> Value:
+        if source.word == "decimal":
+            number = f"Numbers.decimal({value.span}, {source.scale})"
+        elif source.base in {"int", "long"}:
+            number = f"java.math.BigDecimal.valueOf({value.value})"
+        else:
+            number = f"Numbers.decimalOfText({value.span}, {quoted(where)})"
+        if target.base == "string":
+            return self._made_text(value, lambda name: f"{name}.set({number}.toPlainString())")
+        if target.base == "double":
+            return self._computed(value, "double", "real", f"{number}.doubleValue()")
+        size = -1 if target.size is None else target.size
+        rest = f"{target.scale}, {target.precision or 0}, {size}, {quoted(str(target))}, {quoted(where)}"
+        return self._made_text(value, lambda name: f"Numbers.decimalBytes({name}, {number}, {rest})")
+
+    # -- texts and dates
+
+    def _instants(self, op: Format | Parse, scalar: Scalar) -> str:
+        groups = [_GROUP_BY_LETTERS[piece.letters] if piece.letters else -1 for piece in op.pattern.pieces]
+        texts = self.java.several([piece.text.encode() for piece in op.pattern.pieces])
+        zone = "null" if is_local(scalar) else quoted(op.zone)
+        ticks = 0 if scalar.word == "date" else ticks_per_second(scalar)
+        rest = f"{zone}, {ticks}L, {quoted(op.pattern.spelt)}, {quoted(str(scalar))}"
+        return self.java.constant("Instants", f"new Instants({self.java.integers(groups)}, {texts}, {rest})")
+
+    def _format(self, op: Format, scope: Slot, where: str) -> Value:
+        value, instants = self.scalar(op.of, scope, where), self._instants(op, op.source)
+        return self._made_text(value, lambda name: f"{instants}.format({name}, {value.value}, {quoted(where)})")
+
+    def _parse(self, op: Parse, scope: Slot, where: str) -> Value:
+        value, instants = self.text_of(self.scalar(op.of, scope, where)), self._instants(op, op.target)
+        return self._computed(value, "long", "whole", f"{instants}.parse({value.span}, {quoted(where)})")
+
+    def _split(self, op: Split, scope: Slot, where: str) -> Value:
+        value = self.text_of(self.scalar(op.of, scope, where))
+        separator = self.java.data(op.separator.encode())
+        return self._made_text(
+            value, lambda name: f"{name}.split({value.span}, {separator}, {op.take}, {quoted(where)})"
+        )
+
+    def _join(self, op: Join, scope: Slot, where: str) -> Value:
+        parts = [self.text_of(self.scalar(part, scope, where)) for part in op.parts]
+        nulls = [part.null_when for part in parts if part.null_when]
+        name, separator = self._texts(), self.java.data(op.separator.encode())
+        lines = [f"{name}.buffer(0);"]
+        for number, part in enumerate(parts):
+            if number and op.separator:
+                lines.append(f"{name}.append({separator}, 0, {separator}.length);")
+            lines.append(f"{name}.append({part.span});")
+        start = Value(
+            "bytes",
+            null_when=" || ".join(f"({null})" for null in nulls) or None,
+            declared=tuple(line for part in parts for line in part.declared),
+            lines=tuple(line for part in parts for line in part.lines),
+        )
+        return start.then(lines, data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
+
+    def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> Value:
+        found = formula(op, lambda path: self.scalar(Read(path), scope, where), self.java, where)
+        return Value(
+            "whole" if op.result == "long" else "real",
+            found.value,
+            null_when=found.null_when,
+            declared=found.declared,
+            lines=found.lines,
+        )
+
+    _operations: ClassVar[dict[type, Callable[..., Value]]] = {
+        Read: _read,
+        Constant: _constant,
+        Widen: _widen,
+        Cast: _cast,
+        Format: _format,
+        Parse: _parse,
+        Split: _split,
+        Join: _join,
+        Arithmetic: _arithmetic,
+    }

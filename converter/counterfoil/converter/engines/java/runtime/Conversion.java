@@ -1,0 +1,36 @@
+package counterfoil.runtime;
+
+/** The function that Spark calls; generated code makes the worker of a thread. */
+public abstract class Conversion implements org.apache.spark.sql.api.java.UDF1, java.io.Serializable {
+  protected abstract ThreadLocal workers();
+
+  protected abstract Worker newWorker();
+
+  public Object call(Object value) {
+    return value == null ? null : worker().convert((byte[]) value);
+  }
+
+  private Worker worker() {
+    Worker worker = (Worker) workers().get();
+    if (worker == null) {
+      worker = newWorker();
+      workers().set(worker);
+    }
+    return worker;
+  }
+
+  /** Convert many values in one call: each is four bytes of length and its bytes, and so is each result. */
+  public byte[] convertAll(byte[] values) throws java.io.IOException {
+    java.io.DataInputStream in = new java.io.DataInputStream(new java.io.ByteArrayInputStream(values));
+    java.io.ByteArrayOutputStream made = new java.io.ByteArrayOutputStream();
+    java.io.DataOutputStream out = new java.io.DataOutputStream(made);
+    while (in.available() > 0) {
+      byte[] value = new byte[in.readInt()];
+      in.readFully(value);
+      byte[] answer = worker().convert(value);
+      out.writeInt(answer.length);
+      out.write(answer, 0, answer.length);
+    }
+    return made.toByteArray();
+  }
+}

@@ -1,0 +1,91 @@
+"""The text of a generated Java class: its members, its constants, and names that are used once."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+def quoted(text: str) -> str:
+    """Return a Java string literal."""
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in {'"', "\\"}:
+        return f"\\{letter}"
+    return letter if " " <= letter <= "~" else "".join(f"\\u{unit:04x}" for unit in _utf16(letter))
+
+
+def _utf16(letter: str) -> Iterator[int]:
+    data = letter.encode("utf-16-be", "surrogatepass")
+    return (int.from_bytes(data[place : place + 2], "big") for place in range(0, len(data), 2))
+
+
+def real(value: float) -> str:
+    """Return a double as a Java expression."""
+    if value != value:  # noqa: PLR0124 - NaN
+        return "Double.NaN"
+    if value in {float("inf"), float("-inf")}:
+        return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
+    return f"Double.parseDouble({quoted(repr(value))})" if abs(value) < 1e-300 and value else repr(float(value))  # noqa: PLR2004 - Janino refuses the smallest literals
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Return the lines, one level deeper."""
+    return [f"  {line}" for line in lines]
+
+
+def block(head: str, lines: Iterable[str]) -> list[str]:
+    """Return a statement with a block."""
+    return [f"{head} {{", *indented(lines), "}"]
+
+
+class JavaClass:
+    """The members and methods of one class, as lines."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._constants: dict[tuple[str, str], str] = {}
+        self.members: list[str] = []
+        self.methods: list[str] = []
+
+    def fresh(self, stem: str) -> str:
+        """Return a name that was not used before."""
+        return f"{stem}{next(self._numbers)}"
+
+    def constant(self, java_type: str, value: str) -> str:
+        """Return the name of a constant; equal ones are one."""
+        key = (java_type, value)
+        if key not in self._constants:
+            self._constants[key] = name = self.fresh("C")
+            self.members.append(f"private static final {java_type} {name} = {value};")
+        return self._constants[key]
+
+    def data(self, value: bytes) -> str:
+        """Return the name of a constant with these bytes."""
+        return self.constant("byte[]", f"Texts.ofHex({quoted(value.hex())})")
+
+    def several(self, values: Sequence[bytes]) -> str:
+        """Return the name of a constant with an array of bytes."""
+        return self.constant("byte[][]", f"{{{', '.join(self.data(value) for value in values)}}}")
+
+    def words(self, values: Sequence[str]) -> str:
+        """Return the name of a constant with an array of strings."""
+        return self.constant("String[]", f"{{{', '.join(map(quoted, values))}}}")
+
+    def integers(self, values: Sequence[int], java_type: str = "int") -> str:
+        """Return the name of a constant with an array of whole numbers."""
+        suffix = "L" if java_type == "long" else ""
+        return self.constant(f"{java_type}[]", f"{{{', '.join(f'{value}{suffix}' for value in values)}}}")
+
+    def member(self, declaration: str) -> None:
+        """Add a member."""
+        self.members.append(f"private {declaration};")
+
+    def method(self, head: str, lines: Iterable[str]) -> None:
+        """Add a method."""
+        self.methods += block(f"private {head}", lines)

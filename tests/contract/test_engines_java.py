@@ -1,0 +1,163 @@
+"""The engine ``java`` returns the reference's bytes, or the reference's code and field; its sentences are its own.
+
+The compiled class is called in batches, without a query of Spark, so that many plans can be tried.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from counterfoil.converter.engines.answers import parse_answer
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import AUTO, choose_engine
+from counterfoil.converter.engines.java.engine import JavaEngine
+from counterfoil.converter.engines.java.generator import runtime_source
+from counterfoil.converter.engines.java.loading import load_plan
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.schema.evolution import base_schema, derive_plan, parse_rules
+from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.wire import frame
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro_codec.varint import encode_long
+from engine_cases import CASES, Case, conversion_of, record, values_of
+from engine_plans import plans
+
+Answer = tuple[bytes | None, tuple[str, str] | None]
+
+
+@pytest.fixture(scope="module")
+def convert(spark: Any) -> Any:
+    """Return a function that converts values with the compiled class of a conversion."""
+    jvm = spark._jvm
+
+    def loader(text: str, parent: Any) -> Any:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(parent)
+        compiler.cook(text)
+        return compiler.getClassLoader()
+
+    above = loader(runtime_source().text, jvm.java.lang.Thread.currentThread().getContextClassLoader())
+
+    def run(conversion: Conversion, values: list[bytes]) -> list[Answer]:
+        source = JavaEngine(conversion).source
+        plan = load_plan(jvm, loader(source.text, above), source)
+        made = plan.convertAll(b"".join(struct.pack(">i", len(value)) + value for value in values))
+        found, place = [], 0
+        while place < len(made):
+            (size,) = struct.unpack_from(">i", made, place)
+            value, failure = parse_answer(bytes(made[place + 4 : place + 4 + size]))
+            found.append((value, failure and failure[:2]))
+            place += 4 + size
+        return found
+
+    return run
+
+
+def expected_of(conversion: Conversion, values: list[bytes]) -> list[Answer]:
+    made = map(ReferenceEngine(conversion).convert_value, values)
+    return [(each.value, each.failure and (str(each.failure.code), each.failure.field)) for each in made]
+
+
+def check(conversion: Conversion, values: list[bytes], convert: Any) -> list[Answer]:
+    expected, found = expected_of(conversion, values), convert(conversion, values)
+    wrong = [(v.hex(), f, e) for v, f, e in zip(values, found, expected, strict=True) if f != e]
+    assert not wrong, f"{len(wrong)} of {len(values)}: {wrong[:3]}"
+    return expected
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name != "promotions"], ids=lambda case: case.name)
+def test_java_is_the_reference(case: Case, convert: Any) -> None:
+    conversion = conversion_of(case)
+    expected = check(conversion, [value for value in values_of(case, conversion) if value is not None], convert)
+    assert any(value for value, _ in expected), "a case in which nothing converts shows nothing"
+
+
+@given(case=plans())
+def test_java_is_the_reference_for_random_plans(case: Case, convert: Any) -> None:
+    conversion = conversion_of(case)
+    check(conversion, [value for value in values_of(case, conversion) if value is not None], convert)
+
+
+def schema(*fields: Any) -> Any:
+    return parse_avro(json.dumps(record(*fields)))
+
+
+def same(source: Any, rules: dict[str, Any] | None = None, target: Any = None) -> Conversion:
+    return Conversion(derive_plan(source, target or source, parse_rules(rules or {})), {7: source}, 9)
+
+
+def test_a_longer_spelling_of_the_same_values_is_not_copied(convert: Any) -> None:
+    conversion = same(schema(("i", "int"), ("s", "string"), ("xs", {"type": "array", "items": "int"}), ("f", "float")))
+    body = b"\x02" + b"\x02a" + b"\x02\x04\x02\x06\x00" + b"\x00\x00\x80\x3f"
+    spelt = [
+        b"\x82\x00" + b"\x02a" + b"\x02\x04\x02\x06\x00" + b"\x00\x00\x80\x3f",
+        b"\x02" + b"\x82\x80\x00a" + b"\x04\x04\x06\x00" + b"\x00\x00\x80\x3f",
+        b"\x02" + b"\x02a" + b"\x01\x02\x04\x02\x06\x00" + b"\x00\x00\x80\x3f",
+        b"\x02" + b"\x02a" + b"\x02\x04\x02\x06\x00" + bytes.fromhex("0100807f"),
+    ]
+    answers = check(conversion, [frame(7, each) for each in (body, *spelt)], convert)
+    assert all(value is not None for value, _ in answers)
+
+
+def test_of_equal_keys_the_last_value_counts(convert: Any) -> None:
+    conversion = same(schema(("m", {"type": "map", "values": "int"}), ("n", "int")))
+    entries = [(b"a", 1), (b"b", 2), (b"a", 3), *((b"%d" % number, number) for number in range(20)), (b"7", 70)]
+    body = encode_long(len(entries)) + b"".join(
+        encode_long(len(key)) + key + encode_long(value) for key, value in entries
+    )
+    check(conversion, [frame(7, body + b"\x00\x02")], convert)
+
+
+@pytest.mark.parametrize("length", [1 << 28, (1 << 31) - 1, 1 << 40, -1, -(1 << 63)])
+def test_a_length_of_gigabytes_costs_nothing(length: int, convert: Any) -> None:
+    conversion = same(schema(("s", "string"), ("y", "bytes"), ("xs", {"type": "array", "items": "int"})))
+    varint = encode_long(length)
+    values = [frame(7, body) for body in (varint, b"\x00" + varint, b"\x00\x00" + varint)]
+    assert {failure and failure[0] for _, failure in check(conversion, values, convert)} == {"undecodable"}
+
+
+def test_items_that_take_no_bytes_are_limited(convert: Any) -> None:
+    conversion = same(schema(("xs", {"type": "array", "items": "null"}), ("i", "int")))
+    values = [frame(7, encode_long(count) + b"\x00\x02") for count in (10_000, 10_001, 1 << 40)]
+    assert [value is None for value, _ in check(conversion, values, convert)] == [False, True, True]
+
+
+def test_a_wide_record_is_converted_in_several_methods(convert: Any) -> None:
+    fields = [(f"f{number}", ["int", "string", "double"][number % 3]) for number in range(200)]
+    source, target = schema(*fields), schema(*reversed(fields))
+    conversion = same(source, target=target)
+    value = {name: {"int": 5, "string": "é" * 9, "double": 0.1}[node] for name, node in fields}
+    whole = frame(7, compile_encoder(base_schema(source))(value))
+    check(conversion, [whole, whole[:-1], whole + b"x", whole[:300]], convert)
+
+
+LIST = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
+
+
+@pytest.mark.parametrize(
+    ("source", "field", "why"),
+    [(schema(("u", ["int", "string"])), "u", "union"), (schema(("list", LIST)), "list.next", "contains itself")],
+)
+def test_java_names_the_field_that_it_cannot_do_and_auto_takes_another_engine(
+    source: Any, field: str, why: str
+) -> None:
+    conversion = same(source)
+    with pytest.raises(EngineCannot) as refusal:
+        JavaEngine(conversion)
+    assert (refusal.value.engine, refusal.value.field) == ("java", field)
+    assert why in refusal.value.why
+    choice = choose_engine(AUTO, conversion)
+    assert choice.engine.name == "reference"
+    assert f"java cannot ({field}: " in choice.why
+
+
+def test_auto_is_java_where_it_can_be() -> None:
+    choice = choose_engine(AUTO, same(schema(("a", "int"))))
+    assert (choice.engine.name, choice.why) == ("java", "engine java, the fastest that covers the plan")
+    assert choose_engine("sql", same(schema(("a", "int")))).engine.name == "sql"
