@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.evolution import ConversionPlan
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -59,14 +59,18 @@ def show_plan(
     return ExitCode.BROKEN if problems else ExitCode.OK
 
 
-def _schema_file(path: Path) -> AvroSchema:
-    from counterfoil.schema.formats.avro.parse import parse_avro
+def _schema_file(path: Path) -> ParsedSchema:
+    """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
+    from counterfoil.schema.formats.table import FORMATS
+    from counterfoil.schema.model import DEFAULT_TYPE
+    from counterfoil.schema.parsing import parse_schema
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
         raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
-    return parse_avro(text)
+    known = (each.schema_type for each in FORMATS if path.name.endswith(each.file_suffixes))
+    return parse_schema(text, next(known, DEFAULT_TYPE))
 
 
 def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
@@ -105,9 +109,10 @@ def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
 
 
 def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
+    notes = [f"note: {note}" for note in plan.notes]
     if problems:
-        return [f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
-    return [f"complete, plan {plan.hash[:16]}"]
+        return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
+    return [*notes, f"complete, plan {plan.hash[:16]}"]
 
 
 def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
@@ -118,6 +123,7 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
         "rows": [asdict(row) for row in plan.rows()],
         "dropped": list(plan.dropped),
         "lossy": list(plan.lossy),
+        "notes": list(plan.notes),
         "problems": list(problems),
     }
 

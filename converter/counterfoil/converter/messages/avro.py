@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution import ConversionError, FailureCode, base_text, derive_resolution, rounds_to_float
 from counterfoil.schema.evolution.evaluate import compile_op
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 def pack(schema: AvroSchema) -> str:
     """Return the text of the schema without logical types, with its references resolved."""
     return base_text(schema.root)
+
+
+def reading_problem(source: AvroSchema, writer: AvroSchema) -> str | None:
+    """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
+    differences = find_differences(source, writer)
+    if not differences:
+        return None
+    return f"{counted(len(differences), 'difference')}, the first is {differences[0]}"
 
 
 def make_reader(source: str, writer_by_id: Mapping[int, str]) -> Callable[[int, bytes, int], Any]:

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.converter.messages.misfits import Misfit, each_item, each_value, expected
-from counterfoil.schema.evolution import ConversionError, FailureCode
+from counterfoil.schema.evolution import ConversionError, FailureCode, derive_resolution
 from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.languages.jsonschema import test_of, tree_of
 from counterfoil.schema.evolution.model import Shape
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
-from counterfoil.schema.evolution.types import WHOLE, describe, range_of, shape_of, value_of_json
+from counterfoil.schema.evolution.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
 from counterfoil.schema.wire import id_prefix
@@ -39,6 +39,12 @@ _ABSENT: Final = object()
 def pack(schema: JsonSchema) -> Content:
     """Return the text, the document and the documents of references."""
     return schema.text, schema.document, dict(schema.references)
+
+
+def reading_problem(source: JsonSchema, writer: JsonSchema) -> str | None:
+    """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
+    problems = derive_resolution(writer, source).problems
+    return str(problems[0]) if problems else None
 
 
 def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
@@ -96,7 +102,11 @@ class _Walk:
                 self._turns[id(node)] = self.record(node)
             return self._turns[id(node)]
         if isinstance(node, Union):
-            return self.union(node)
+            has_null, inner = split_null(node)
+            if inner is None or isinstance(inner, Union):
+                return self.union(node)
+            present = self.turn(inner)
+            return (lambda value: None if value is None else present(value)) if has_null else present
         if isinstance(node, Array):
             items = self.turn(node.items)
             return lambda value: each_item(items, _checked(value, list, node))
@@ -123,6 +133,8 @@ class _Walk:
                 found.update(dict.fromkeys(_CLASSES_BY_SHAPE[shape], self.turn(branch)))
             elif isinstance(branch, Null):
                 found[type(None)] = lambda value: value
+        if int in found:
+            found.setdefault(float, found[int])  # 1.0 is a whole number in JSON
         return found
 
 
@@ -141,7 +153,7 @@ class _Reader(_Walk):
     """JSON values to base values."""
 
     def record(self, node: Record) -> Turn:
-        members = [(member.name, self.turn(member.type), _absent(member)) for member in node.fields]
+        members = [(member.name, self.turn(_present(member)), _absent(member)) for member in node.fields]
 
         def read(value: Any) -> dict[str, Any]:
             given = _checked(value, dict, node)
@@ -233,6 +245,11 @@ class _Writer(_Walk):
     def leaf(self, node: Node) -> Turn:
         del node
         return lambda value: value
+
+
+def _present(member: Field) -> Node:
+    """Return the type of a property that is there: without null, if null only stands for a property left out."""
+    return member.type if member.has_null else split_null(member.type)[1] or member.type
 
 
 def _absent(member: Field) -> Any:

@@ -19,7 +19,13 @@ from counterfoil.schema.evolution.tree import Array, Leaf, Map, Opaque, Record, 
 from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
-from counterfoil.schema.wire import BadMessageIndexes, WireError, encode_message_indexes, id_prefix, read_message_indexes
+from counterfoil.schema.wire import (
+    BadMessageIndexes,
+    WireError,
+    encode_message_indexes,
+    id_prefix,
+    read_message_indexes,
+)
 from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader, SerdeError
 from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
 from counterfoil.sdk.serde.protobuf_codec.dict_writer import DictWriter
@@ -42,6 +48,20 @@ _WORDS_BY_BOOLEAN: Final = {True: "true", False: "false"}
 def pack(schema: ProtobufSchema) -> Content:
     """Return the text, the tree of the file, and the trees of its imports."""
     return schema.text, schema.file, dict(schema.imports)
+
+
+def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | None:
+    """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
+    wanted, written = _Schema(pack(source)), _Schema(pack(writer))
+    found = written.types.find(wanted.tree.full_name)
+    if found is None:
+        return f"it has no message {wanted.tree.full_name}"
+    suffix = encode_message_indexes(path_of(found))
+    try:
+        ProtobufCodec(message=wanted.tree.full_name).decoder(written.types, wanted.types, suffix)
+    except IncompatibleReader as error:
+        return error.problem
+    return None
 
 
 def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:

@@ -26,6 +26,14 @@ def pack(schema: ParsedSchema) -> Packed:
     return schema.schema_type, _load(schema.schema_type, "pack")(schema)
 
 
+def reading_problem(source: ParsedSchema, writer: ParsedSchema) -> str | None:
+    """Return why messages of a writer cannot be read as values of ``source``; None if they can."""
+    if writer.schema_type is not source.schema_type:
+        return f"it is {writer.schema_type}, and not {source.schema_type}"
+    problem: str | None = _load(source.schema_type, "reading_problem")(source, writer)
+    return problem
+
+
 def make_reader(source: Packed, writer_by_id: Mapping[int, Packed]) -> Callable[[int, bytes, int], Any]:
     """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``.
 

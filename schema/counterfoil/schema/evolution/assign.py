@@ -34,7 +34,7 @@ from counterfoil.schema.evolution.types import (
     value_of_json,
     widens,
 )
-from counterfoil.schema.evolution.tree import Leaf, Null, Record, Union
+from counterfoil.schema.evolution.tree import Leaf, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,7 +117,7 @@ class Assigner:
             return None
         if cast is not None and not self._is_named(cast, target_type, where):
             return None
-        if same_values(source_type, target_type):
+        if same_values(source_type, target_type) or (self._resolving and isinstance(target_type, Opaque)):
             return value.op
         if isinstance(source_type, Union) or isinstance(target_type, Union):
             return self._branches(value, source_type, target_type, where)
@@ -150,7 +150,13 @@ class Assigner:
         if not casts(source, target):
             self._problem(ProblemKind.WRONG_TYPE, where, f"{source} cannot become {target}")
             return None
-        if cast is None and not free and not keeps_meaning(source, target) and not is_derived(source, target) and not self._resolving:
+        if (
+            cast is None
+            and not free
+            and not keeps_meaning(source, target)
+            and not is_derived(source, target)
+            and not self._resolving
+        ):
             self._problem(
                 ProblemKind.LOSSY,
                 where,
@@ -211,7 +217,9 @@ class Assigner:
             if isinstance(each, Record) and each.full_name == branch.full_name
         ]
         if len(named) != 1:
-            named = [index] if len(source.branches) == len(target.branches) else []
+            places = [place for place, each in enumerate(target.branches) if not isinstance(each, Null)]
+            own = [place for place, each in enumerate(source.branches) if not isinstance(each, Null)]
+            named = [places[own.index(index)]] if len(places) == len(own) else []
         other = target.branches[named[0]] if named else None
         if not isinstance(other, Record):
             return None

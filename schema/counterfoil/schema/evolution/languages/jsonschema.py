@@ -224,9 +224,11 @@ def _union(nodes: Sequence[Node], tests: Sequence[Schema]) -> Node | None:
     if len(nodes) <= 1:
         return nodes[0] if nodes else None
     shapes = [shape_of(node) for node in nodes]
-    is_tagged = None in shapes or len(set(shapes)) < len(shapes) or {"integer", "real"} <= {
-        shape.value for shape in shapes if shape is not None
-    }
+    is_tagged = (
+        None in shapes
+        or len(set(shapes)) < len(shapes)
+        or {"integer", "real"} <= {shape.value for shape in shapes if shape is not None}
+    )
     return Union(tuple(nodes), is_tagged, tuple(tests))
 
 
