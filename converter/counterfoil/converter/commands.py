@@ -14,17 +14,18 @@ import click
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
+from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.registry_options import RegistryAccess
 
@@ -43,18 +44,25 @@ def show_plan(
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
-        from counterfoil.schema.evolution import derive_plan
+        from counterfoil.schema.evolution import derive_both_ways
 
-        plan = derive_plan(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        both = derive_both_ways(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        plan, losses = both.there, both.losses
         problems = tuple(str(problem) for problem in plan.problems)
         facts = [f"from {source_schema} to {target_schema}"]
     else:
         resolved = _resolved(declared, registry)
-        plan, problems, facts = resolved.plan, resolved.problems, _identity_lines(resolved)
+        plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
     give(
         forms,
-        lines=lambda: [f"bridge {declared.name}", *facts, *_plan_lines(plan), *_problem_lines(plan, problems)],
-        document=lambda: _plan_document(declared, plan, problems),
+        lines=lambda: [
+            f"bridge {declared.name}",
+            *facts,
+            *_plan_lines(plan),
+            *_loss_lines(losses),
+            *_problem_lines(plan, problems),
+        ],
+        document=lambda: _plan_document(declared, plan, problems) | {"losses": [asdict(loss) for loss in losses]},
     )
     return ExitCode.BROKEN if problems else ExitCode.OK
 
@@ -113,6 +121,14 @@ def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
     if problems:
         return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
     return [*notes, f"complete, plan {plan.hash[:16]}"]
+
+
+def _loss_lines(losses: Sequence[Loss]) -> list[str]:
+    return (
+        [f"{counted(len(losses), 'field')} not kept there and back:", *(f"  {loss}" for loss in losses)]
+        if losses
+        else []
+    )
 
 
 def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
-from counterfoil.schema.evolution import derive_plan
+from counterfoil.schema.evolution import derive_both_ways
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
@@ -19,8 +19,8 @@ from counterfoil.schema.references import resolved_references
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
-    from counterfoil.schema.evolution import ConversionPlan
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk import Registry
@@ -32,6 +32,7 @@ class ResolvedBridge:
 
     ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
     ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
+    ``losses`` are the source fields whose values do not survive there and back.
     """
 
     file: BridgeFile
@@ -41,6 +42,7 @@ class ResolvedBridge:
     newest_id: int
     target_id: int
     target_version: int
+    losses: tuple[Loss, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -80,14 +82,16 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
     writers = _writers(registry, file.source_subject, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
+    both = derive_both_ways(newest.schema, _parsed(target, registry), file.rules)
     return ResolvedBridge(
         file=file,
-        plan=derive_plan(newest.schema, _parsed(target, registry), file.rules),
+        plan=both.there,
         writer_by_id={each.id: each.schema for each in writers},
         version_by_id={each.id: each.version for each in writers},
         newest_id=newest.id,
         target_id=target.id,
         target_version=target.version or 0,
+        losses=both.losses,
     )
 
 

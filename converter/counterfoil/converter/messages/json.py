@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from counterfoil.converter.messages.misfits import Misfit, each_item, each_value, expected
+from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
 from counterfoil.schema.evolution import ConversionError, FailureCode, derive_resolution
 from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.languages.jsonschema import test_of, tree_of
@@ -92,15 +92,12 @@ class _Walk:
     """Makes the function of each type once: types may contain themselves."""
 
     def __init__(self) -> None:
-        self._turns: dict[int, Turn] = {}
+        self._turns = Turns()
 
     def turn(self, node: Node) -> Turn:
         """Return the function that turns values of the type."""
         if isinstance(node, Record):
-            if id(node) not in self._turns:
-                self._turns[id(node)] = lambda value: self._turns[id(node)](value)
-                self._turns[id(node)] = self.record(node)
-            return self._turns[id(node)]
+            return self._turns.once(node, lambda: self.record(node))
         if isinstance(node, Union):
             has_null, inner = split_null(node)
             if inner is None or isinstance(inner, Union):
@@ -163,10 +160,8 @@ class _Reader(_Walk):
                 for name, turn, absent in members:
                     if name in given:
                         made[name] = turn(given[name])
-                    elif absent is _ABSENT:
-                        raise Misfit("the property is required, and it is left out")
                     else:
-                        made[name] = absent
+                        made[name] = _filled(absent)
             except Misfit as misfit:
                 raise misfit.under(name) from None
             return made
@@ -245,6 +240,12 @@ class _Writer(_Walk):
     def leaf(self, node: Node) -> Turn:
         del node
         return lambda value: value
+
+
+def _filled(absent: Any) -> Any:
+    if absent is _ABSENT:
+        raise Misfit("the property is required, and it is left out")
+    return absent
 
 
 def _present(member: Field) -> Node:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from google.protobuf.message import EncodeError as RuntimeEncodeError
 
-from counterfoil.converter.messages.misfits import Misfit, each_item, each_value, expected
+from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.evolution import ConversionError, FailureCode
 from counterfoil.schema.evolution.languages.protobuf import tree_of
@@ -103,7 +103,7 @@ class _Reader:
         self._writer_by_id = writer_by_id
         self._codec = ProtobufCodec(message=source.tree.full_name)
         self._decode_by_frame: dict[tuple[int, bytes], Callable[[bytes, int], Any]] = {}
-        self._turns: dict[str, Turn] = {}
+        self._turns = Turns()
         self._turn = self._message(source.tree, source.descriptor)
 
     def read(self, schema_id: int, data: bytes, offset: int) -> Any:
@@ -126,13 +126,8 @@ class _Reader:
         return known
 
     def _message(self, node: Record, descriptor: AnyDescriptor) -> Turn:
-        """Return the function from messages of a type to base values; built once, since types may be cyclic."""
-        known = self._turns.get(node.full_name)
-        if known is not None:
-            return known
-        self._turns[node.full_name] = lambda message: self._turns[node.full_name](message)
-        made = self._turns[node.full_name] = self._record(node, descriptor)
-        return made
+        """Return the function from messages of a type to base values."""
+        return self._turns.once(node, lambda: self._record(node, descriptor))
 
     def _record(self, node: Record, descriptor: AnyDescriptor) -> Turn:
         members = [
@@ -181,7 +176,7 @@ class _Writer:
         self._prefix = id_prefix(target_id) + encode_message_indexes(path_of(descriptor))
         self._class = class_of(descriptor)
         self._fill = DictWriter().fill(descriptor)
-        self._turns: dict[str, Turn] = {}
+        self._turns = Turns()
         self._turn = self._message(target.tree)
 
     def write(self, value: Any) -> bytes:
@@ -197,12 +192,7 @@ class _Writer:
             raise ConversionError(FailureCode.UNENCODABLE, "", str(error)) from None
 
     def _message(self, node: Record) -> Turn:
-        known = self._turns.get(node.full_name)
-        if known is not None:
-            return known
-        self._turns[node.full_name] = lambda value: self._turns[node.full_name](value)
-        made = self._turns[node.full_name] = self._record(node)
-        return made
+        return self._turns.once(node, lambda: self._record(node))
 
     def _record(self, node: Record) -> Turn:
         members = [(member.name, self._value(member.type)) for member in node.fields]

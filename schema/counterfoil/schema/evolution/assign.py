@@ -21,6 +21,7 @@ from counterfoil.schema.evolution.model import (
     Tag,
     Widen,
 )
+from counterfoil.schema.evolution.tree import Leaf, Null, Opaque, Record, Union
 from counterfoil.schema.evolution.types import (
     NoValue,
     casts,
@@ -34,7 +35,6 @@ from counterfoil.schema.evolution.types import (
     value_of_json,
     widens,
 )
-from counterfoil.schema.evolution.tree import Leaf, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ class Assigner:
     """Converts values to target types.
 
     What cannot be converted is reported to ``problem``, what loses information to ``lossy``. ``by_parts`` converts a
-    record field by field. ``resolving`` follows
+    record field by field. Without ``needs_rules``, casts are made without a rule. ``resolving`` follows
     Avro's schema resolution: promotions that round are permitted, and null instead of a value is an error of the
     record.
     """
@@ -68,11 +68,13 @@ class Assigner:
         by_parts: Callable[[Record, Record, str], Op],
         *,
         resolving: bool = False,
+        needs_rules: bool = True,
     ) -> None:
         self._problem = problem
         self._by_parts = by_parts
         self._lossy = lossy
         self._resolving = resolving
+        self._needs_rules = needs_rules
 
     def constant(self, given: Any, target: Node, where: str, word: str) -> Constant | None:
         """Return a JSON value as the target's, or None after a problem.
@@ -91,7 +93,7 @@ class Assigner:
         """Return ``op`` if null is permitted, with the value of ``default`` (a tuple), if given, instead of null."""
         if op is None or not value.is_nullable or split_null(target)[0]:
             return op
-        if self._resolving:
+        if self._resolving or not self._needs_rules:
             return RequireValue(op)
         if default is None:
             self._problem(
@@ -129,7 +131,7 @@ class Assigner:
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
             )
             return None
-        return self._scalar(value.op, source, wanted, where, cast=cast, free=free)
+        return self._scalar(value.op, source, wanted, where, cast=cast, free=free or not self._needs_rules)
 
     def _is_named(self, cast: CastRule, target: Node, where: str) -> bool:
         """Return whether the cast names the type of the field."""
@@ -251,13 +253,12 @@ class Assigner:
         return None
 
 
-def _shapes(branch: Node) -> tuple[Shape | None, ...]:
+def _shapes(branch: Node) -> tuple[Shape, ...]:
     """Return the classes of a branch's values: none for null, two for a number."""
-    if isinstance(branch, Null):
-        return ()
     if branch.kind == "number":
         return Shape.REAL, Shape.INTEGER
-    return (shape_of(branch),)
+    shape = shape_of(branch)
+    return () if shape is None else (shape,)
 
 
 def _is_enum(node: Node) -> TypeGuard[Leaf]:

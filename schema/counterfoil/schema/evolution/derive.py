@@ -2,8 +2,8 @@
 
 Each target field is filled by the first of these that exists: a rule; the source field of the same name, or of an alias
 on either side, or of the same Protobuf number; for a nullable source, the target's default instead of null; the
-target's default, or null. The walk continues inside records, items of arrays and values of maps. A conversion that would lose or refuse a value is a
-problem unless a rule requests it.
+target's default, or null. The walk continues inside records, items of arrays and values of maps. A conversion that
+would lose or refuse a value is a problem unless a rule requests it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from counterfoil.schema.evolution.model import (
 from counterfoil.schema.evolution.origins import RuleReader, story_of
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
+from counterfoil.schema.evolution.tree import Array, Field, Map, NotPlannable, Record, Union, contents_dropped
 from counterfoil.schema.evolution.types import (
     NoValue,
     describe,
@@ -38,7 +39,6 @@ from counterfoil.schema.evolution.types import (
     split_null,
     value_of_json,
 )
-from counterfoil.schema.evolution.tree import Array, Field, Map, NotPlannable, Record, Union, contents_dropped
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.rules import FieldRule
@@ -94,10 +94,11 @@ class _Target:
 class Deriver:
     """One derivation, which collects problems and rows during the walk.
 
-    ``resolving`` follows Avro's schema resolution instead of this project's rules.
+    ``resolving`` follows Avro's schema resolution instead of this project's rules. Without ``needs_rules``, values are
+    cast, and null is refused, where otherwise a rule would have to request it.
     """
 
-    def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
+    def __init__(self, rules: PlanRules, *, resolving: bool = False, needs_rules: bool = True) -> None:
         self._rules = rules
         self._resolving = resolving
         self._problems: list[PlanProblem] = []
@@ -105,7 +106,9 @@ class Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._branch_scopes: list[Scope] = []
-        self._assigner = Assigner(self._problem, self._lossy.append, self._branch, resolving=resolving)
+        self._assigner = Assigner(
+            self._problem, self._lossy.append, self._branch, resolving=resolving, needs_rules=needs_rules
+        )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:

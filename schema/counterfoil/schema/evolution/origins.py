@@ -37,8 +37,8 @@ from counterfoil.schema.evolution.rules import (
     Word,
 )
 from counterfoil.schema.evolution.tables import table_of
-from counterfoil.schema.evolution.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 from counterfoil.schema.evolution.tree import Leaf
+from counterfoil.schema.evolution.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -255,6 +255,16 @@ class RuleReader:
         elif isinstance(lookup.otherwise, Const):
             op = self._assigner.constant(lookup.otherwise.value, target, where, "else")
         return _FAILED if op is None else op
+
+
+def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of the source fields that a rule reads."""
+    origin = rule.origin
+    if isinstance(origin, JoinOf):
+        return origin.parts
+    if isinstance(origin, Formula):
+        return tuple(dict.fromkeys(paths_of(origin.expression)))
+    return () if isinstance(origin, Const) else (origin.path,)
 
 
 def story_of(rule: FieldRule) -> tuple[str, str, str]:

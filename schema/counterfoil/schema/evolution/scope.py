@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.evolution.tree import Record
+from counterfoil.schema.evolution.types import split_null
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -59,7 +59,7 @@ _CASTS: Final[Mapping[str, set[str]]] = {
     "date": {"full-date"},
     "full-date": {"date"},
     "date-time": _TIMESTAMPS,
-    **dict.fromkeys(_TIMESTAMPS, {"date-time"}),
+    **{word: {"date-time"} for word in _TIMESTAMPS},
 }  # fmt: skip
 _SAME_MEANING: Final = frozenset(
     {
@@ -315,23 +315,26 @@ def _scalar_value(node: Node, given: Any) -> Any:
     if not isinstance(node, Leaf):
         raise NoValue(describe(node))
     base = node.scalar.base
-    if base == "boolean" and isinstance(given, bool):
-        return given
-    if base in WHOLE and isinstance(given, int) and not isinstance(given, bool):
-        low, high = range_of(node.scalar)
-        if low <= given <= high:
-            return given
-    if base == "number" and isinstance(given, int) and not isinstance(given, bool):
-        return given
     if base in {"float", "double", "number"}:
         return _real_value(node.scalar, given)
-    if base == "string" and isinstance(given, str) and is_text(given):
-        return given
-    if base == "enum" and isinstance(given, str) and given in node.symbols:
-        return given
     if base in {"bytes", "fixed"} and isinstance(given, str):
         return _bytes_value(node.scalar, given)
-    raise NoValue(_expected(node))
+    if not _is_plain_value(node, given):
+        raise NoValue(_expected(node))
+    return given
+
+
+def _is_plain_value(node: Leaf, given: Any) -> bool:
+    """Return whether a JSON value is the base value of a boolean, a whole number, a text or an enum."""
+    base = node.scalar.base
+    if base == "boolean" or isinstance(given, bool):
+        return base == "boolean" and isinstance(given, bool)
+    if base in WHOLE:
+        low, high = range_of(node.scalar)
+        return isinstance(given, int) and low <= given <= high
+    if base == "enum":
+        return isinstance(given, str) and given in node.symbols
+    return base == "string" and isinstance(given, str) and is_text(given)
 
 
 def is_text(value: str) -> bool:
@@ -348,6 +351,8 @@ def _expected(node: Leaf) -> str:
 
 
 def _real_value(scalar: Scalar, given: Any) -> float:
+    if scalar.word == "number" and isinstance(given, int) and not isinstance(given, bool):
+        return given
     words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
     if isinstance(given, str) and given in words and scalar.word != "number":
         return words[given]

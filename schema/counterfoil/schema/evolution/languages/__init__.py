@@ -1,1 +1,1 @@
-"""The languages of schemas, as plans see them: each reads a schema as a tree of :mod:`counterfoil.schema.evolution.tree`."""
+"""The languages of schemas, as plans see them: each reads a schema as a tree."""

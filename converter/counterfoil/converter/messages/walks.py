@@ -1,4 +1,4 @@
-"""The error of a value that does not fit a tree, with its place."""
+"""Walks over values along a tree: functions of types, and the place of a value that does not fit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ from counterfoil.schema.evolution.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Turns:
+    """The functions of types, each made once: types may contain themselves."""
+
+    def __init__(self) -> None:
+        self._turn_by_key: dict[object, Callable[[Any], Any]] = {}
+
+    def once(self, key: object, make: Callable[[], Callable[[Any], Any]]) -> Callable[[Any], Any]:
+        """Return the function of a type, made by ``make`` the first time."""
+        known = self._turn_by_key.get(key)
+        if known is not None:
+            return known
+
+        def later(value: Any) -> Any:
+            return self._turn_by_key[key](value)
+
+        self._turn_by_key[key] = later
+        made = self._turn_by_key[key] = make()
+        return made
 
 
 class Misfit(Exception):
