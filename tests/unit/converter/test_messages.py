@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.record import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.schema.evolution import ConversionPlan, derive_plan, parse_rules
+from counterfoil.schema.evolution import ConversionPlan, derive_both_ways, derive_plan, parse_rules
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -295,3 +295,27 @@ def test_avro_to_json_and_protobuf():
         camel,
     )
     assert [row.how for row in back.rows()] == ["alias", "same name", "same name"]
+
+
+def test_oneof_and_union_of_its_name():
+    source = proto(
+        "oneof pay { string card = 1; int32 cash = 2; Coupon coupon = 3; } message Coupon { int32 off = 1; }"
+    )
+    coupon = {"type": "record", "name": "Voucher", "fields": [{"name": "off", "type": "long"}]}
+    target = avro(("pay", ["null", "string", "int", coupon]))
+    plan = plan_of(source, target)
+    read = compile_decoder(target)  # type: ignore[arg-type]
+    for values, expected in (
+        ({"card": "x"}, "x"), ({"cash": 0}, 0), ({"coupon": {"off": 5}}, {"off": 5}), ({}, None),
+    ):  # fmt: skip
+        body = message_of(source, **values)
+        made = converted(plan, body)
+        assert isinstance(made, bytes)
+        assert read(made, 0) == {"pay": expected}
+        back = derive_both_ways(source, target).back
+        assert converted(back, made) == body
+
+
+def test_branch_that_no_field_of_the_oneof_takes_is_a_problem():
+    source, target = avro(("pay", ["string", "bytes"])), proto("oneof pay { string card = 1; int32 cash = 2; }")
+    assert problems(plan_of(source, target)) == ["card: no field of the oneof takes the branch bytes"]

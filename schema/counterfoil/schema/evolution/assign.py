@@ -180,7 +180,7 @@ class Assigner:
         if source.is_tagged:
             tagged = self._each_branch(source, target, where)
             return None if tagged is None else MapTagged(value.op, tuple(tagged))
-        shaped = [shape for branch in source.branches for shape in _shapes(branch)]
+        shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
         if len(set(shaped)) < len(shaped):
             text = f"the branches of {describe(source)} cannot be told apart by their values"
             self._problem(ProblemKind.UNSUPPORTED, where, text)
@@ -189,7 +189,7 @@ class Assigner:
         if made is None:
             return None
         return MapBranches(
-            value.op, tuple((shape, op) for index, op in made for shape in _shapes(source.branches[index]))
+            value.op, tuple((shape, op) for index, op in made for shape in shapes_of(source.branches[index]))
         )
 
     def _each_branch(self, source: Union, target: Node, where: str) -> list[tuple[int, Op]] | None:
@@ -228,6 +228,22 @@ class Assigner:
         built = self._by_parts(branch, other, where)
         return Tag(built, named[0]) if target.is_tagged else built
 
+    def as_branch(self, value: Value, target: Union, where: str) -> Op | None:
+        """Return a value other than null as a branch of the target, a record also field by field."""
+        if isinstance(value.type, Record) and not any(same_values(value.type, each) for each in target.branches):
+            records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, Record)]
+            named = [(index, each) for index, each in records if each.name == value.type.name]
+            for index, each in (named or records)[:1]:
+                built = MapBranches(value.op, ((Shape.OBJECT, self._by_parts(value.type, each, where)),))
+                return Tag(built, index) if target.is_tagged else built
+        return self._fitting(value, target, where)
+
+    def part_of_branch(self, branch: Node, target: Node, where: str) -> Op | None:
+        """Return a branch's value, which is the scope, as the target's type."""
+        if isinstance(branch, Record) and isinstance(target, Record) and not same_values(branch, target):
+            return self._by_parts(branch, target, where)
+        return self._fitting(Value(Read(()), branch), target, where)
+
     def _fitting(self, value: Value, target: Node, where: str) -> Op | None:
         """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
         branches: Sequence[Node] = target.branches if isinstance(target, Union) else (target,)
@@ -253,7 +269,7 @@ class Assigner:
         return None
 
 
-def _shapes(branch: Node) -> tuple[Shape, ...]:
+def shapes_of(branch: Node) -> tuple[Shape, ...]:
     """Return the classes of a branch's values: none for null, two for a number."""
     if branch.kind == "number":
         return Shape.REAL, Shape.INTEGER

@@ -26,6 +26,7 @@ from counterfoil.schema.evolution.model import (
     ProblemKind,
     Read,
 )
+from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches, oneof_as_union
 from counterfoil.schema.evolution.origins import RuleReader, story_of
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
@@ -70,12 +71,12 @@ class _RuleNode:
 class _Match:
     """A source record that a target record was matched with: its path in the scope, and its fields.
 
-    ``target_names`` are the names of the target's fields.
+    ``siblings`` are the fields of the target record.
     """
 
     path: tuple[str, ...]
     record: Record
-    target_names: frozenset[str] = frozenset()
+    siblings: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class Deriver:
             if segment not in names:
                 self._unknown_target(place.under(segment).where, segment, names)
         if match is not None:
-            match = replace(match, target_names=frozenset(names))
+            match = replace(match, siblings=tuple(target.fields))
         built = []
         for member in target.fields:
             op = self._field(member, match, place.under(member.name))
@@ -186,6 +187,10 @@ class Deriver:
             return self._by_name(member, found, (*match.path, found.name), place)
         if place.node.children:
             return self._from_children(member, place)
+        if match is not None and not self._resolving:
+            is_done, op = self._by_oneof(member, match, place)
+            if is_done:
+                return op
         return self._without_source(member, place)
 
     def _partner(self, member: Field, match: _Match) -> Field | None:
@@ -202,8 +207,9 @@ class Deriver:
                 return candidate
         if member.number is None:
             return None
+        names = {sibling.name for sibling in match.siblings}
         same = (candidate for candidate in record.fields if candidate.number == member.number)
-        return next((candidate for candidate in same if candidate.name not in match.target_names), None)
+        return next((candidate for candidate in same if candidate.name not in names), None)
 
     def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
         op = self._reader.by_rule(rule, member.type, place.scope, place.where)
@@ -226,6 +232,30 @@ class Deriver:
             spelt = place.scope.prefix + ".".join(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
+
+    def _by_oneof(self, member: Field, match: _Match, place: _Target) -> tuple[bool, Op | None]:
+        """Return whether one side has a oneof and the other a union of its name, and if so the operation."""
+        _, inner = split_null(member.type)
+        parts = [(each, (*match.path, each.name)) for each in match.record.fields if each.oneof == member.name]
+        if isinstance(inner, Union) and parts:
+            for _, path in parts:
+                place.scope.use(path)
+            op = oneof_as_union(parts, inner, place.where, assigner=self._assigner)
+            self._rows.append(PlanRow(place.where, "oneof", ", ".join(".".join(path) for _, path in parts)))
+            default = (member.default,) if member.has_default else None
+            value = Value(Read(()), inner, is_nullable=True)
+            return True, self._assigner.settle_null(value, member.type, place.where, op, default=default)
+        found = next((each for each in match.record.fields if member.oneof and each.name == member.oneof), None)
+        union = split_null(found.type)[1] if found is not None else None
+        if found is None or not isinstance(union, Union):
+            return False, None
+        path = (*match.path, found.name)
+        place.scope.use(path)
+        members = [each for each in match.siblings if each.oneof == member.oneof]
+        if members[0] is member:
+            check_branches(place.where, members, union, self._problem)
+        self._rows.append(PlanRow(place.where, "branch", ".".join(path)))
+        return True, branch_of_union(member, members, union, Read(path), place.where, assigner=self._assigner)
 
     def _parts(self, value: Value, target: Node, place: _Target) -> Op | None:
         """Return a value other than null as the target's type; records, arrays and maps by their parts."""

@@ -21,6 +21,7 @@ from counterfoil.schema.evolution.model import (
     BuildRecord,
     Cast,
     Constant,
+    FirstSet,
     Format,
     Join,
     Lookup,
@@ -254,6 +255,11 @@ def _tag(op: Tag, field: str) -> Step:
     return _through(op.of, field, lambda value: (index, value))
 
 
+def _first_set(op: FirstSet, field: str) -> Step:
+    parts = [compile_op(part, field) for part in op.parts]
+    return lambda scope: next((value for part in parts if (value := part(scope)) is not None), None)
+
+
 _COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
     Read: _read,
     Constant: _constant,
@@ -273,4 +279,5 @@ _COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
     MapBranches: _map_branches,
     MapTagged: _map_tagged,
     Tag: _tag,
+    FirstSet: _first_set,
 }

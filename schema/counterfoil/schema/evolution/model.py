@@ -215,9 +215,16 @@ class Tag:
     index: int
 
 
+@dataclass(frozen=True, slots=True)
+class FirstSet:
+    """The first of several values that is not null; null if there is none."""
+
+    parts: tuple[Op, ...]
+
+
 Op: TypeAlias = (
     Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
-    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag
+    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet
 )  # fmt: skip
 
 
