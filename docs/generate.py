@@ -5,6 +5,7 @@ make docs
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rule_pages import rule_pages
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
+from counterfoil.schema.bridges.editors import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
@@ -82,6 +84,7 @@ def all_pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "settings.md": settings_page(),
         "python-api.md": python_page(),
+        "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
         **rule_pages(),
     }
 
@@ -107,13 +110,13 @@ def main() -> int:
     """Write the pages, or with ``--check`` compare them with the files."""
     drifted = []
     pages = all_pages()
-    known = {str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.md")}
+    known = {str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.*")}
     for name in known.difference(pages):  # of a rule that was removed
         drifted.append(name)
         if "--check" not in sys.argv:
             (REFERENCE / name).unlink()
     for name, page in pages.items():
-        text = f"{HEADER}{page}\n"
+        text = f"{HEADER}{page}\n" if name.endswith(".md") else f"{page}\n"
         path = REFERENCE / name
         if not path.exists() or path.read_text() != text:
             drifted.append(name)

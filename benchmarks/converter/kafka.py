@@ -145,12 +145,12 @@ class Bench:
 
     def bridge(self, source: str, engine: str) -> float:
         """Return the seconds for the bridge as ``counterfoil bridge run`` runs it."""
-        from counterfoil.converter.bridge.file import BridgeFile, StopAbove
         from counterfoil.converter.bridge.resolve import ResolvedBridge
         from counterfoil.converter.engines.choice import choose_engine
         from counterfoil.converter.kafka.cluster import Cluster
         from counterfoil.converter.run.checkpoint import Checkpoint
         from counterfoil.converter.run.job import BridgeRun, RunSettings
+        from counterfoil.schema.bridges.model import BridgeFile, StopAbove
 
         target, checkpoint = self.fresh_topics("bridge")
         file = BridgeFile("b", source, "s", target, "t", f"{target}-dead", rules(), stop_above=StopAbove())

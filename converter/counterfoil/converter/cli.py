@@ -64,11 +64,10 @@ def bridge() -> None:
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
-    help="An Avro schema file instead of the source's subject; with --target-schema, no registry is needed.",
+    help="A schema file (.avsc, .proto, .schema.json) instead of the source's subject; with --target-schema, no "
+    "registry is needed.",
 )
-@click.option(
-    "--target-schema", type=click.Path(path_type=Path), help="An Avro schema file instead of the target's subject."
-)
+@click.option("--target-schema", type=click.Path(path_type=Path), help="A schema file instead of the target's subject.")
 def plan(**options: Any) -> ExitCode:
     """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
     from counterfoil.converter.commands import show_plan

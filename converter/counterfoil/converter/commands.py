@@ -14,18 +14,19 @@ import click
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
+from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.schema.evolution import ConversionPlan
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan, Loss
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -43,30 +44,41 @@ def show_plan(
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
-        from counterfoil.schema.evolution import derive_plan
+        from counterfoil.schema.evolution import derive_both_ways
 
-        plan = derive_plan(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        both = derive_both_ways(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        plan, losses = both.there, both.losses
         problems = tuple(str(problem) for problem in plan.problems)
         facts = [f"from {source_schema} to {target_schema}"]
     else:
         resolved = _resolved(declared, registry)
-        plan, problems, facts = resolved.plan, resolved.problems, _identity_lines(resolved)
+        plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
     give(
         forms,
-        lines=lambda: [f"bridge {declared.name}", *facts, *_plan_lines(plan), *_problem_lines(plan, problems)],
-        document=lambda: _plan_document(declared, plan, problems),
+        lines=lambda: [
+            f"bridge {declared.name}",
+            *facts,
+            *_plan_lines(plan),
+            *_loss_lines(losses),
+            *_problem_lines(plan, problems),
+        ],
+        document=lambda: _plan_document(declared, plan, problems) | {"losses": [asdict(loss) for loss in losses]},
     )
     return ExitCode.BROKEN if problems else ExitCode.OK
 
 
-def _schema_file(path: Path) -> AvroSchema:
-    from counterfoil.schema.formats.avro.parse import parse_avro
+def _schema_file(path: Path) -> ParsedSchema:
+    """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
+    from counterfoil.schema.formats.table import FORMATS
+    from counterfoil.schema.model import DEFAULT_TYPE
+    from counterfoil.schema.parsing import parse_schema
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
         raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
-    return parse_avro(text)
+    known = (each.schema_type for each in FORMATS if path.name.endswith(each.file_suffixes))
+    return parse_schema(text, next(known, DEFAULT_TYPE))
 
 
 def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
@@ -105,9 +117,18 @@ def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
 
 
 def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
+    notes = [f"note: {note}" for note in plan.notes]
     if problems:
-        return [f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
-    return [f"complete, plan {plan.hash[:16]}"]
+        return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
+    return [*notes, f"complete, plan {plan.hash[:16]}"]
+
+
+def _loss_lines(losses: Sequence[Loss]) -> list[str]:
+    return (
+        [f"{counted(len(losses), 'field')} not kept there and back:", *(f"  {loss}" for loss in losses)]
+        if losses
+        else []
+    )
 
 
 def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
@@ -118,6 +139,7 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
         "rows": [asdict(row) for row in plan.rows()],
         "dropped": list(plan.dropped),
         "lossy": list(plan.lossy),
+        "notes": list(plan.notes),
         "problems": list(problems),
     }
 

@@ -8,22 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.errors import BridgeError, PlanIncomplete, SubjectMissing
-from counterfoil.schema.counting import counted
+from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
+from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
-from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.policies import find_differences
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.evolution import derive_both_ways
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
-    from counterfoil.schema.evolution import ConversionPlan
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan, Loss
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk import Registry
 
@@ -34,15 +32,17 @@ class ResolvedBridge:
 
     ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
     ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
+    ``losses`` are the source fields whose values do not survive there and back.
     """
 
     file: BridgeFile
     plan: ConversionPlan
-    writer_by_id: Mapping[int, AvroSchema]
+    writer_by_id: Mapping[int, ParsedSchema]
     version_by_id: Mapping[int, int]
     newest_id: int
     target_id: int
     target_version: int
+    losses: tuple[Loss, ...] = ()
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -53,12 +53,11 @@ class ResolvedBridge:
         newest = self.newest_id
         found = []
         for schema_id, writer in self.writer_by_id.items():
-            differences = find_differences(self.writer_by_id[newest], writer)
-            if differences:
-                count = counted(len(differences), "difference")
+            problem = reading_problem(self.writer_by_id[newest], writer)
+            if problem is not None:
                 found.append(
                     f"version {self.version_by_id[schema_id]} (id {schema_id}) of {self.file.source_subject} cannot be "
-                    f"read as version {self.version_by_id[newest]}: {count}, the first is {differences[0]}"
+                    f"read as version {self.version_by_id[newest]}: {problem}"
                 )
         return found
 
@@ -78,20 +77,21 @@ class ResolvedBridge:
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
     """Return the bridge of ``file`` with the schemas that ``registry`` has now.
 
-    Raises ``SubjectMissing`` for a subject or version that does not exist, ``BridgeError`` for one that is not Avro,
-    and the errors of the registry's client.
+    Raises ``SubjectMissing`` for a subject or version that does not exist, and the errors of the registry's client.
     """
     writers = _writers(registry, file.source_subject, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
+    both = derive_both_ways(newest.schema, _parsed(target, registry), file.rules)
     return ResolvedBridge(
         file=file,
-        plan=derive_plan(newest.schema, _avro(target, registry), file.rules),
+        plan=both.there,
         writer_by_id={each.id: each.schema for each in writers},
         version_by_id={each.id: each.version for each in writers},
         newest_id=newest.id,
         target_id=target.id,
         target_version=target.version or 0,
+        losses=both.losses,
     )
 
 
@@ -101,7 +101,7 @@ class _Writer:
 
     version: int
     id: int
-    schema: AvroSchema
+    schema: ParsedSchema
     is_active: bool
 
 
@@ -111,7 +111,7 @@ def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_W
     everything = registry.versions(subject, visibility=Visibility.WITH_DELETED)
     found = (registry.version(subject, number, visibility=Visibility.WITH_DELETED) for number in everything)
     return [
-        _Writer(each.version or 0, each.id, _avro(each, registry), is_active=each.version in active) for each in found
+        _Writer(each.version or 0, each.id, _parsed(each, registry), is_active=each.version in active) for each in found
     ]
 
 
@@ -137,12 +137,8 @@ def _registered(registry: Registry, subject: str, version: int | None) -> Regist
         raise SubjectMissing(f"The registry has no {wanted}", subject=subject) from None
 
 
-def _avro(registered: RegisteredSchema, registry: Registry) -> AvroSchema:
+def _parsed(registered: RegisteredSchema, registry: Registry) -> ParsedSchema:
     """Return the schema, with its references read; it is read leniently, since it is already registered."""
     schema = registered.schema
-    if schema.schema_type is not SchemaType.AVRO:
-        raise BridgeError(
-            f"{registered.subject} version {registered.version} is {schema.schema_type}; a bridge converts Avro"
-        )
     references = resolved_references(schema, lambda each: _registered(registry, each.subject, each.version).schema)
-    return parse_avro(schema.text, references, validation=Validation.LENIENT)
+    return parse_schema(schema.text, schema.schema_type, references=references, validation=Validation.LENIENT)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from counterfoil.converter.errors import BridgeError
+from counterfoil.schema.formats.avro.schema import AvroSchema
+
+if TYPE_CHECKING:
+    from counterfoil.schema.parsed import ParsedSchema
 
 
 class EngineCannot(BridgeError):
@@ -18,3 +24,10 @@ class EngineCannot(BridgeError):
         self.engine = engine
         self.field = field
         self.why = why
+
+
+def require_avro(engine: str, schema: ParsedSchema) -> AvroSchema:
+    """Return an Avro schema; raise ``EngineCannot`` for a schema of another language."""
+    if not isinstance(schema, AvroSchema):
+        raise EngineCannot(engine, field="", why=f"it converts Avro, and one of the schemas is {schema.schema_type}")
+    return schema

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from counterfoil.schema.evolution import ConversionPlan
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 RECORD_COLUMNS: Final = (
     "key",
@@ -42,7 +42,7 @@ class Conversion:
     """
 
     plan: ConversionPlan
-    writer_by_id: Mapping[int, AvroSchema]
+    writer_by_id: Mapping[int, ParsedSchema]
     target_id: int
 
 

@@ -9,29 +9,18 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.messages.table import make_reader, make_writer, pack
 from counterfoil.schema.counting import counted
-from counterfoil.schema.evolution import (
-    ConversionError,
-    FailureCode,
-    PlanUnfinished,
-    base_text,
-    derive_resolution,
-    resolution_conflicts,
-    rounds_to_float,
-)
+from counterfoil.schema.evolution import ConversionError, FailureCode, PlanUnfinished, resolution_conflicts
 from counterfoil.schema.evolution.evaluate import compile_op
-from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.parsed import Validation
-from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID, id_prefix
-from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.schema.wire import ID_PREFIX_BYTES, MAGIC_ID
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.converter.engines.protocol import Conversion
+    from counterfoil.converter.messages.table import Packed
     from counterfoil.schema.evolution.model import BuildRecord
-    from counterfoil.schema.formats.avro.schema import AvroSchema
 
 
 @dataclass(frozen=True)
@@ -44,12 +33,12 @@ class Converted:
 
 @dataclass(frozen=True, eq=False)
 class RecordRecipe:
-    """A conversion as texts and operations, which can be sent to another process."""
+    """A conversion as packed schemas and operations, which can be sent to another process."""
 
     root: BuildRecord
-    source: str
-    target: str
-    writer_by_id: tuple[tuple[int, str], ...]
+    source: Packed
+    target: Packed
+    writer_by_id: tuple[tuple[int, Packed], ...]
     target_id: int
 
     @cached_property
@@ -77,9 +66,9 @@ def recipe_of(conversion: Conversion) -> RecordRecipe:
             raise EngineCannot("reference", field=f"{path} (schema id {schema_id})", why=why)
     return RecordRecipe(
         plan.root,
-        base_text(plan.source.root),
-        base_text(plan.target.root),
-        tuple((schema_id, base_text(writer.root)) for schema_id, writer in sorted(conversion.writer_by_id.items())),
+        pack(plan.source),
+        pack(plan.target),
+        tuple((schema_id, pack(writer)) for schema_id, writer in sorted(conversion.writer_by_id.items())),
         conversion.target_id,
     )
 
@@ -88,16 +77,10 @@ class RecordConverter:
     """Converts one value after the other. May be used from many threads."""
 
     def __init__(self, recipe: RecordRecipe) -> None:
-        source, target = _parsed(recipe.source), _parsed(recipe.target)
-        self._prefix = id_prefix(recipe.target_id)
-        self._encode = compile_encoder(target)
+        self._ids = tuple(schema_id for schema_id, _ in recipe.writer_by_id)
+        self._read = make_reader(recipe.source, dict(recipe.writer_by_id))
         self._evaluate: Callable[[Any], Any] = compile_op(recipe.root, "")
-        self._decode_by_id = {
-            schema_id: _decoder(_parsed(text), source, whole=True) for schema_id, text in recipe.writer_by_id
-        }
-        self._lenient_by_id: dict[int, Callable[[bytes, int], Any]] = {}
-        self._texts = dict(recipe.writer_by_id)
-        self._source = source
+        self._write = make_writer(recipe.target, recipe.target_id)
 
     def convert_value(self, data: bytes) -> Converted:
         """Convert a value to the target's bytes, framed with the target id, and return them or the failure."""
@@ -108,12 +91,7 @@ class RecordConverter:
 
     def convert(self, data: bytes) -> bytes:
         """Convert a value and return the target's bytes, framed with the target id. Raises ``ConversionError``."""
-        value = self._decoded(data)
-        made = self._evaluate(value)
-        try:
-            return self._encode(made, self._prefix)
-        except EncodeError as error:
-            raise ConversionError(FailureCode.UNENCODABLE, error.path, error.problem) from None
+        return self._write(self._evaluate(self._decoded(data)))
 
     def _decoded(self, data: bytes) -> Any:
         if len(data) < ID_PREFIX_BYTES or data[0] != MAGIC_ID:
@@ -121,52 +99,10 @@ class RecordConverter:
             text = f"{size} beginning with {data[:1].hex() or 'nothing'} are no id frame of magic byte 00"
             raise ConversionError(FailureCode.NOT_FRAMED, "", text)
         schema_id = int.from_bytes(data[1:ID_PREFIX_BYTES])
-        decode = self._decode_by_id.get(schema_id)
-        if decode is None:
-            text = f"schema id {schema_id} is none of {', '.join(map(str, self._decode_by_id))}"
+        if schema_id not in self._ids:
+            text = f"schema id {schema_id} is none of {', '.join(map(str, self._ids))}"
             raise ConversionError(FailureCode.UNKNOWN_SCHEMA_ID, "", text)
-        try:
-            return decode(data, ID_PREFIX_BYTES)
-        except DecodeError as error:
-            raise self._unreadable(schema_id, data, error) from None
-
-    def _unreadable(self, schema_id: int, data: bytes, error: DecodeError) -> ConversionError:
-        """Return the error for bytes that are no value of the writer: trailing bytes, if they begin with a value."""
-        if schema_id not in self._lenient_by_id:
-            self._lenient_by_id[schema_id] = _decoder(_parsed(self._texts[schema_id]), self._source, whole=False)
-        try:
-            self._lenient_by_id[schema_id](data, ID_PREFIX_BYTES)
-        except DecodeError:
-            return ConversionError(FailureCode.UNDECODABLE, error.path, error.problem)
-        return ConversionError(FailureCode.TRAILING_BYTES, "", error.problem)
-
-
-def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable[[bytes, int], Any]:
-    """Return a function that reads a writer's data as the source's values.
-
-    The codec resolves the schemas, with one exception: it keeps a whole number that is read as a float exact, while
-    Avro's Java reader (and so Spark) rounds it. In that case a plan does the resolution after reading.
-    """
-    if writer.text == source.text:
-        return compile_decoder(writer, whole=whole)
-    resolution = derive_resolution(writer, source)
-    decode = compile_decoder(writer, source, whole=whole)  # raises for schemas that can never be read
-    if resolution.problems or not rounds_to_float(resolution):
-        return decode
-    decode_as_written, resolve = compile_decoder(writer, whole=whole), compile_op(resolution.root, "")
-
-    def read(data: bytes, offset: int) -> Any:
-        written = decode_as_written(data, offset)
-        try:
-            return resolve(written)
-        except ConversionError as failure:
-            raise ConversionError(FailureCode.UNDECODABLE, failure.field, failure.text) from None
-
-    return read
-
-
-def _parsed(text: str) -> AvroSchema:
-    return parse_avro(text, validation=Validation.LENIENT)
+        return self._read(schema_id, data, ID_PREFIX_BYTES)
 
 
 @lru_cache(maxsize=8)

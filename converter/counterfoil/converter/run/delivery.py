@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge.file import Delivery, Timestamps
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.kafka.offsets import OffsetSet
 from counterfoil.converter.run import sink
 from counterfoil.converter.run.restart import written_of
 from counterfoil.converter.run.transactions import COLUMNS, RESULT_TYPE, WriteTask
+from counterfoil.schema.bridges.model import Delivery, Timestamps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
-    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.checkpoint import Batch, Checkpoint
+    from counterfoil.schema.bridges.model import BridgeFile
 
 _REQUEST_ROOM_BYTES: Final = 1 << 16
 

@@ -20,13 +20,16 @@ from counterfoil.schema.evolution.errors import (
 from counterfoil.schema.evolution.evaluate import evaluate, evaluator
 from counterfoil.schema.evolution.model import ConversionPlan, PlanProblem, PlanRow, ProblemKind
 from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
+from counterfoil.schema.evolution.reverse import BothWays, Loss, derive_both_ways
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
 
 __all__ = [
+    "BothWays",
     "ConversionError",
     "ConversionPlan",
     "ExpressionError",
     "FailureCode",
+    "Loss",
     "PlanError",
     "PlanProblem",
     "PlanRow",
@@ -35,6 +38,7 @@ __all__ = [
     "ProblemKind",
     "base_schema",
     "base_text",
+    "derive_both_ways",
     "derive_plan",
     "derive_resolution",
     "evaluate",

@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from counterfoil.schema.evolution.model import (
     Cast,
     Constant,
     Lookup,
     MapBranches,
+    MapTagged,
     Op,
     ProblemKind,
     Read,
     ReplaceNull,
     RequireValue,
     Scalar,
+    Shape,
+    Tag,
     Widen,
 )
+from counterfoil.schema.evolution.tree import Leaf, Null, Opaque, Record, Union
 from counterfoil.schema.evolution.types import (
     NoValue,
     casts,
     describe,
-    is_instant,
+    is_derived,
+    keeps_meaning,
     same_values,
     scalar_of,
     shape_of,
     split_null,
-    ticks_per_second,
     value_of_json,
     widens,
 )
-from counterfoil.schema.formats.avro.types import Enum, Kind, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from counterfoil.schema.evolution.rules import CastRule
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.evolution.tree import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +48,15 @@ class Value:
     """A value during the derivation: its operation, its type, and whether it may be null."""
 
     op: Op
-    type: AvroType
+    type: Node
     is_nullable: bool = False
 
 
 class Assigner:
     """Converts values to target types.
 
-    What cannot be converted is reported to ``problem``, what loses information to ``lossy``. ``resolving`` follows
+    What cannot be converted is reported to ``problem``, what loses information to ``lossy``. ``by_parts`` converts a
+    record field by field. Without ``needs_rules``, casts are made without a rule. ``resolving`` follows
     Avro's schema resolution: promotions that round are permitted, and null instead of a value is an error of the
     record.
     """
@@ -61,14 +65,18 @@ class Assigner:
         self,
         problem: Callable[[ProblemKind, str, str], None],
         lossy: Callable[[str], None],
+        by_parts: Callable[[Record, Record, str], Op],
         *,
         resolving: bool = False,
+        needs_rules: bool = True,
     ) -> None:
         self._problem = problem
+        self._by_parts = by_parts
         self._lossy = lossy
         self._resolving = resolving
+        self._needs_rules = needs_rules
 
-    def constant(self, given: Any, target: AvroType, where: str, word: str) -> Constant | None:
+    def constant(self, given: Any, target: Node, where: str, word: str) -> Constant | None:
         """Return a JSON value as the target's, or None after a problem.
 
         ``word`` is the key of the value in the rule.
@@ -80,12 +88,12 @@ class Assigner:
             return None
 
     def settle_null(
-        self, value: Value, target: AvroType, where: str, op: Op | None, *, default: tuple[Any] | None
+        self, value: Value, target: Node, where: str, op: Op | None, *, default: tuple[Any] | None
     ) -> Op | None:
         """Return ``op`` if null is permitted, with the value of ``default`` (a tuple), if given, instead of null."""
         if op is None or not value.is_nullable or split_null(target)[0]:
             return op
-        if self._resolving:
+        if self._resolving or not self._needs_rules:
             return RequireValue(op)
         if default is None:
             self._problem(
@@ -99,7 +107,7 @@ class Assigner:
         return None if constant is None else ReplaceNull(op, constant.value)
 
     def plain(
-        self, value: Value, target: AvroType, where: str, *, cast: CastRule | None = None, free: bool = False
+        self, value: Value, target: Node, where: str, *, cast: CastRule | None = None, free: bool = False
     ) -> Op | None:
         """Return a value other than null as the target's type; ``free`` permits casts without a rule."""
         _, source_type = split_null(value.type)
@@ -111,23 +119,23 @@ class Assigner:
             return None
         if cast is not None and not self._is_named(cast, target_type, where):
             return None
-        if same_values(source_type, target_type):
+        if same_values(source_type, target_type) or (self._resolving and isinstance(target_type, Opaque)):
             return value.op
         if isinstance(source_type, Union) or isinstance(target_type, Union):
             return self._branches(value, source_type, target_type, where)
         source, wanted = scalar_of(source_type), scalar_of(target_type)
-        if self._resolving and isinstance(source_type, Enum) and isinstance(target_type, Enum):
+        if self._resolving and _is_enum(source_type) and _is_enum(target_type):
             return _resolved_enum(value.op, source_type, target_type)
         if source is None or wanted is None:
             self._problem(
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
             )
             return None
-        return self._scalar(value.op, source, wanted, where, cast=cast, free=free)
+        return self._scalar(value.op, source, wanted, where, cast=cast, free=free or not self._needs_rules)
 
-    def _is_named(self, cast: CastRule, target: AvroType, where: str) -> bool:
+    def _is_named(self, cast: CastRule, target: Node, where: str) -> bool:
         """Return whether the cast names the type of the field."""
-        names = {describe(target), target.kind.value, getattr(target, "name", ""), getattr(target, "full_name", "")}
+        names = {describe(target), str(target.kind), getattr(target, "name", ""), getattr(target, "full_name", "")}
         scalar = scalar_of(target)
         if scalar is not None:
             names.add(scalar.word)
@@ -144,7 +152,13 @@ class Assigner:
         if not casts(source, target):
             self._problem(ProblemKind.WRONG_TYPE, where, f"{source} cannot become {target}")
             return None
-        if cast is None and not free and not _is_finer(source, target) and not self._resolving:
+        if (
+            cast is None
+            and not free
+            and not keeps_meaning(source, target)
+            and not is_derived(source, target)
+            and not self._resolving
+        ):
             self._problem(
                 ProblemKind.LOSSY,
                 where,
@@ -152,42 +166,101 @@ class Assigner:
             )
             return None
         decimals = cast.decimals if cast else None
-        if source.word in {"float", "double"} and target.word == "string" and decimals is None:
+        if source.word in {"float", "double", "number"} and target.word == "string" and decimals is None:
             self._problem(ProblemKind.LOSSY, where, f"{source} as text needs decimals: such as decimals: 2")
             return None
-        if not _is_finer(source, target):
+        if not keeps_meaning(source, target):
             self._lossy(where)
         return Cast(op, source, target, decimals)
 
-    def _branches(self, value: Value, source: AvroType, target: AvroType, where: str) -> Op | None:
+    def _branches(self, value: Value, source: Node, target: Node, where: str) -> Op | None:
         """Return the operation for a union with several branches, or for a value that becomes one."""
         if not isinstance(source, Union):
             return self._fitting(Value(value.op, source), target, where)
-        branches = [branch for branch in source.branches if branch.kind is not Kind.NULL]
-        shapes = [shape_of(branch) for branch in branches]
-        if len(set(shapes)) < len(shapes):
+        if source.is_tagged:
+            tagged = self._each_branch(source, target, where)
+            return None if tagged is None else MapTagged(value.op, tuple(tagged))
+        shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
+        if len(set(shaped)) < len(shaped):
             text = f"the branches of {describe(source)} cannot be told apart by their values"
             self._problem(ProblemKind.UNSUPPORTED, where, text)
             return None
+        made = self._each_branch(source, target, where)
+        if made is None:
+            return None
+        return MapBranches(
+            value.op, tuple((shape, op) for index, op in made for shape in shapes_of(source.branches[index]))
+        )
+
+    def _each_branch(self, source: Union, target: Node, where: str) -> list[tuple[int, Op]] | None:
+        """Return the operation for each branch, by its index; null has none."""
         made = []
-        for branch, shape in zip(branches, shapes, strict=True):
-            op = self._fitting(Value(Read(()), branch), target, where)
+        for index, branch in enumerate(source.branches):
+            if isinstance(branch, Null):
+                continue
+            value = Value(Read(()), branch)
+            if isinstance(target, Union) and (source.is_tagged or target.is_tagged):
+                op = self._branch_by_parts(branch, index, source, target, where)
+            else:
+                op = None
+            op = op or self._fitting(value, target, where)
             if op is None:
                 return None
-            made.append((shape, op))
-        return MapBranches(value.op, tuple(made))
+            made.append((index, op))
+        return made
 
-    def _fitting(self, value: Value, target: AvroType, where: str) -> Op | None:
+    def _branch_by_parts(self, branch: Node, index: int, source: Union, target: Union, where: str) -> Op | None:
+        """Return the record of a branch as that of the target's branch of the same name or place."""
+        if not isinstance(branch, Record) or any(same_values(branch, each) for each in target.branches):
+            return None
+        named = [
+            number
+            for number, each in enumerate(target.branches)
+            if isinstance(each, Record) and each.full_name == branch.full_name
+        ]
+        if len(named) != 1:
+            places = [place for place, each in enumerate(target.branches) if not isinstance(each, Null)]
+            own = [place for place, each in enumerate(source.branches) if not isinstance(each, Null)]
+            named = [places[own.index(index)]] if len(places) == len(own) else []
+        other = target.branches[named[0]] if named else None
+        if not isinstance(other, Record):
+            return None
+        built = self._by_parts(branch, other, where)
+        return Tag(built, named[0]) if target.is_tagged else built
+
+    def as_branch(self, value: Value, target: Union, where: str) -> Op | None:
+        """Return a value other than null as a branch of the target, a record also field by field."""
+        if isinstance(value.type, Record) and not any(same_values(value.type, each) for each in target.branches):
+            records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, Record)]
+            named = [(index, each) for index, each in records if each.name == value.type.name]
+            for index, each in (named or records)[:1]:
+                built = MapBranches(value.op, ((Shape.OBJECT, self._by_parts(value.type, each, where)),))
+                return Tag(built, index) if target.is_tagged else built
+        return self._fitting(value, target, where)
+
+    def part_of_branch(self, branch: Node, target: Node, where: str) -> Op | None:
+        """Return a branch's value, which is the scope, as the target's type."""
+        if isinstance(branch, Record) and isinstance(target, Record) and not same_values(branch, target):
+            return self._by_parts(branch, target, where)
+        return self._fitting(Value(Read(()), branch), target, where)
+
+    def _fitting(self, value: Value, target: Node, where: str) -> Op | None:
         """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
-        branches: Iterable[AvroType] = target.branches if isinstance(target, Union) else (target,)
-        for branch in branches:
+        branches: Sequence[Node] = target.branches if isinstance(target, Union) else (target,)
+        is_tagged = isinstance(target, Union) and target.is_tagged
+        for index, branch in enumerate(branches):
             if same_values(value.type, branch):
-                return value.op
+                return Tag(value.op, index) if is_tagged else value.op
         source = scalar_of(value.type)
-        for branch in branches:
+        for index, branch in enumerate(branches):
             wanted = scalar_of(branch)
+            op: Op | None = None
             if source and wanted and widens(source, wanted):
-                return Widen(value.op, source, wanted)
+                op = Widen(value.op, source, wanted)
+            elif source and wanted and is_derived(source, wanted):
+                op = Cast(value.op, source, wanted)
+            if op is not None:
+                return Tag(op, index) if is_tagged else op
         self._problem(
             ProblemKind.WRONG_TYPE,
             where,
@@ -196,21 +269,23 @@ class Assigner:
         return None
 
 
-def _resolved_enum(op: Op, writer: Enum, reader: Enum) -> Op:
+def shapes_of(branch: Node) -> tuple[Shape, ...]:
+    """Return the classes of a branch's values: none for null, two for a number."""
+    if branch.kind == "number":
+        return Shape.REAL, Shape.INTEGER
+    shape = shape_of(branch)
+    return () if shape is None else (shape,)
+
+
+def _is_enum(node: Node) -> TypeGuard[Leaf]:
+    return isinstance(node, Leaf) and node.kind == "enum"
+
+
+def _resolved_enum(op: Op, writer: Leaf, reader: Leaf) -> Op:
     """Return the reader's symbol of the same name, else its default, else an error."""
     known = tuple((symbol, symbol) for symbol in writer.symbols if symbol in reader.symbols)
     default = reader.default if reader.default in reader.symbols else None
     return Lookup(op, known, Constant(default) if default is not None else None)
-
-
-def _is_finer(source: Scalar, target: Scalar) -> bool:
-    """Return whether only values out of range are lost: an instant in a smaller unit, a decimal with more digits."""
-    if is_instant(source) and is_instant(target):
-        return ticks_per_second(target) >= ticks_per_second(source)
-    if source.word == target.word == "decimal":
-        whole_digits = (target.precision or 0) - target.scale
-        return target.scale >= source.scale and whole_digits >= (source.precision or 0) - source.scale
-    return False
 
 
 def _loss(source: Scalar, target: Scalar) -> str:

@@ -14,6 +14,7 @@ bytes → text            UTF-8, else ``cast-failed``
 bytes → fixed           of the right size, else ``cast-failed``
 decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision
 instants                cut off to the larger unit, ``out-of-range`` in the smaller
+forms of one value      :mod:`.forms`: points in time, dates and bytes as text
 ======================  ==============================================================================================
 """
 
@@ -27,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.base import decimal_bytes
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
+from counterfoil.schema.evolution.forms import NoForm, form_function
 from counterfoil.schema.evolution.numbers import (
-    INT_RANGE,
     LONG_RANGE,
     double_of_text,
     exact_decimal,
@@ -38,7 +39,7 @@ from counterfoil.schema.evolution.numbers import (
     text_of_real,
     whole_of_text,
 )
-from counterfoil.schema.evolution.types import is_instant, ticks_per_second
+from counterfoil.schema.evolution.types import WHOLE, is_instant, range_of, ticks_per_second
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Cast, Scalar
@@ -63,7 +64,7 @@ class _Refused(Exception):
 
 def widen_function(source: Scalar, target: Scalar) -> Turn:
     """Return the function that converts a value to a larger type."""
-    if target.base == "double" and source.base in {"int", "long"}:
+    if target.base == "double" and source.base in WHOLE:
         return float
     if target.base == "bytes" and source.base in {"string", "enum"}:
         return str.encode
@@ -77,7 +78,7 @@ def cast_function(op: Cast, field: str) -> Turn:
     def cast(value: Any) -> Any:
         try:
             return turn(value)
-        except _Refused as refused:
+        except (_Refused, NoForm) as refused:
             raise ConversionError(refused.code, field, refused.text) from None
 
     return cast
@@ -85,6 +86,9 @@ def cast_function(op: Cast, field: str) -> Turn:
 
 def _turn(op: Cast) -> Turn:
     source, target = op.source, op.target
+    form = form_function(source, target)
+    if form is not None:
+        return form
     if is_instant(source) and is_instant(target):
         return lambda value: _rescaled(value, source, target)
     if "decimal" in {source.word, target.word}:
@@ -95,7 +99,7 @@ def _turn(op: Cast) -> Turn:
         return _to_text(op)
     if source.base in {"string", "enum"}:
         return _from_text(target)
-    if target.base in {"int", "long"}:
+    if target.base in WHOLE:
         return lambda value: _whole(value, target)
     if target.base == "fixed":
         return lambda value: value if len(value) == target.size else _refuse(value, f"not {target.size} bytes long")
@@ -115,7 +119,7 @@ def _beyond(value: Any, target: Scalar) -> Any:
 
 
 def _ranged(number: int, value: Any, target: Scalar) -> int:
-    low, high = INT_RANGE if target.base == "int" else LONG_RANGE
+    low, high = range_of(target)
     return number if low <= number <= high else _beyond(value, target)
 
 
@@ -139,12 +143,28 @@ def _float(value: float) -> float:
     return near
 
 
-_TO_REAL_OR_BOOLEAN: Final[dict[str, Turn]] = {"boolean": _boolean, "float": _float, "double": float}
+def _double(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise _Refused(FailureCode.OUT_OF_RANGE, f"{shown(value)} does not fit double") from None
+
+
+def _number(value: float) -> float:
+    return value if math.isfinite(value) else float(_refuse(value, "no number in JSON"))
+
+
+_TO_REAL_OR_BOOLEAN: Final[dict[str, Turn]] = {
+    "boolean": _boolean,
+    "float": lambda value: _float(_double(value)) if abs(value) > LONG_RANGE[1] else _float(value),
+    "double": _double,
+    "number": _number,
+}
 
 
 def _to_text(op: Cast) -> Turn:
     source, decimals = op.source, op.decimals
-    if source.base in {"float", "double"}:
+    if source.base in {"float", "double", "number"}:
         is_float = source.base == "float"
 
         def of_real(value: float) -> str:
@@ -168,7 +188,7 @@ def _from_text(target: Scalar) -> Turn:
         return lambda text: text if text in symbols else _refuse(text, f"none of {', '.join(target.symbols)}")
     if target.base == "boolean":
         return lambda text: _BOOLEANS[text] if text in _BOOLEANS else _refuse(text, "neither true nor false")
-    if target.base in {"int", "long"}:
+    if target.base in WHOLE:
         return lambda text: _whole_of_text(text, target)
     return lambda text: _real_of_text(text, target)
 
@@ -196,7 +216,7 @@ def _by_decimal(value: Any, source: Scalar, target: Scalar) -> Any:
     number = _decimal_of(value, source)
     if target.base == "string":
         return f"{number:f}"
-    if target.base == "double":
+    if target.base in {"double", "number"}:
         return float(number)
     return _decimal_bytes(number, value, target)
 

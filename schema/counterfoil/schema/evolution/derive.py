@@ -1,18 +1,19 @@
 """Deriving a conversion plan: the pair walk of two schemas, with rules where they are needed.
 
 Each target field is filled by the first of these that exists: a rule; the source field of the same name, or of an alias
-on either side; for a nullable source, the target's default instead of null; the target's default, or null. The walk
-continues inside records, items of arrays and values of maps. A conversion that would lose or refuse a value is a
-problem unless a rule requests it.
+on either side, or of the same Protobuf number; for a nullable source, the target's default instead of null; the
+target's default, or null. The walk continues inside records, items of arrays and values of maps. A conversion that
+would lose or refuse a value is a problem unless a rule requests it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.assign import Assigner, Value
+from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
     Constant,
@@ -25,38 +26,34 @@ from counterfoil.schema.evolution.model import (
     ProblemKind,
     Read,
 )
+from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches, oneof_as_union
 from counterfoil.schema.evolution.origins import RuleReader, story_of
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
+from counterfoil.schema.evolution.tree import Array, Field, Map, NotPlannable, Record, Union, contents_dropped
 from counterfoil.schema.evolution.types import (
     NoValue,
     describe,
+    is_derived,
     same_values,
+    scalar_of,
     split_null,
     value_of_json,
 )
-from counterfoil.schema.formats.avro.types import Array, Field, Map, Record, Union
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.rules import FieldRule
-    from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.parsed import ParsedSchema
 
 
-def derive_plan(source: AvroSchema, target: AvroSchema, rules: PlanRules | None = None) -> ConversionPlan:
+def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | None = None) -> ConversionPlan:
     """Return the plan that fills ``target`` from ``source``.
 
     Never raises for problems: ``plan.problems`` lists all of them, in the target's order, and a plan without problems
     (``plan.is_complete``) converts every value or returns the reason of a failure.
     """
-    rules = rules or PlanRules()
-    if not isinstance(source.root, Record) or not isinstance(target.root, Record):
-        side = target.root if isinstance(source.root, Record) else source.root
-        problem = PlanProblem(
-            ProblemKind.UNSUPPORTED, "", f"a plan is made between two records; the top-level type is {describe(side)}"
-        )
-        return ConversionPlan(source, target, BuildRecord(()), (problem,))
-    return Deriver(rules).derive(source, target)
+    return Deriver(rules or PlanRules()).derive(source, target)
 
 
 @dataclass(slots=True)
@@ -72,10 +69,14 @@ class _RuleNode:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """A source record that a target record was matched with: its path in the scope, and its fields."""
+    """A source record that a target record was matched with: its path in the scope, and its fields.
+
+    ``siblings`` are the fields of the target record.
+    """
 
     path: tuple[str, ...]
     record: Record
+    siblings: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,28 +95,47 @@ class _Target:
 class Deriver:
     """One derivation, which collects problems and rows during the walk.
 
-    ``resolving`` follows Avro's schema resolution instead of this project's rules.
+    ``resolving`` follows Avro's schema resolution instead of this project's rules. Without ``needs_rules``, values are
+    cast, and null is refused, where otherwise a rule would have to request it.
     """
 
-    def __init__(self, rules: PlanRules, *, resolving: bool = False) -> None:
+    def __init__(self, rules: PlanRules, *, resolving: bool = False, needs_rules: bool = True) -> None:
         self._rules = rules
         self._resolving = resolving
         self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
-        self._assigner = Assigner(self._problem, self._lossy.append, resolving=resolving)
+        self._branch_scopes: list[Scope] = []
+        self._assigner = Assigner(
+            self._problem, self._lossy.append, self._branch, resolving=resolving, needs_rules=needs_rules
+        )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
-    def derive(self, source: AvroSchema, target: AvroSchema) -> ConversionPlan:
-        """Return the plan between two schemas whose top-level types are records."""
-        if not isinstance(source.root, Record) or not isinstance(target.root, Record):  # for the type checker
-            raise TypeError
-        scope = Scope(source.root)
-        root = self._record(target.root, _Match((), source.root), _Target("", self._rule_tree(), scope))
+    def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:
+        """Return the plan between two schemas; a problem is its only content if one of them is no record."""
+        roots = []
+        for schema in (source, target):
+            try:
+                root = tree_of(schema)
+            except NotPlannable as unplannable:
+                return _without_plan(source, target, unplannable.problem)
+            if not isinstance(root, Record):
+                problem = f"a plan is made between two records; the top-level type is {describe(root)}"
+                return _without_plan(source, target, problem)
+            roots.append(root)
+        scope = Scope(roots[0])
+        built = self._record(roots[1], _Match((), roots[0]), _Target("", self._rule_tree(), scope))
         dropped = self._settle_unused(scope)
         return ConversionPlan(
-            source, target, root, tuple(self._problems), tuple(self._rows), dropped, tuple(dict.fromkeys(self._lossy))
+            source,
+            target,
+            built,
+            problems=tuple(self._problems),
+            described=tuple(self._rows),
+            dropped=dropped,
+            lossy=tuple(dict.fromkeys(self._lossy)),
+            notes=() if self._resolving else contents_dropped(roots[0]),
         )
 
     def _rule_tree(self) -> _RuleNode:
@@ -136,12 +156,20 @@ class Deriver:
         for segment in place.node.children:
             if segment not in names:
                 self._unknown_target(place.under(segment).where, segment, names)
+        if match is not None:
+            match = replace(match, siblings=tuple(target.fields))
         built = []
         for member in target.fields:
             op = self._field(member, match, place.under(member.name))
             if op is not None:
                 built.append((member.name, op))
         return BuildRecord(tuple(built))
+
+    def _branch(self, source: Record, target: Record, where: str) -> BuildRecord:
+        """Return the operation for a record that is a branch of a union; its value is the scope, without rules."""
+        scope = Scope(source, prefix=f"{where}.", place=where)
+        self._branch_scopes.append(scope)
+        return self._record(target, _Match((), source), _Target(where, _RuleNode(), scope))
 
     def _unknown_target(self, where: str, segment: str, names: list[str]) -> None:
         near = get_close_matches(segment, names, n=1)
@@ -154,22 +182,34 @@ class Deriver:
                 text = "there is a rule for the field and one inside it; keep one of them"
                 self._problem(ProblemKind.WRONG_TYPE, place.where, text)
             return self._by_rule(place.node.rule, member, place)
-        found = self._partner(member, match.record) if match else None
+        found = self._partner(member, match) if match else None
         if match and found:
             return self._by_name(member, found, (*match.path, found.name), place)
         if place.node.children:
             return self._from_children(member, place)
+        if match is not None and not self._resolving:
+            is_done, op = self._by_oneof(member, match, place)
+            if is_done:
+                return op
         return self._without_source(member, place)
 
-    def _partner(self, member: Field, record: Record) -> Field | None:
-        """Return the source field of a target field: by name, by its aliases, by the source's aliases."""
+    def _partner(self, member: Field, match: _Match) -> Field | None:
+        """Return the source field of a target field: by name, by aliases of the two sides, by Protobuf number."""
+        record = match.record
         by_name = {candidate.name: candidate for candidate in record.fields}
         for name in (member.name, *member.aliases):
             if name in by_name:
                 return by_name[name]
         if self._resolving:  # a reader ignores the writer's aliases
             return None
-        return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
+        for candidate in record.fields:
+            if member.name in candidate.aliases:
+                return candidate
+        if member.number is None:
+            return None
+        names = {sibling.name for sibling in match.siblings}
+        same = (candidate for candidate in record.fields if candidate.number == member.number)
+        return next((candidate for candidate in same if candidate.name not in names), None)
 
     def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
         op = self._reader.by_rule(rule, member.type, place.scope, place.where)
@@ -188,12 +228,36 @@ class Deriver:
             notes = [_widened(found.type, member.type)]
             if is_nullable and not split_null(member.type)[0]:
                 notes.append(f"null becomes the default {member.default!r}")
-            how = "same name" if found.name == member.name else "alias"
+            how = _how_found(member, found)
             spelt = place.scope.prefix + ".".join(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
-    def _parts(self, value: Value, target: AvroType, place: _Target) -> Op | None:
+    def _by_oneof(self, member: Field, match: _Match, place: _Target) -> tuple[bool, Op | None]:
+        """Return whether one side has a oneof and the other a union of its name, and if so the operation."""
+        _, inner = split_null(member.type)
+        parts = [(each, (*match.path, each.name)) for each in match.record.fields if each.oneof == member.name]
+        if isinstance(inner, Union) and parts:
+            for _, path in parts:
+                place.scope.use(path)
+            op = oneof_as_union(parts, inner, place.where, assigner=self._assigner)
+            self._rows.append(PlanRow(place.where, "oneof", ", ".join(".".join(path) for _, path in parts)))
+            default = (member.default,) if member.has_default else None
+            value = Value(Read(()), inner, is_nullable=True)
+            return True, self._assigner.settle_null(value, member.type, place.where, op, default=default)
+        found = next((each for each in match.record.fields if member.oneof and each.name == member.oneof), None)
+        union = split_null(found.type)[1] if found is not None else None
+        if found is None or not isinstance(union, Union):
+            return False, None
+        path = (*match.path, found.name)
+        place.scope.use(path)
+        members = [each for each in match.siblings if each.oneof == member.oneof]
+        if members[0] is member:
+            check_branches(place.where, members, union, self._problem)
+        self._rows.append(PlanRow(place.where, "branch", ".".join(path)))
+        return True, branch_of_union(member, members, union, Read(path), place.where, assigner=self._assigner)
+
+    def _parts(self, value: Value, target: Node, place: _Target) -> Op | None:
         """Return a value other than null as the target's type; records, arrays and maps by their parts."""
         _, source_type = split_null(value.type)
         _, target_type = split_null(target)
@@ -216,19 +280,19 @@ class Deriver:
             self._problem(ProblemKind.UNKNOWN, f"{place.where}.{segment}", text)
         return self._whole(value, target, place)
 
-    def _whole(self, value: Value, target: AvroType, place: _Target) -> Op | None:
+    def _whole(self, value: Value, target: Node, place: _Target) -> Op | None:
         """Return the value as a whole, and mark it as used."""
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
         return self._assigner.plain(value, target, place.where)
 
-    def _self_contained(self, value: Value, target: AvroType, place: _Target) -> None:
+    def _self_contained(self, value: Value, target: Node, place: _Target) -> None:
         text = f"{describe(target)} contains itself, so it can only be copied unchanged"
         self._problem(ProblemKind.UNSUPPORTED, place.where, text)
         if isinstance(value.op, Read):
             place.scope.use(value.op.path)
 
-    def _by_parts(self, value: Value, source: AvroType, target: AvroType, place: _Target) -> tuple[bool, Op | None]:
+    def _by_parts(self, value: Value, source: Node, target: Node, place: _Target) -> tuple[bool, Op | None]:
         """Return whether both types have parts, and if so the value by its parts."""
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
@@ -244,7 +308,7 @@ class Deriver:
             return True, None if item is None else MapValues(value.op, item)
         return False, None
 
-    def _element(self, value: Value, types: tuple[AvroType, AvroType], segment: str, place: _Target) -> Op | None:
+    def _element(self, value: Value, types: tuple[Node, Node], segment: str, place: _Target) -> Op | None:
         """Return the operation for an item of an array or a value of a map, in a scope of its own."""
         source, target = types
         for other in place.node.children:
@@ -276,7 +340,7 @@ class Deriver:
     def _without_source(self, member: Field, place: _Target) -> Op | None:
         if member.has_default:
             return self._default(member, place.where)
-        if split_null(member.type)[0] and not self._resolving:
+        if split_null(member.type)[0] and (member.may_be_absent or not self._resolving):
             self._rows.append(PlanRow(place.where, "null", "", "nullable, and the source has no such field"))
             return Constant(None)
         near = get_close_matches(member.name, place.scope.names(), n=1)
@@ -300,8 +364,9 @@ class Deriver:
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:
         """Return the dropped fields; fields that are neither used nor dropped become problems."""
-        unused = list(unused_paths(scope))
-        known = set(scope.all_paths())
+        scopes = (scope, *self._branch_scopes)
+        unused = [path for each in scopes for path in unused_paths(each)]
+        known = {path for each in scopes for path in each.all_paths()}
         for path in self._rules.drop:
             if path not in known:
                 near = get_close_matches(path, known, n=1)
@@ -318,6 +383,10 @@ class Deriver:
         return tuple(dropped)
 
 
+def _without_plan(source: ParsedSchema, target: ParsedSchema, problem: str) -> ConversionPlan:
+    return ConversionPlan(source, target, BuildRecord(()), (PlanProblem(ProblemKind.UNSUPPORTED, "", problem),))
+
+
 def _is_part_by_part(op: Op) -> bool:
     """Return whether the parts of the value have rows of their own."""
     inner = getattr(op, "of", op) if isinstance(op, (MapItems, MapValues)) else op
@@ -327,17 +396,26 @@ def _is_part_by_part(op: Op) -> bool:
     )
 
 
+def _how_found(member: Field, found: Field) -> str:
+    """Return the relation of a target field to its source field, as a word."""
+    if found.name == member.name:
+        return "same name"
+    return "alias" if {found.name, *found.aliases} & {member.name, *member.aliases} else "same number"
+
+
 def _is_within(path: str, listed: str) -> bool:
     return path == listed or path.startswith((f"{listed}.", f"{listed}[", f"{listed}{{"))
 
 
-def _widened(source: AvroType, target: AvroType) -> str:
+def _widened(source: Node, target: Node) -> str:
     """Return a note about a larger type; empty if the type is not larger."""
     source_null, source_inner = split_null(source)
     target_null, target_inner = split_null(target)
     notes = []
     if source_inner is not None and target_inner is not None and not same_values(source_inner, target_inner):
-        notes.append(f"widened {describe(source_inner)} → {describe(target_inner)}")
+        left, right = scalar_of(source_inner), scalar_of(target_inner)
+        word = "written as" if left and right and is_derived(left, right) else "widened"
+        notes.append(f"{word} {describe(source_inner)} → {describe(target_inner)}")
     if target_null and not source_null and not isinstance(target_inner, Union):
         notes.append("may now be null")
     return ", ".join(notes)

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.arithmetic import compile_expression
-from counterfoil.schema.evolution.base import base_value, has_logical_types
 from counterfoil.schema.evolution.casts import cast_function, widen_function
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.evolution.instants import format_instant, parse_instant
+from counterfoil.schema.evolution.languages.table import base_function
 from counterfoil.schema.evolution.model import (
     Arithmetic,
     BuildRecord,
     Cast,
     Constant,
+    FirstSet,
     Format,
     Join,
     Lookup,
     MapBranches,
     MapItems,
+    MapTagged,
     MapValues,
     Parse,
     Read,
@@ -33,6 +35,7 @@ from counterfoil.schema.evolution.model import (
     RequireValue,
     Shape,
     Split,
+    Tag,
     Widen,
 )
 
@@ -49,9 +52,8 @@ def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
     number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
     code, field and text, and ``PlanUnfinished`` for a plan with problems.
     """
-    if _has_logical_types(plan):
-        value = base_value(plan.source.root, value)
-    return evaluator(plan)(value)
+    turn = _base_function(plan)
+    return evaluator(plan)(value if turn is None else turn(value))
 
 
 def evaluator(plan: ConversionPlan) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -70,8 +72,8 @@ def _compiled(plan: ConversionPlan) -> Step:
 
 
 @lru_cache(maxsize=32)
-def _has_logical_types(plan: ConversionPlan) -> bool:
-    return has_logical_types(plan.source.root)
+def _base_function(plan: ConversionPlan) -> Callable[[Any], Any] | None:
+    return base_function(plan.source)
 
 
 def compile_op(op: Op, field: str) -> Step:
@@ -243,6 +245,21 @@ def _map_branches(op: MapBranches, field: str) -> Step:
     return _through(op.of, field, turn)
 
 
+def _map_tagged(op: MapTagged, field: str) -> Step:
+    step_by_index = {index: compile_op(branch, field) for index, branch in op.branches}
+    return _through(op.of, field, lambda tagged: step_by_index[tagged[0]](tagged[1]))
+
+
+def _tag(op: Tag, field: str) -> Step:
+    index = op.index
+    return _through(op.of, field, lambda value: (index, value))
+
+
+def _first_set(op: FirstSet, field: str) -> Step:
+    parts = [compile_op(part, field) for part in op.parts]
+    return lambda scope: next((value for part in parts if (value := part(scope)) is not None), None)
+
+
 _COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
     Read: _read,
     Constant: _constant,
@@ -260,4 +277,7 @@ _COMPILER_BY_OP: dict[type, Callable[[Any, str], Step]] = {
     MapItems: _map_items,
     MapValues: _map_values,
     MapBranches: _map_branches,
+    MapTagged: _map_tagged,
+    Tag: _tag,
+    FirstSet: _first_set,
 }

@@ -16,12 +16,10 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from counterfoil.schema.evolution.base import meaning_text
-
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.expr import Expression
     from counterfoil.schema.evolution.patterns import Pattern
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -201,9 +199,32 @@ class MapBranches:
     branches: tuple[tuple[Shape, Op], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MapTagged:
+    """A tagged union, each branch by the operation of its index; the branch's value is the scope."""
+
+    of: Op
+    branches: tuple[tuple[int, Op], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """The value as that of the branch ``index`` of a tagged union."""
+
+    of: Op
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSet:
+    """The first of several values that is not null; null if there is none."""
+
+    parts: tuple[Op, ...]
+
+
 Op: TypeAlias = (
     Read | Constant | Widen | Cast | Format | Parse | Lookup | ReplaceNull | RequireValue | Split | Join | Arithmetic
-    | BuildRecord | MapItems | MapValues | MapBranches
+    | BuildRecord | MapItems | MapValues | MapBranches | MapTagged | Tag | FirstSet
 )  # fmt: skip
 
 
@@ -252,16 +273,17 @@ class ConversionPlan:
 
     ``root`` builds the target record. ``problems`` are unresolved: a plan with problems converts nothing. ``dropped``
     are the source fields that a rule leaves out, ``lossy`` the target fields from which the source value cannot be
-    restored.
+    restored. ``notes`` are sentences about what no plan of these schemas converts.
     """
 
-    source: AvroSchema
-    target: AvroSchema
+    source: ParsedSchema
+    target: ParsedSchema
     root: BuildRecord
     problems: tuple[PlanProblem, ...] = ()
     described: tuple[PlanRow, ...] = ()
     dropped: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -276,10 +298,12 @@ class ConversionPlan:
     @cached_property
     def hash(self) -> str:
         """A SHA-256 hash, in hex, over the operations and the meaning of both schemas."""
+        from counterfoil.schema.evolution.languages.table import meaning_of
+
         content = {
             "operations": encoded(self.root),
-            "source": meaning_text(self.source.root),
-            "target": meaning_text(self.target.root),
+            "source": meaning_of(self.source),
+            "target": meaning_of(self.target),
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -26,6 +26,8 @@ MAX_DECIMALS: Final = 18
 MAX_NUMBER_LENGTH: Final = 400
 INT_RANGE: Final = (-(2**31), 2**31 - 1)
 LONG_RANGE: Final = (-(2**63), 2**63 - 1)
+UINT32_RANGE: Final = (0, 2**32 - 1)
+UINT64_RANGE: Final = (0, 2**64 - 1)
 
 _WHOLE: Final = re.compile(WHOLE_PATTERN)
 _REAL: Final = re.compile(REAL_PATTERN)

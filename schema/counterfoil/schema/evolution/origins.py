@@ -37,8 +37,8 @@ from counterfoil.schema.evolution.rules import (
     Word,
 )
 from counterfoil.schema.evolution.tables import table_of
+from counterfoil.schema.evolution.tree import Leaf
 from counterfoil.schema.evolution.types import NUMERIC, describe, is_instant, scalar_of, split_null, widens
-from counterfoil.schema.formats.avro.types import Kind, Primitive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.assign import Assigner
     from counterfoil.schema.evolution.rules import LookupRule
     from counterfoil.schema.evolution.scope import Scope
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.evolution.tree import Node
 
-_STRING = Primitive(kind=Kind.STRING)
-_LONG = Primitive(kind=Kind.LONG)
-_DOUBLE = Primitive(kind=Kind.DOUBLE)
 _STRING_SCALAR = Scalar("string", "string")
+_STRING = Leaf(_STRING_SCALAR)
+_LONG = Leaf(Scalar("long", "long"))
+_DOUBLE = Leaf(Scalar("double", "double"))
 _FAILED: Any = object()
 
 
@@ -65,7 +65,7 @@ class RuleReader:
         self._problem = problem
         self._lossy = lossy
 
-    def by_rule(self, rule: FieldRule, target: AvroType, scope: Scope, where: str) -> Op | None:
+    def by_rule(self, rule: FieldRule, target: Node, scope: Scope, where: str) -> Op | None:
         """Return the operation of a rule, or None after a problem."""
         if isinstance(rule.origin, Const):
             return self._assigner.constant(rule.origin.value, target, where, "const")
@@ -81,7 +81,7 @@ class RuleReader:
             self._lossy(where)
         return self._null(rule, op, value, target, where)
 
-    def _null(self, rule: FieldRule, op: Op | None, value: Value, target: AvroType, where: str) -> Op | None:
+    def _null(self, rule: FieldRule, op: Op | None, value: Value, target: Node, where: str) -> Op | None:
         if op is None or rule.null is None:
             return self._assigner.settle_null(value, target, where, op, default=None)
         if rule.null is Word.ERROR:
@@ -94,7 +94,7 @@ class RuleReader:
         self._lossy(where)
         return ReplaceNull(op, constant.value)
 
-    def _origin(self, rule: FieldRule, target: AvroType, scope: Scope, where: str) -> Value | None:
+    def _origin(self, rule: FieldRule, target: Node, scope: Scope, where: str) -> Value | None:
         origin = rule.origin
         if isinstance(origin, From):
             return self._read(origin.path, scope, where)
@@ -147,7 +147,7 @@ class RuleReader:
             return value
         if widens(scalar, _STRING_SCALAR):
             return Value(Widen(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
-        if scalar.word in {"boolean", "int", "long"}:
+        if scalar.word in {"boolean", "int", "long", "uint32", "uint64"}:
             return Value(Cast(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
         self._problem(ProblemKind.WRONG_TYPE, where, f"{'.'.join(path)} is {scalar}; expected {wanted}")
         return None
@@ -179,7 +179,7 @@ class RuleReader:
                 self._problem(ProblemKind.WRONG_TYPE, where, f"{'.'.join(path)} is {found[1]}; expected a number")
                 is_readable = False
             else:
-                kinds[path] = "long" if found[1].word in {"int", "long"} else "double"
+                kinds[path] = "long" if found[1].word in {"int", "long", "uint32"} else "double"
                 nullable = nullable or found[0].is_nullable
         if not is_readable:
             return None
@@ -198,7 +198,7 @@ class RuleReader:
             return None
         return Value(Format(value.op, scalar, origin.pattern, origin.zone), _STRING, value.is_nullable)
 
-    def _parse(self, origin: ParseOf, target: AvroType, scope: Scope, where: str) -> Value | None:
+    def _parse(self, origin: ParseOf, target: Node, scope: Scope, where: str) -> Value | None:
         value = self._text(origin.path, scope, where, wanted="text")
         _, inner = split_null(target)
         scalar = scalar_of(inner) if inner is not None else None
@@ -225,7 +225,7 @@ class RuleReader:
             return False
         return True
 
-    def _lookup(self, rule: FieldRule, lookup: LookupRule, value: Value, target: AvroType, where: str) -> Op | None:
+    def _lookup(self, rule: FieldRule, lookup: LookupRule, value: Value, target: Node, where: str) -> Op | None:
         _, inner = split_null(value.type)
         scalar = scalar_of(inner) if inner is not None else None
         if scalar is None:
@@ -247,7 +247,7 @@ class RuleReader:
         otherwise = self._otherwise(rule, lookup, value, target, where)
         return None if problems or otherwise is _FAILED else Lookup(value.op, table, otherwise)
 
-    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: Value, target: AvroType, where: str) -> Any:
+    def _otherwise(self, rule: FieldRule, lookup: LookupRule, value: Value, target: Node, where: str) -> Any:
         if lookup.otherwise is None or lookup.otherwise is Word.ERROR:
             return None
         if lookup.otherwise is Word.KEEP:
@@ -255,6 +255,16 @@ class RuleReader:
         elif isinstance(lookup.otherwise, Const):
             op = self._assigner.constant(lookup.otherwise.value, target, where, "else")
         return _FAILED if op is None else op
+
+
+def paths_read(rule: FieldRule) -> tuple[tuple[str, ...], ...]:
+    """Return the paths of the source fields that a rule reads."""
+    origin = rule.origin
+    if isinstance(origin, JoinOf):
+        return origin.parts
+    if isinstance(origin, Formula):
+        return tuple(dict.fromkeys(paths_of(origin.expression)))
+    return () if isinstance(origin, Const) else (origin.path,)
 
 
 def story_of(rule: FieldRule) -> tuple[str, str, str]:

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.evolution.derive import Deriver, derive_plan
-from counterfoil.schema.evolution.model import BuildRecord, Cast, MapBranches, MapItems, MapValues, Widen
+from counterfoil.schema.evolution.derive import Deriver
+from counterfoil.schema.evolution.model import BuildRecord, Cast, MapBranches, MapItems, MapTagged, MapValues, Widen
 from counterfoil.schema.evolution.rules import PlanRules
 from counterfoil.schema.evolution.types import is_instant
-from counterfoil.schema.formats.avro.types import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.evolution.model import ConversionPlan, Scalar
-    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.parsed import ParsedSchema
 
 
-def derive_resolution(writer: AvroSchema, reader: AvroSchema) -> ConversionPlan:
+def derive_resolution(writer: ParsedSchema, reader: ParsedSchema) -> ConversionPlan:
     """Return Avro's schema resolution as a plan: how data of ``writer`` become values of ``reader``.
 
     It follows Avro's rules: names and the reader's aliases, promotions, defaults. Its problems are resolutions that the
     operations cannot express, or that Avro does not have.
     """
-    if not isinstance(writer.root, Record) or not isinstance(reader.root, Record):
-        return derive_plan(writer, reader)
     return Deriver(PlanRules(drop_rest=True), resolving=True).derive(writer, reader)
 
 
-def resolution_conflicts(writer: AvroSchema, reader: AvroSchema) -> list[tuple[str, str]]:
+def resolution_conflicts(writer: ParsedSchema, reader: ParsedSchema) -> list[tuple[str, str]]:
     """Return the path and reason of each number that Avro's resolution reads with another meaning.
 
     Resolution ignores logical types: milliseconds are read as microseconds, cents as euros.
@@ -53,7 +50,7 @@ def _conversions(op: Any, where: str) -> Iterator[tuple[str, Scalar, Scalar]]:
     if isinstance(op, BuildRecord):
         for name, member in op.fields:
             yield from _conversions(member, f"{where}.{name}" if where else name)
-    elif isinstance(op, MapBranches):
+    elif isinstance(op, (MapBranches, MapTagged)):
         for _, branch in op.branches:
             yield from _conversions(branch, where)
     elif isinstance(op, (MapItems, MapValues)):

@@ -38,13 +38,15 @@ from counterfoil.schema.evolution.patterns import Pattern, check_zone, parse_pat
 Path: TypeAlias = tuple[str, ...]
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_SOURCE_PATH: Final = re.compile(rf"{_NAME}(\.{_NAME})*")
-_TARGET_PATH: Final = re.compile(rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*")
+SOURCE_PATH_PATTERN: Final = rf"{_NAME}(\.{_NAME})*"
+TARGET_PATH_PATTERN: Final = rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*"
+_SOURCE_PATH: Final = re.compile(SOURCE_PATH_PATTERN)
+_TARGET_PATH: Final = re.compile(TARGET_PATH_PATTERN)
 _SEGMENT: Final = re.compile(rf"{_NAME}|\[\]|\{{\}}")
 _MAX_PIECE: Final = 10_000
 _PATH_EXPECTED: Final = "a field, or a path such as pickup.lat"
 _ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
-_KEYS_BY_ORIGIN: Final = {
+FOLLOWING_BY_ORIGIN: Final = {
     "from": {"lookup", "else", "cast", "decimals", "null"},
     "join": {"with", "lookup", "else", "cast", "null"},
     "split": {"lookup", "else", "cast", "null"},
@@ -53,7 +55,8 @@ _KEYS_BY_ORIGIN: Final = {
     "format": {"as", "zone", "lookup", "else", "null"},
     "parse": {"as", "zone", "null"},
 }
-_ALL_KEYS: Final = sorted({*_ORIGINS, *(key for keys in _KEYS_BY_ORIGIN.values() for key in keys)})
+"""The word of each source of a value, with the words that may stand beside it."""
+_ALL_KEYS: Final = sorted({*_ORIGINS, *(key for keys in FOLLOWING_BY_ORIGIN.values() for key in keys)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,7 @@ def _field_rule(name: object, entry: object) -> FieldRule:
     target, spelt = target_path(name), str(name)
     given = _entry(entry, spelt)
     origin_word = _origin_word(given, spelt)
-    allowed = _KEYS_BY_ORIGIN[origin_word]
+    allowed = FOLLOWING_BY_ORIGIN[origin_word]
     for key in given:
         if key != origin_word and key not in allowed:
             raise PlanError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.evolution.tree import Record
 from counterfoil.schema.evolution.types import split_null
-from counterfoil.schema.formats.avro.types import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.evolution.tree import Node
 
 Path = tuple[str, ...]
 
@@ -34,7 +34,7 @@ class Scope:
     can list the others afterwards.
     """
 
-    def __init__(self, root: AvroType, *, prefix: str = "", place: str = "") -> None:
+    def __init__(self, root: Node, *, prefix: str = "", place: str = "") -> None:
         self.root = root
         self.prefix = prefix
         self.place = place
@@ -48,7 +48,7 @@ class Scope:
         view._shared = self._shared
         return view
 
-    def element(self, path: Path, segment: str, root: AvroType) -> Scope:
+    def element(self, path: Path, segment: str, root: Node) -> Scope:
         """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
         spelt = ".".join(path)
         place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
@@ -57,9 +57,9 @@ class Scope:
         self.enter(path)
         return below
 
-    def type_at(self, path: Path) -> AvroType | None:
+    def type_at(self, path: Path) -> Node | None:
         """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
-        node: AvroType | None = self.root
+        node: Node | None = self.root
         for name in path:
             _, inner = split_null(node) if node is not None else (False, None)
             if not isinstance(inner, Record):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, whole_of_text
-from counterfoil.schema.evolution.types import NoValue, value_of_json
+from counterfoil.schema.evolution.numbers import whole_of_text
+from counterfoil.schema.evolution.types import WHOLE, NoValue, range_of, value_of_json
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.evolution.rules import LookupRule
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.evolution.tree import Node
 
 _BOOLEANS = {"true": True, "false": False}
 
 
-def table_of(lookup: LookupRule, source: Scalar, target: AvroType) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
+def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tuple[Any, Any], ...], list[str]]:
     """Return the table with its keys as values of ``source`` and its results as values of ``target``.
 
     And the problems.
@@ -41,8 +41,8 @@ def table_of(lookup: LookupRule, source: Scalar, target: AvroType) -> tuple[tupl
 
 def _key(written: Any, source: Scalar) -> Any:
     """Return a key as a value of the source's type; documents write whole numbers and booleans as text too."""
-    if source.base in {"int", "long"}:
-        low, high = INT_RANGE if source.base == "int" else LONG_RANGE
+    if source.base in WHOLE:
+        low, high = range_of(source)
         number = whole_of_text(written) if isinstance(written, str) else written
         if isinstance(number, int) and not isinstance(number, bool) and low <= number <= high:
             return number

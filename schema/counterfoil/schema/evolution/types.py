@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from counterfoil.schema.evolution.model import Scalar, Shape
-from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, nearest_float
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
+from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE, nearest_float
+from counterfoil.schema.evolution.tree import Array, Kind, Leaf, Map, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import AvroType
+    from collections.abc import Mapping, Sequence
+
+    from counterfoil.schema.evolution.tree import Node
 
 WIDER_BY_WORD: Final = {
-    "int": ("long", "double"),
+    "int": ("long", "double", "number"),
+    "long": ("number",),
+    "uint32": ("uint64", "double", "number"),
+    "uint64": ("number",),
     "float": ("double",),
     "string": ("bytes",),
     "enum": ("string", "bytes"),
@@ -27,35 +32,70 @@ WIDER_BY_WORD: Final = {
 }
 """The larger types of each type; the base of a logical type is larger, too."""
 
-NUMERIC: Final = ("int", "long", "float", "double")
-_CASTS: Final = {
+NUMERIC: Final = ("int", "long", "float", "double", "number", "uint32", "uint64")
+WHOLE: Final = frozenset({"int", "long", "uint64"})
+"""The bases of whole numbers."""
+_TIMESTAMPS: Final = {"timestamp-millis", "timestamp-micros", "timestamp-nanos"}
+_CASTS: Final[Mapping[str, set[str]]] = {
     "boolean": {"int", "long", "string"},
-    "int": {"boolean", "int", "long", "float", "double", "string", "date", "time-millis", "decimal"},
-    "long": {"boolean", "int", "float", "double", "string", "decimal"},
-    "float": {"int", "long", "string"},
-    "double": {"int", "long", "float", "string"},
-    "string": {"boolean", "int", "long", "float", "double", "enum", "uuid", "decimal"},
-    "bytes": {"string", "fixed"},
+    "int": {
+        "boolean", "int", "long", "float", "double", "string", "date", "time-millis", "decimal", "uint32", "uint64",
+    },
+    "long": {"boolean", "int", "float", "double", "string", "decimal", "uint32", "uint64"},
+    "uint32": {"int", "float", "string"},
+    "uint64": {"int", "long", "uint32", "float", "double", "string"},
+    "float": {"int", "long", "string", "number"},
+    "double": {"int", "long", "float", "string", "number"},
+    "number": {"int", "long", "uint32", "uint64", "float", "double", "string"},
+    "string": {
+        "boolean", "int", "long", "float", "double", "enum", "uuid", "decimal", "number", "uint32", "uint64",
+        "date-time", "full-date", "base64",
+    },
+    "bytes": {"string", "fixed", "base64"},
+    "fixed": {"base64"},
+    "base64": {"bytes"},
     "enum": {"enum"},
-    "decimal": {"string", "decimal", "double"},
-}
+    "decimal": {"string", "decimal", "double", "number"},
+    "date": {"full-date"},
+    "full-date": {"date"},
+    "date-time": _TIMESTAMPS,
+    **{word: {"date-time"} for word in _TIMESTAMPS},
+}  # fmt: skip
+_SAME_MEANING: Final = frozenset(
+    {
+        *((source, target) for source in _TIMESTAMPS for target in ("date-time",)),
+        ("bytes", "base64"),
+        ("fixed", "base64"),
+        ("base64", "bytes"),
+        ("date", "full-date"),
+        ("full-date", "date"),
+        ("float", "number"),
+        ("double", "number"),
+    }
+)
+"""The casts between two forms of a value, which only refuse values that the other form does not have."""
+_DERIVED: Final = _SAME_MEANING | {("number", "double"), *(("date-time", target) for target in _TIMESTAMPS)}
+"""The casts that need no rule. A JSON number may have more digits than a double; a date-time loses its offset."""
 UNIT_BY_SUFFIX: Final = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
 
 
-def scalar_of(node: AvroType) -> Scalar | None:
+class Typed(Protocol):
+    """A type of a plan's tree, or of the type tree of a language in which unions and null have these kinds."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the type."""
+
+
+_Typed = TypeVar("_Typed", bound=Typed)
+
+
+def scalar_of(node: Node) -> Scalar | None:
     """Return the type as it is named in operations; None for a type with parts."""
-    if isinstance(node, (Record, Array, Map, Union)) or node.kind is Kind.NULL:
-        return None
-    base = node.kind.value
-    size = node.size if isinstance(node, Fixed) else None
-    symbols = tuple(node.symbols) if isinstance(node, Enum) else ()
-    logical = node.logical_type
-    if logical is None or (base, logical.name) == ("fixed", "uuid"):
-        return Scalar(base, base, symbols, size=size)
-    return Scalar(logical.name, base, symbols, precision=logical.precision, scale=logical.scale, size=size)
+    return node.scalar if isinstance(node, Leaf) else None
 
 
-def describe(node: AvroType) -> str:
+def describe(node: Node) -> str:
     """Return a short description of the type for messages."""
     if isinstance(node, Union):
         return " or ".join(describe(branch) for branch in node.branches)
@@ -63,20 +103,24 @@ def describe(node: AvroType) -> str:
         return f"array of {describe(node.items)}"
     if isinstance(node, Map):
         return f"map of {describe(node.values)}"
-    if isinstance(node, (Record, Enum)):
-        return f"{node.kind.value} {node.name}"
-    scalar = scalar_of(node)
-    return str(scalar) if scalar else node.kind.value
+    if isinstance(node, Opaque):
+        return node.words
+    if isinstance(node, Null):
+        return "null"
+    if isinstance(node, Leaf) and node.kind != "enum":
+        return str(node.scalar)
+    return f"{node.kind} {node.name}".rstrip()
 
 
-def split_null(node: AvroType) -> tuple[bool, AvroType | None]:
+def split_null(node: _Typed) -> tuple[bool, _Typed | None]:
     """Return whether null is a value of the type, and the type without null; None for a type of null alone."""
-    if isinstance(node, Primitive) and node.kind is Kind.NULL:
+    if node.kind == Kind.NULL:
         return True, None
-    if not isinstance(node, Union):
+    if node.kind != Kind.UNION:
         return False, node
-    others = [branch for branch in node.branches if branch.kind is not Kind.NULL]
-    has_null = len(others) < len(node.branches)
+    branches: Sequence[_Typed] = getattr(node, "branches")  # noqa: B009 - the attribute of every type of this kind
+    others = [branch for branch in branches if branch.kind != Kind.NULL]
+    has_null = len(others) < len(branches)
     if len(others) <= 1:
         return has_null, others[0] if others else None
     return has_null, node
@@ -107,6 +151,30 @@ def casts(source: Scalar, target: Scalar) -> bool:
     return target.word in _CASTS.get(source.word, ())
 
 
+def is_derived(source: Scalar, target: Scalar) -> bool:
+    """Return whether the cast needs no rule: the two are forms of the same value."""
+    return (source.word, target.word) in _DERIVED
+
+
+def keeps_meaning(source: Scalar, target: Scalar) -> bool:
+    """Return whether a cast only refuses values, and a value that is not refused can be restored."""
+    if (source.word, target.word) in _SAME_MEANING:
+        return True
+    if is_instant(source) and is_instant(target):
+        return ticks_per_second(target) >= ticks_per_second(source)
+    if source.word == target.word == "decimal":
+        whole_digits = (target.precision or 0) - target.scale
+        return target.scale >= source.scale and whole_digits >= (source.precision or 0) - source.scale
+    return False
+
+
+def range_of(scalar: Scalar) -> tuple[int, int]:
+    """Return the smallest and the largest whole number of a type."""
+    if scalar.word == "uint32":
+        return UINT32_RANGE
+    return {"int": INT_RANGE, "uint64": UINT64_RANGE}.get(scalar.base, LONG_RANGE)
+
+
 def is_instant(scalar: Scalar) -> bool:
     """Return whether it is a point in time, with a zone or without."""
     return "timestamp-" in scalar.word
@@ -117,7 +185,7 @@ def ticks_per_second(scalar: Scalar) -> int:
     return UNIT_BY_SUFFIX[scalar.word.rpartition("-")[2]]
 
 
-def same_values(source: AvroType, target: AvroType) -> bool:
+def same_values(source: Node, target: Node) -> bool:
     """Return whether every value of ``source`` is, without a conversion, a value of ``target``.
 
     Names of records do not matter, names of fields do, their order does not; a union must have the same branches in
@@ -126,9 +194,9 @@ def same_values(source: AvroType, target: AvroType) -> bool:
     return _same(source, target, set())
 
 
-def _same(source: AvroType, target: AvroType, met: set[tuple[int, int]]) -> bool:
+def _same(source: Node, target: Node, met: set[tuple[int, int]]) -> bool:
     pair = (id(source), id(target))
-    if source.kind is not target.kind:
+    if source.kind != target.kind:
         return False
     if pair in met:
         return True
@@ -141,7 +209,9 @@ def _same(source: AvroType, target: AvroType, met: set[tuple[int, int]]) -> bool
     if isinstance(source, Array) and isinstance(target, Array):
         return _same(source.items, target.items, met)
     if isinstance(source, Map) and isinstance(target, Map):
-        return _same(source.values, target.values, met)
+        return source.key == target.key and _same(source.values, target.values, met)
+    if isinstance(source, Opaque) and isinstance(target, Opaque):
+        return source.text == target.text
     if isinstance(source, Union) and isinstance(target, Union):
         return _same_branches(source, target, met)
     left, right = scalar_of(source), scalar_of(target)
@@ -156,48 +226,51 @@ def _same_branches(source: Union, target: Union, met: set[tuple[int, int]]) -> b
         return source_null is target_null and source_rest is target_rest
     if not isinstance(source_rest, Union) or not isinstance(target_rest, Union):
         return _same(source_rest, target_rest, met)
+    if source.is_tagged is not target.is_tagged:
+        return False
     return len(source.branches) == len(target.branches) and all(
         _same(left, right, met) for left, right in zip(source.branches, target.branches, strict=True)
     )
 
 
-_SHAPE_BY_KIND: Final = {
-    Kind.BOOLEAN: Shape.BOOLEAN,
-    Kind.INT: Shape.INTEGER,
-    Kind.LONG: Shape.INTEGER,
-    Kind.FLOAT: Shape.REAL,
-    Kind.DOUBLE: Shape.REAL,
-    Kind.STRING: Shape.TEXT,
-    Kind.ENUM: Shape.TEXT,
-    Kind.BYTES: Shape.BYTES,
-    Kind.FIXED: Shape.BYTES,
+_SHAPE_BY_KIND: Final[Mapping[str, Shape]] = {
+    "boolean": Shape.BOOLEAN,
+    "int": Shape.INTEGER,
+    "long": Shape.INTEGER,
+    "uint64": Shape.INTEGER,
+    "float": Shape.REAL,
+    "double": Shape.REAL,
+    "number": Shape.REAL,
+    "string": Shape.TEXT,
+    "enum": Shape.TEXT,
+    "bytes": Shape.BYTES,
+    "fixed": Shape.BYTES,
     Kind.ARRAY: Shape.LIST,
     Kind.MAP: Shape.OBJECT,
     Kind.RECORD: Shape.OBJECT,
 }
 
 
-def shape_of(node: AvroType) -> Shape:
-    """Return the class of the type's base values."""
-    return _SHAPE_BY_KIND[node.kind]
+def shape_of(node: Node) -> Shape | None:
+    """Return the class of the type's base values; None if they may be of several."""
+    return _SHAPE_BY_KIND.get(node.kind)
 
 
-def has_enum(node: AvroType) -> bool:
+def has_enum(node: Typed) -> bool:
     """Return whether there is an enum in a type (which does not contain itself)."""
-    if isinstance(node, Record):
-        return any(has_enum(member.type) for member in node.fields)
-    if isinstance(node, Union):
-        return any(has_enum(branch) for branch in node.branches)
-    if isinstance(node, Array):
-        return has_enum(node.items)
-    return has_enum(node.values) if isinstance(node, Map) else isinstance(node, Enum)
+    inside: list[Typed] = []
+    for name in ("items", "values"):
+        inside += [getattr(node, name)] if hasattr(node, name) else []
+    inside += getattr(node, "branches", ())
+    inside += [member.type for member in getattr(node, "fields", ())]
+    return node.kind == "enum" or any(map(has_enum, inside))
 
 
 class NoValue(Exception):
     """A JSON value that is no value of the type; the text describes the expected one."""
 
 
-def value_of_json(node: AvroType, given: Any) -> Any:
+def value_of_json(node: Node, given: Any) -> Any:
     """Return the base value of a JSON value, as in a field's default; raise ``NoValue`` if it has none.
 
     For a union, the first branch that has such a value.
@@ -230,31 +303,38 @@ def _record_value(node: Record, given: Any) -> dict[str, Any]:
     return made
 
 
-def _checked(given: Any, wanted: type, node: AvroType) -> Any:
+def _checked(given: Any, wanted: type, node: Node) -> Any:
     if not isinstance(given, wanted):
         raise NoValue(describe(node))
     return given
 
 
-def _scalar_value(node: AvroType, given: Any) -> Any:
-    kind = node.kind
-    if kind is Kind.NULL and given is None:
+def _scalar_value(node: Node, given: Any) -> Any:
+    if isinstance(node, Null) and given is None:
         return None
-    if kind is Kind.BOOLEAN and isinstance(given, bool):
-        return given
-    if kind in {Kind.INT, Kind.LONG} and isinstance(given, int) and not isinstance(given, bool):
-        low, high = INT_RANGE if kind is Kind.INT else LONG_RANGE
-        if low <= given <= high:
-            return given
-    if kind in {Kind.FLOAT, Kind.DOUBLE}:
-        return _real_value(node, given)
-    if kind is Kind.STRING and isinstance(given, str) and is_text(given):
-        return given
-    if isinstance(node, Enum) and isinstance(given, str) and given in node.symbols:
-        return given
-    if kind in {Kind.BYTES, Kind.FIXED} and isinstance(given, str):
-        return _bytes_value(node, given)
-    raise NoValue(_expected(node))
+    if not isinstance(node, Leaf):
+        raise NoValue(describe(node))
+    base = node.scalar.base
+    if base in {"float", "double", "number"}:
+        return _real_value(node.scalar, given)
+    if base in {"bytes", "fixed"} and isinstance(given, str):
+        return _bytes_value(node.scalar, given)
+    if not _is_plain_value(node, given):
+        raise NoValue(_expected(node))
+    return given
+
+
+def _is_plain_value(node: Leaf, given: Any) -> bool:
+    """Return whether a JSON value is the base value of a boolean, a whole number, a text or an enum."""
+    base = node.scalar.base
+    if base == "boolean" or isinstance(given, bool):
+        return base == "boolean" and isinstance(given, bool)
+    if base in WHOLE:
+        low, high = range_of(node.scalar)
+        return isinstance(given, int) and low <= given <= high
+    if base == "enum":
+        return isinstance(given, str) and given in node.symbols
+    return base == "string" and isinstance(given, str) and is_text(given)
 
 
 def is_text(value: str) -> bool:
@@ -266,30 +346,32 @@ def is_text(value: str) -> bool:
     return True
 
 
-def _expected(node: AvroType) -> str:
-    return f"one of {', '.join(node.symbols)}" if isinstance(node, Enum) else describe(node)
+def _expected(node: Leaf) -> str:
+    return f"one of {', '.join(node.symbols)}" if node.symbols else describe(node)
 
 
-def _real_value(node: AvroType, given: Any) -> float:
+def _real_value(scalar: Scalar, given: Any) -> float:
+    if scalar.word == "number" and isinstance(given, int) and not isinstance(given, bool):
+        return given
     words = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-    if isinstance(given, str) and given in words:
+    if isinstance(given, str) and given in words and scalar.word != "number":
         return words[given]
     if isinstance(given, bool) or not isinstance(given, (int, float)):
-        raise NoValue(describe(node))
+        raise NoValue(str(scalar))
     try:
-        value = nearest_float(float(given)) if node.kind is Kind.FLOAT else float(given)
+        value = nearest_float(float(given)) if scalar.base == "float" else float(given)
     except (OverflowError, struct.error):
-        raise NoValue(describe(node)) from None
+        raise NoValue(str(scalar)) from None
     if math.isinf(value) and math.isfinite(given):
-        raise NoValue(f"a number within {describe(node)}")
+        raise NoValue(f"a number within {scalar}")
     return value
 
 
-def _bytes_value(node: AvroType, given: str) -> bytes:
+def _bytes_value(scalar: Scalar, given: str) -> bytes:
     try:
         value = given.encode("latin-1")
     except UnicodeEncodeError:
         raise NoValue("characters up to U+00FF, one for each byte") from None
-    if isinstance(node, Fixed) and len(value) != node.size:
-        raise NoValue(f"{node.size} bytes")
+    if scalar.size is not None and len(value) != scalar.size:
+        raise NoValue(f"{scalar.size} bytes")
     return value

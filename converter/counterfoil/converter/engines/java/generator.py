@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.answers import NUMBER_BY_CODE
-from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.cannot import EngineCannot, require_avro
 from counterfoil.converter.engines.java.readers import ReaderWriter, note_defaults
 from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
 from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.serde.avro_codec.plan import Step
 
 PLAN_CLASS: Final = "Plan"
@@ -55,7 +56,7 @@ def runtime_source() -> JavaSource:
 def plan_source(conversion: Conversion) -> JavaSource:
     """Return the class of a conversion. Raises ``EngineCannot`` for what it cannot do exactly."""
     java = JavaClass()
-    source, target = base_schema(conversion.plan.source), base_schema(conversion.plan.target)
+    source, target = (_avro(each) for each in (conversion.plan.source, conversion.plan.target))
     if not isinstance(target.root, Record):
         raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
     root = make_slot(source.root, java)
@@ -107,8 +108,13 @@ def _writers(conversion: Conversion) -> list[tuple[list[int], AvroSchema]]:
     """Return the schemas of written records, each with the ids that have it."""
     ids_by_text: dict[str, list[int]] = {}
     for schema_id, schema in sorted(conversion.writer_by_id.items()):
-        ids_by_text.setdefault(base_text(schema.root), []).append(schema_id)
-    return [(ids, base_schema(conversion.writer_by_id[ids[0]])) for ids in ids_by_text.values()]
+        ids_by_text.setdefault(base_text(require_avro(ENGINE, schema).root), []).append(schema_id)
+    return [(ids, _avro(conversion.writer_by_id[ids[0]])) for ids in ids_by_text.values()]
+
+
+def _avro(schema: ParsedSchema) -> AvroSchema:
+    """Return the types below logical types of an Avro schema; raise ``EngineCannot`` for another language."""
+    return base_schema(require_avro(ENGINE, schema))
 
 
 def _reading(writer: AvroSchema, source: AvroSchema) -> Step:

@@ -13,7 +13,7 @@ from pyspark.sql import functions
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from counterfoil.converter.engines.answers import converted_of, failure_of
-from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.cannot import EngineCannot, require_avro
 from counterfoil.converter.engines.record import recipe_of
 from counterfoil.converter.engines.reference import answer_column
 from counterfoil.converter.engines.sql.expressions import Compiler, SqlScope
@@ -72,8 +72,8 @@ class SqlEngine:
     def __init__(self, conversion: Conversion) -> None:
         self._recipe = recipe_of(conversion)
         self._plan = conversion.plan
-        self._source = _record_of(base_schema(conversion.plan.source))
-        self._target = _record_of(base_schema(conversion.plan.target))
+        self._source = _record_of(base_schema(require_avro(self.name, conversion.plan.source)))
+        self._target = _record_of(base_schema(require_avro(self.name, conversion.plan.target)))
         check_readable(self._source)
         check_readable(self._target)
         self._writers = _writers(conversion)
@@ -166,14 +166,15 @@ def _is_sound(writer: _Writer, name: str) -> Column:
 
 def _writers(conversion: Conversion) -> tuple[_Writer, ...]:
     """Return the schemas of written records; ids with equal schemas are grouped."""
-    source_text = base_text(conversion.plan.source.root)
+    source_text = base_text(require_avro("sql", conversion.plan.source).root)
     ids_by_text: dict[str, list[int]] = {}
     schema_by_text: dict[str, AvroSchema] = {}
-    for schema_id, schema in sorted(conversion.writer_by_id.items()):
+    for schema_id, written in sorted(conversion.writer_by_id.items()):
+        schema = require_avro("sql", written)
         text = base_text(schema.root)
         ids_by_text.setdefault(text, []).append(schema_id)
         schema_by_text.setdefault(text, schema)
-    source = base_schema(conversion.plan.source)
+    source = base_schema(require_avro("sql", conversion.plan.source))
     writers = []
     for text, schema in schema_by_text.items():
         base = base_schema(schema)

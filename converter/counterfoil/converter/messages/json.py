@@ -1,0 +1,308 @@
+"""JSON messages as base values.
+
+A property that is left out has its default, else it is None. None is written as null where the schema has null, else
+the property is left out. Every written value is validated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
+from counterfoil.schema.evolution import ConversionError, FailureCode, derive_resolution
+from counterfoil.schema.evolution.errors import shown
+from counterfoil.schema.evolution.languages.jsonschema import test_of, tree_of
+from counterfoil.schema.evolution.model import Shape
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
+from counterfoil.schema.evolution.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
+from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.wire import id_prefix
+from counterfoil.sdk.errors import SerdeError, ValidationError
+from counterfoil.sdk.serde.json_codec import JsonCodec
+from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.evolution.model import Scalar
+    from counterfoil.schema.evolution.tree import Field, Node
+
+Turn: TypeAlias = Callable[[Any], Any]
+Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
+
+_MAX_STEPS: Final = 1_000_000
+_ABSENT: Final = object()
+
+
+def pack(schema: JsonSchema) -> Content:
+    """Return the text, the document and the documents of references."""
+    return schema.text, schema.document, dict(schema.references)
+
+
+def reading_problem(source: JsonSchema, writer: JsonSchema) -> str | None:
+    """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
+    problems = derive_resolution(writer, source).problems
+    return str(problems[0]) if problems else None
+
+
+def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
+    """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``."""
+    del writer_by_id  # a JSON text has no layout that only its writer knows
+    schema = JsonSchema(*source)
+    decode = JsonCodec(validate=False, adds_defaults=False).decoder(schema, None, b"")
+    turn = _Reader().turn(tree_of(schema))
+
+    def read(schema_id: int, data: bytes, offset: int) -> Any:
+        del schema_id
+        try:
+            return turn(decode(data, offset))
+        except Misfit as misfit:
+            raise misfit.as_error() from None
+        except SerdeError as error:
+            raise ConversionError(FailureCode.UNDECODABLE, "", error.problem) from None
+        except (RecursionError, OutOfSteps):
+            raise ConversionError(FailureCode.UNDECODABLE, "", "the value is nested too deep") from None
+
+    return read
+
+
+def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
+    """Return a function that writes a base value of ``target``, framed with its schema id, if it is valid."""
+    schema = JsonSchema(*target)
+    prefix, encode = id_prefix(target_id), JsonCodec(validate="write").encoder(schema)
+    turn = _Writer().turn(tree_of(schema))
+
+    def write(value: Any) -> bytes:
+        try:
+            return encode(turn(value), prefix)
+        except ValidationError as invalid:
+            first = invalid.violations[0]
+            raise ConversionError(FailureCode.UNENCODABLE, first.path, first.message) from None
+        except SerdeError as error:
+            raise ConversionError(FailureCode.UNENCODABLE, getattr(error, "path", ""), error.problem) from None
+        except Misfit as misfit:
+            raise ConversionError(FailureCode.UNENCODABLE, misfit.path, misfit.problem) from None
+
+    return write
+
+
+class _Walk:
+    """Makes the function of each type once: types may contain themselves."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+
+    def turn(self, node: Node) -> Turn:
+        """Return the function that turns values of the type."""
+        if isinstance(node, Record):
+            return self._turns.once(node, lambda: self.record(node))
+        if isinstance(node, Union):
+            has_null, inner = split_null(node)
+            if inner is None or isinstance(inner, Union):
+                return self.union(node)
+            present = self.turn(inner)
+            return (lambda value: None if value is None else present(value)) if has_null else present
+        if isinstance(node, Array):
+            items = self.turn(node.items)
+            return lambda value: each_item(items, _checked(value, list, node))
+        if isinstance(node, Map):
+            values = self.turn(node.values)
+            return lambda value: each_value(values, _checked(value, dict, node))
+        return self.leaf(node)
+
+    def record(self, node: Record) -> Turn:
+        raise NotImplementedError
+
+    def union(self, node: Union) -> Turn:
+        raise NotImplementedError
+
+    def leaf(self, node: Node) -> Turn:
+        raise NotImplementedError
+
+    def _turn_by_class(self, node: Union) -> dict[type, Turn]:
+        """Return the functions of a union's branches by the class of their values."""
+        found: dict[type, Turn] = {}
+        for branch in node.branches:
+            shape = shape_of(branch)
+            if shape is not None:
+                found.update(dict.fromkeys(_CLASSES_BY_SHAPE[shape], self.turn(branch)))
+            elif isinstance(branch, Null):
+                found[type(None)] = lambda value: value
+        if int in found:
+            found.setdefault(float, found[int])  # 1.0 is a whole number in JSON
+        return found
+
+
+_CLASSES_BY_SHAPE: Final[dict[Shape, tuple[type, ...]]] = {
+    Shape.BOOLEAN: (bool,),
+    Shape.INTEGER: (int,),
+    Shape.REAL: (float, int),
+    Shape.TEXT: (str,),
+    Shape.BYTES: (bytes,),
+    Shape.LIST: (list,),
+    Shape.OBJECT: (dict,),
+}
+
+
+class _Reader(_Walk):
+    """JSON values to base values."""
+
+    def record(self, node: Record) -> Turn:
+        members = [(member.name, self.turn(_present(member)), _absent(member)) for member in node.fields]
+
+        def read(value: Any) -> dict[str, Any]:
+            given = _checked(value, dict, node)
+            made: dict[str, Any] = {}
+            name = ""
+            try:
+                for name, turn, absent in members:
+                    if name in given:
+                        made[name] = turn(given[name])
+                    else:
+                        made[name] = _filled(absent)
+            except Misfit as misfit:
+                raise misfit.under(name) from None
+            return made
+
+        return read
+
+    def union(self, node: Union) -> Turn:
+        if not node.is_tagged:
+            turn_by_class = self._turn_by_class(node)
+
+            def read(value: Any) -> Any:
+                turn = turn_by_class.get(type(value))
+                if turn is None:
+                    raise expected(describe(node), value)
+                return turn(value)
+
+            return read
+        evaluator = Evaluator(_MAX_STEPS)
+        branches = [
+            (index, test_of(node, index), self.turn(branch))
+            for index, branch in enumerate(node.branches)
+            if not isinstance(branch, Null)
+        ]
+        has_null = len(branches) < len(node.branches)
+
+        def read_tagged(value: Any) -> Any:
+            if value is None and has_null:
+                return None
+            exact = exact_numbers(value)
+            evaluator.refill(_MAX_STEPS)
+            for index, test, turn in branches:
+                if evaluator.accepts(test, exact):
+                    return index, turn(value)
+            raise expected(describe(node), value)
+
+        return read_tagged
+
+    def leaf(self, node: Node) -> Turn:
+        if not isinstance(node, Leaf):
+            return _null if isinstance(node, Null) else lambda value: value
+        return _leaf_check(node)
+
+
+class _Writer(_Walk):
+    """Base values to JSON values."""
+
+    def record(self, node: Record) -> Turn:
+        members = [(member.name, self.turn(member.type), member.has_null) for member in node.fields]
+
+        def write(value: dict[str, Any]) -> dict[str, Any]:
+            made: dict[str, Any] = {}
+            for name, turn, has_null in members:
+                item = value[name]
+                if item is not None:
+                    made[name] = turn(item)
+                elif has_null:
+                    made[name] = None
+            return made
+
+        return write
+
+    def union(self, node: Union) -> Turn:
+        if node.is_tagged:
+            turns = [self.turn(branch) for branch in node.branches]
+            return lambda value: None if value is None else turns[value[0]](value[1])
+        turn_by_class = self._turn_by_class(node)
+
+        def write(value: Any) -> Any:
+            turn = turn_by_class.get(type(value))
+            if turn is None:
+                raise expected(describe(node), value)
+            return turn(value)
+
+        return write
+
+    def leaf(self, node: Node) -> Turn:
+        del node
+        return lambda value: value
+
+
+def _filled(absent: Any) -> Any:
+    if absent is _ABSENT:
+        raise Misfit("the property is required, and it is left out")
+    return absent
+
+
+def _present(member: Field) -> Node:
+    """Return the type of a property that is there: without null, if null only stands for a property left out."""
+    return member.type if member.has_null else split_null(member.type)[1] or member.type
+
+
+def _absent(member: Field) -> Any:
+    """Return the base value of a property that is left out; ``_ABSENT`` if it may not be."""
+    if member.may_be_absent:
+        return None
+    return value_of_json(member.type, member.default) if member.has_default else _ABSENT
+
+
+def _checked(value: Any, wanted: type, node: Node) -> Any:
+    if not isinstance(value, wanted):
+        raise expected(describe(node), value)
+    return value
+
+
+def _null(value: Any) -> None:
+    if value is not None:
+        raise expected("null", value)
+
+
+def _leaf_check(node: Leaf) -> Turn:
+    scalar = node.scalar
+    if scalar.base in WHOLE:
+        return lambda value: _whole(value, scalar)
+    if scalar.base == "number":
+        return _number
+    if scalar.base == "enum":
+        symbols = frozenset(node.symbols)
+        words = f"one of {', '.join(node.symbols)}"
+
+        def check(value: Any) -> Any:
+            if not isinstance(value, str) or value not in symbols:
+                raise expected(words, value)
+            return value
+
+        return check
+    wanted = bool if scalar.base == "boolean" else str
+    return lambda value: _checked(value, wanted, node)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise expected("a number", value)
+    return value
+
+
+def _whole(value: Any, scalar: Scalar) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise expected("a whole number", value)
+    low, high = range_of(scalar)
+    if not low <= value <= high:
+        raise Misfit(f"{shown(value)} does not fit {scalar}", FailureCode.OUT_OF_RANGE)
+    return value

@@ -1,0 +1,289 @@
+"""Protobuf messages as base values.
+
+The bytes that are written are the same for equal values: map entries are sorted by their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from google.protobuf.message import EncodeError as RuntimeEncodeError
+
+from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
+from counterfoil.schema.errors import SchemaParseError
+from counterfoil.schema.evolution import ConversionError, FailureCode
+from counterfoil.schema.evolution.languages.protobuf import tree_of
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Opaque, Record, Union
+from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+from counterfoil.schema.wire import (
+    BadMessageIndexes,
+    WireError,
+    encode_message_indexes,
+    id_prefix,
+    read_message_indexes,
+)
+from counterfoil.sdk.errors import DecodeError, EncodeError, IncompatibleReader, SerdeError
+from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf_codec.dict_writer import DictWriter
+from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
+
+Turn: TypeAlias = Callable[[Any], Any]
+Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
+
+_NANOS: Final = 10**9
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_WORDS_BY_BOOLEAN: Final = {True: "true", False: "false"}
+
+
+def pack(schema: ProtobufSchema) -> Content:
+    """Return the text, the tree of the file, and the trees of its imports."""
+    return schema.text, schema.file, dict(schema.imports)
+
+
+def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | None:
+    """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
+    wanted, written = _Schema(pack(source)), _Schema(pack(writer))
+    found = written.types.find(wanted.tree.full_name)
+    if found is None:
+        return f"it has no message {wanted.tree.full_name}"
+    suffix = encode_message_indexes(path_of(found))
+    try:
+        ProtobufCodec(message=wanted.tree.full_name).decoder(written.types, wanted.types, suffix)
+    except IncompatibleReader as error:
+        return error.problem
+    return None
+
+
+def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
+    """Return a function ``(schema_id, data, offset)`` that reads message indexes and body as a base value."""
+    return _Reader(_Schema(source), {number: _Schema(each) for number, each in writer_by_id.items()}).read
+
+
+def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
+    """Return a function that writes a base value of ``target``, framed with its schema id and message indexes."""
+    return _Writer(_Schema(target), target_id).write
+
+
+class _Schema:
+    """A schema in Google's runtime: its tree, and the types of its messages."""
+
+    def __init__(self, content: Content) -> None:
+        text, file, imports = content
+        self.parsed = ProtobufSchema(text, file, imports=imports)
+        try:
+            self.types = MessageTypes(pooled_file(self.parsed, text))
+        except PoolRefuses as refused:
+            raise SchemaParseError(f"Google's runtime refuses the schema: {refused}") from refused
+        tree = tree_of(self.parsed)
+        if not isinstance(tree, Record):  # the tree of a Protobuf schema always is one
+            raise TypeError
+        self.tree = tree
+
+    @property
+    def descriptor(self) -> AnyDescriptor:
+        """The type of the first message."""
+        return self.types.find(self.tree.full_name)
+
+
+class _Reader:
+    """Reads the messages of several writers as values of one source schema."""
+
+    def __init__(self, source: _Schema, writer_by_id: Mapping[int, _Schema]) -> None:
+        self._source = source
+        self._writer_by_id = writer_by_id
+        self._codec = ProtobufCodec(message=source.tree.full_name)
+        self._decode_by_frame: dict[tuple[int, bytes], Callable[[bytes, int], Any]] = {}
+        self._turns = Turns()
+        self._turn = self._message(source.tree, source.descriptor)
+
+    def read(self, schema_id: int, data: bytes, offset: int) -> Any:
+        try:
+            end = read_message_indexes(data, offset)[1]
+            return self._turn(self._decoder(schema_id, data[offset:end])(data, end))
+        except Misfit as misfit:
+            raise misfit.as_error() from None
+        except (WireError, BadMessageIndexes) as error:
+            raise ConversionError(FailureCode.NOT_FRAMED, "", str(error)) from None
+        except (DecodeError, IncompatibleReader) as error:
+            raise ConversionError(FailureCode.UNDECODABLE, getattr(error, "path", ""), error.problem) from None
+
+    def _decoder(self, schema_id: int, suffix: bytes) -> Callable[[bytes, int], Any]:
+        known = self._decode_by_frame.get((schema_id, suffix))
+        if known is None:
+            writer = self._writer_by_id[schema_id].types
+            known = self._codec.decoder(writer, self._source.types, suffix)
+            self._decode_by_frame[schema_id, suffix] = known
+        return known
+
+    def _message(self, node: Record, descriptor: AnyDescriptor) -> Turn:
+        """Return the function from messages of a type to base values."""
+        return self._turns.once(node, lambda: self._record(node, descriptor))
+
+    def _record(self, node: Record, descriptor: AnyDescriptor) -> Turn:
+        members = [
+            (field.name, field.has_presence and member.may_be_absent, self._value(member.type, field))
+            for member, field in _pairs(node, descriptor)
+        ]
+
+        def read(message: AnyMessage) -> dict[str, Any]:
+            made: dict[str, Any] = {}
+            name = ""
+            try:
+                for name, is_optional, turn in members:
+                    is_unset = is_optional and not message.HasField(name)
+                    made[name] = None if is_unset else turn(getattr(message, name))
+            except Misfit as misfit:
+                raise misfit.under(name) from None
+            return made
+
+        return read
+
+    def _value(self, node: Node, field: AnyField) -> Turn:
+        _, inner = split_null(node)
+        if isinstance(inner, Map):
+            values = self._value(inner.values, field.message_type.fields_by_name["value"])
+            key = _WORDS_BY_BOOLEAN.__getitem__ if inner.key == "boolean" else str
+            # indexing, since items() of a map of messages has no defined order, and returns them all the same
+            return lambda entries: each_value(values, {key(each): entries[each] for each in sorted(entries)})
+        if isinstance(inner, Array):
+            items = self._value(inner.items, field)
+            return lambda given: each_item(items, given)
+        if isinstance(inner, Record):
+            return self._message(inner, field.message_type)
+        if isinstance(inner, Leaf) and field.message_type is not None:
+            return _READ_BY_WORD.get(inner.scalar.word, lambda message: message.value)
+        if isinstance(inner, Leaf) and field.enum_type is not None:
+            symbols = {number: symbol.name for number, symbol in field.enum_type.values_by_number.items()}
+            return lambda number: _symbol(symbols, number)
+        return _unchanged
+
+
+class _Writer:
+    """Writes base values as messages of one target schema."""
+
+    def __init__(self, target: _Schema, target_id: int) -> None:
+        descriptor = target.descriptor
+        self._prefix = id_prefix(target_id) + encode_message_indexes(path_of(descriptor))
+        self._class = class_of(descriptor)
+        self._fill = DictWriter().fill(descriptor)
+        self._turns = Turns()
+        self._turn = self._message(target.tree)
+
+    def write(self, value: Any) -> bytes:
+        message = self._class()
+        try:
+            self._fill(message, self._turn(value))
+            return self._prefix + bytes(message.SerializeToString(deterministic=True))
+        except Misfit as misfit:
+            raise ConversionError(FailureCode.UNENCODABLE, misfit.path, misfit.problem) from None
+        except EncodeError as error:
+            raise ConversionError(FailureCode.UNENCODABLE, error.path, error.problem) from None
+        except (RuntimeEncodeError, SerdeError, ValueError, TypeError) as error:
+            raise ConversionError(FailureCode.UNENCODABLE, "", str(error)) from None
+
+    def _message(self, node: Record) -> Turn:
+        return self._turns.once(node, lambda: self._record(node))
+
+    def _record(self, node: Record) -> Turn:
+        members = [(member.name, self._value(member.type)) for member in node.fields]
+
+        def write(value: dict[str, Any]) -> dict[str, Any]:
+            made: dict[str, Any] = {}
+            name = ""
+            try:
+                for name, turn in members:
+                    item = value[name]
+                    if item is not None:
+                        made[name] = turn(item)
+            except Misfit as misfit:
+                raise misfit.under(name) from None
+            return made
+
+        return write
+
+    def _value(self, node: Node) -> Turn:
+        _, inner = split_null(node)
+        if isinstance(inner, Map):
+            values, read_key = self._value(inner.values), _KEY_BY_WORD.get(inner.key, int)
+            return lambda entries: _keyed(each_value(values, entries), read_key)
+        if isinstance(inner, Array):
+            items = self._value(inner.items)
+            return lambda given: each_item(items, given)
+        if isinstance(inner, Record):
+            return self._message(inner)
+        if isinstance(inner, Leaf):
+            return _WRITE_BY_WORD.get(inner.scalar.word, _unchanged)
+        if isinstance(inner, Union | Opaque) or inner is None:
+            return _unchanged
+        raise TypeError(inner)
+
+
+def _pairs(node: Record, descriptor: AnyDescriptor) -> list[tuple[Any, AnyField]]:
+    """Return each field of a record with the runtime's field of the same number."""
+    return [(member, descriptor.fields_by_number[member.number]) for member in node.fields]
+
+
+def _symbol(symbols: Mapping[int, str], number: int) -> str:
+    found = symbols.get(number)
+    if found is None:
+        raise Misfit(f"the number {number} has no symbol in the enum")
+    return found
+
+
+def _keyed(values: dict[str, Any], read_key: Turn) -> dict[Any, Any]:
+    try:
+        return {read_key(key): value for key, value in values.items()}
+    except (ValueError, KeyError):
+        raise Misfit("a key of the map is no key of the target's type").under("{}") from None
+
+
+_KEY_BY_WORD: Final[dict[str, Turn]] = {"string": str, "boolean": {"true": True, "false": False}.__getitem__}
+
+
+def _nanos(message: AnyMessage) -> int:
+    return int(message.seconds) * _NANOS + int(message.nanos)
+
+
+def _days(message: AnyMessage) -> int:
+    try:
+        return date(message.year, message.month, message.day).toordinal() - _EPOCH_DAY
+    except ValueError:
+        shown = f"{message.year}-{message.month}-{message.day}"
+        raise Misfit(f"{shown} is no complete date") from None
+
+
+def _instant(nanos: int) -> dict[str, int]:
+    seconds, rest = divmod(nanos, _NANOS)
+    return {"seconds": seconds, "nanos": rest}
+
+
+def _duration(nanos: int) -> dict[str, int]:
+    seconds, rest = divmod(abs(nanos), _NANOS)
+    sign = -1 if nanos < 0 else 1
+    return {"seconds": sign * seconds, "nanos": sign * rest}
+
+
+def _date(day: int) -> dict[str, int]:
+    try:
+        made = date.fromordinal(day + _EPOCH_DAY)
+    except (ValueError, OverflowError):
+        raise expected("a date in the years 1 to 9999", day) from None
+    return {"year": made.year, "month": made.month, "day": made.day}
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_READ_BY_WORD: Final[dict[str, Turn]] = {"timestamp-nanos": _nanos, "duration-nanos": _nanos, "date": _days}
+_WRITE_BY_WORD: Final[dict[str, Turn]] = {"timestamp-nanos": _instant, "duration-nanos": _duration, "date": _date}

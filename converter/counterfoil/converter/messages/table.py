@@ -1,0 +1,57 @@
+"""The table of languages: how the bytes of each become base values of plans, and base values bytes.
+
+A schema is *packed* to be sent to another process. A language is loaded when one of its schemas occurs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.schema.parsed import ParsedSchema
+
+Packed: TypeAlias = tuple[SchemaType, Any]
+"""The language of a schema, and its content in a form that can be pickled."""
+
+_MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobuf", SchemaType.JSON: "json"}
+
+
+def pack(schema: ParsedSchema) -> Packed:
+    """Return a schema in a form that can be pickled; equal for schemas with equal meaning."""
+    return schema.schema_type, _load(schema.schema_type, "pack")(schema)
+
+
+def reading_problem(source: ParsedSchema, writer: ParsedSchema) -> str | None:
+    """Return why messages of a writer cannot be read as values of ``source``; None if they can."""
+    if writer.schema_type is not source.schema_type:
+        return f"it is {writer.schema_type}, and not {source.schema_type}"
+    problem: str | None = _load(source.schema_type, "reading_problem")(source, writer)
+    return problem
+
+
+def make_reader(source: Packed, writer_by_id: Mapping[int, Packed]) -> Callable[[int, bytes, int], Any]:
+    """Return a function ``(schema_id, data, offset)`` that reads a body as a base value of ``source``.
+
+    It raises ``ConversionError`` with ``undecodable`` or ``trailing-bytes``.
+    """
+    contents = {schema_id: content for schema_id, (_, content) in writer_by_id.items()}
+    reader: Callable[[int, bytes, int], Any] = _load(source[0], "make_reader")(source[1], contents)
+    return reader
+
+
+def make_writer(target: Packed, target_id: int) -> Callable[[Any], bytes]:
+    """Return a function that writes a base value of ``target``, framed with its schema id.
+
+    It raises ``ConversionError`` with ``unencodable``.
+    """
+    writer: Callable[[Any], bytes] = _load(target[0], "make_writer")(target[1], target_id)
+    return writer
+
+
+def _load(schema_type: SchemaType, name: str) -> Any:
+    return getattr(import_module(f"counterfoil.converter.messages.{_MODULE_BY_TYPE[schema_type]}"), name)

@@ -1,0 +1,203 @@
+"""The document of a bridge: YAML, read with the place of every mistake.
+
+::
+
+    document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
+                [ fields ] [ drop ] [ errors ]
+    source    = { topic, [ subject ], [ versions: all ] }
+    target    = { topic, [ subject ], [ version: number | latest ] }
+    fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
+    drop      = [ source path, ... ] | rest
+    errors    = { [ topic ], [ stop_above: percentage | number | never ] }
+
+Keys are taken as they are written, so that ``null:`` and ``on:`` are words and not YAML's values for them.
+:mod:`.editors` has the same grammar as a JSON schema.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
+from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.evolution import parse_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.schema.documents.nodes import Node
+    from counterfoil.schema.evolution import PlanRules
+
+_Chosen = TypeVar("_Chosen", bound=StrEnum)
+TOPIC_PATTERN = r"[a-zA-Z0-9._-]{1,249}"
+_TOPIC = re.compile(TOPIC_PATTERN)
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+
+
+def read_bridge(text: str) -> BridgeFile:
+    """Return the bridge that a YAML ``text`` declares; raise ``InvalidDocument`` with the position of a mistake."""
+    return _bridge(read_yaml(text))
+
+
+def _bridge(root: Node | None) -> BridgeFile:
+    if root is None:
+        raise InvalidDocument("the file is empty; it needs bridge, source and target")
+    top = _block(
+        root, what="a bridge", required=("bridge", "source", "target"),
+        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors"),
+    )  # fmt: skip
+    source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
+    target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
+    source_topic, target_topic = _topic(source), _topic(target)
+    dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
+    _only(source, "versions", "all")
+    _only(top, "key", "copy")
+    _distinct_topics(source_topic, target_topic, dead_letter_topic, top)
+    return BridgeFile(
+        name=_name(top.entries["bridge"], "bridge"),
+        source_topic=source_topic,
+        source_subject=_subject(source, source_topic),
+        target_topic=target_topic,
+        target_subject=_subject(target, target_topic),
+        target_version=_version(target),
+        partitioning=_choice(top, "partition", Partitioning.SAME),
+        timestamps=_choice(top, "timestamp", Timestamps.KEEP),
+        delivery=_choice(top, "delivery", Delivery.RESTART_FILTER),
+        dead_letter_topic=dead_letter_topic,
+        stop_above=stop_above,
+        rules=_rules(top),
+    )
+
+
+def _block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> MappingNode:
+    """Return ``node`` as a mapping with these keys and no others."""
+    if not isinstance(node, MappingNode):
+        raise _refusal(f"{what} must be a mapping of names to values", node)
+    known = [*required, *optional]
+    for key, position in node.key_positions.items():
+        if key not in known:
+            raise InvalidDocument(_unknown(key, known, what=what), position)
+    for key in required:
+        if key not in node.entries:
+            raise _refusal(f"{what} needs {key}", node)
+    return node
+
+
+def _text_of(node: Node) -> str:
+    """Return a scalar as it is written; an empty text for a list and a mapping."""
+    return node.text if isinstance(node, ScalarNode) else ""
+
+
+def _name(node: Node, what: str) -> str:
+    name = _text_of(node)
+    if not name.strip():
+        raise _refusal(f"{what} must be a name", node)
+    if "/" in name or not name.isprintable():
+        raise _refusal(f"{what} must be a name without slashes and control characters", node)
+    return name
+
+
+def _topic(block: MappingNode) -> str:
+    node = block.entries["topic"]
+    name = _name(node, "topic")
+    if not _TOPIC.fullmatch(name) or name in {".", ".."}:
+        raise _refusal(
+            f"{name!r} is no name for a Kafka topic: 1 to 249 letters, digits, dots, underscores and dashes", node
+        )
+    return name
+
+
+def _subject(block: MappingNode, topic: str) -> str:
+    node = block.entries.get("subject")
+    if node is None:
+        return f"{topic}-value"
+    if not _text_of(node):
+        raise _refusal("subject must be a name", node)
+    return _text_of(node)
+
+
+def _version(target: MappingNode) -> int | None:
+    node = target.entries.get("version")
+    if node is None or _text_of(node) == "latest":
+        return None
+    number = _whole_number(node)
+    if number is None or number < 1:
+        raise _refusal("version must be a number from 1, or latest", node)
+    return number
+
+
+def _whole_number(node: Node) -> int | None:
+    return int(plain_value(node)) if node.kind is Kind.INTEGER else None
+
+
+def _only(block: MappingNode, key: str, single: str) -> None:
+    node = block.entries.get(key)
+    if node is not None and _text_of(node) != single:
+        raise _refusal(f"{key} can only be {single}", node)
+
+
+def _choice(block: MappingNode, key: str, default: _Chosen) -> _Chosen:
+    node = block.entries.get(key)
+    if node is None:
+        return default
+    choices = [str(choice) for choice in type(default)]
+    if _text_of(node) not in choices:
+        raise _refusal(f"{key} must be {' or '.join(choices)}", node)
+    return type(default)(_text_of(node))
+
+
+def _errors(top: MappingNode, *, default_topic: str) -> tuple[str, StopAbove]:
+    node = top.entries.get("errors")
+    if node is None:
+        return default_topic, StopAbove(rate=0.01)
+    block = _block(node, what="errors", optional=("topic", "stop_above"))
+    topic = _topic(block) if "topic" in block.entries else default_topic
+    limit = block.entries.get("stop_above")
+    return topic, StopAbove(rate=0.01) if limit is None else _stop_above(limit)
+
+
+def _stop_above(node: Node) -> StopAbove:
+    if _text_of(node) == "never":
+        return StopAbove()
+    if (percent := _PERCENT.fullmatch(_text_of(node))) and float(percent[1]) <= 100:  # noqa: PLR2004 - of a hundred
+        return StopAbove(rate=float(percent[1]) / 100)
+    count = _whole_number(node)
+    if count is None or count < 0:
+        raise _refusal("stop_above must be a percentage such as 1%, a number of dead letters, or never", node)
+    return StopAbove(count=count)
+
+
+def _distinct_topics(source: str, target: str, dead_letters: str, top: MappingNode) -> None:
+    if source == target:
+        raise _refusal("source and target must be two topics", top.entries["target"])
+    if dead_letters in {source, target}:
+        raise _refusal("dead letters need a topic of their own", top.entries.get("errors", top.entries["source"]))
+
+
+def _rules(top: MappingNode) -> PlanRules:
+    fields, drop = top.entries.get("fields"), top.entries.get("drop")
+    if fields is not None and not isinstance(fields, MappingNode):
+        raise _refusal("fields must be a mapping of target fields to rules", fields)
+    given = {} if fields is None else plain_value(fields), None if drop is None else plain_value(drop)
+    try:
+        return parse_rules(*given)
+    except CounterfoilError as mistake:  # reported with the place of the rule whose field it names
+        name = str(getattr(mistake, "field", "") or "")
+        if fields is not None and name in fields.key_positions:
+            raise InvalidDocument(str(mistake), fields.key_positions[name]) from None
+        raise _refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
+
+
+def _refusal(problem: str, node: Node) -> InvalidDocument:
+    return InvalidDocument(problem, node.position)
+
+
+def _unknown(key: str, known: list[str], *, what: str) -> str:
+    near = get_close_matches(key, known, n=1)
+    meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
+    return f"{what} has no key {key}; {meant}"

@@ -1,0 +1,84 @@
+"""A bridge, as its document declares it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.schema.evolution import PlanRules
+
+
+class Partitioning(StrEnum):
+    """Where on the target a record goes."""
+
+    SAME = "same"
+    """To the partition with the number it came from; both topics have equally many."""
+    BY_KEY = "by-key"
+    """To the partition that Kafka's own partitioner gives its key."""
+
+
+class Timestamps(StrEnum):
+    """What becomes of a record's timestamp."""
+
+    KEEP = "keep"
+    """It is in the header ``bridge.src``, and with ``delivery: exactly-once`` it is the new record's own timestamp."""
+    NOW = "now"
+    """It is left out."""
+
+
+class Delivery(StrEnum):
+    """How often a record may be on the outputs after a run that was interrupted."""
+
+    AT_LEAST_ONCE = "at-least-once"
+    """Records of an unfinished batch are written again; ``bridge.src`` identifies the repeats."""
+    RESTART_FILTER = "restart-filter"
+    """Once: before an unfinished batch is repeated, the outputs are read, and what is there is left out."""
+    EXACTLY_ONCE = "exactly-once"
+    """Once for consumers that read committed records: records and source offsets are written in transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopAbove:
+    """When a run gives up because of dead letters: above a ``rate`` (0 to 1), above a ``count``, or never."""
+
+    rate: float | None = None
+    count: int | None = None
+
+    def is_exceeded(self, *, dead_letters: int, records: int) -> bool:
+        """Whether ``dead_letters`` of ``records`` are too many."""
+        if self.count is not None:
+            return dead_letters > self.count
+        return self.rate is not None and dead_letters > self.rate * records
+
+    def __str__(self) -> str:
+        if self.count is not None:
+            return str(self.count)
+        return "never" if self.rate is None else f"{self.rate * 100:g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeFile:
+    """What a bridge file says, with its defaults filled in.
+
+    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say.
+    """
+
+    name: str
+    source_topic: str
+    source_subject: str
+    target_topic: str
+    target_subject: str
+    dead_letter_topic: str
+    rules: PlanRules = field(repr=False)
+    target_version: int | None = None
+    partitioning: Partitioning = Partitioning.SAME
+    timestamps: Timestamps = Timestamps.KEEP
+    delivery: Delivery = Delivery.RESTART_FILTER
+    stop_above: StopAbove = StopAbove(rate=0.01)
+
+    @property
+    def keeps_timestamps(self) -> bool:
+        """Whether a new record has the timestamp of its original, not the time of writing."""
+        return self.delivery is Delivery.EXACTLY_ONCE and self.timestamps is Timestamps.KEEP

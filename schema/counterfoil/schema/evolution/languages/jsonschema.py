@@ -1,0 +1,311 @@
+"""JSON schemas as trees.
+
+==============================  ====================================================================================
+object with ``properties``      a record; properties that are not declared are dropped, even where they are allowed
+object of one other schema      a map
+array of one schema             an array
+``integer``                     a long of 64 bits; an int, or an unsigned long, where the limits of the schema say so
+``number``                      a number of any size and precision
+``string``                      text; with ``enum`` or ``const`` an enum; with ``format`` ``date-time`` or ``date``, or
+                                ``contentEncoding`` ``base64``, a form that other languages have a type for
+``null`` among the types        a nullable type; so is a property that may be left out and has no default
+several types, ``oneOf``        a union; the branch of a value is the first that accepts it
+anything else                   a type whose values can only be copied to an equal one
+==============================  ====================================================================================
+
+Limits, patterns, conditions and the like are no part of a tree: each written value is validated.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from counterfoil.schema.evolution.model import Scalar
+from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT64_RANGE
+from counterfoil.schema.evolution.tree import (
+    NO_DEFAULT,
+    Array,
+    Field,
+    Leaf,
+    Map,
+    Null,
+    Opaque,
+    Record,
+    Union,
+    nullable,
+    tree_text,
+)
+from counterfoil.schema.evolution.types import NoValue, shape_of, split_null, value_of_json
+from counterfoil.schema.formats.jsonschema.read.values import plain
+from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+
+_ANY: Final = Opaque("any JSON value", "json: true")
+_BOOLEAN: Final = Scalar("boolean", "boolean")
+_NUMBER: Final = Scalar("number", "number")
+_LONG: Final = Scalar("long", "long")
+_STRING: Final = Scalar("string", "string")
+_SCALAR_BY_FORMAT: Final = {"date-time": Scalar("date-time", "string"), "date": Scalar("full-date", "string")}
+_BASE64: Final = Scalar("base64", "string")
+_DROPPED: Final = "properties that the source's schema does not declare are dropped"
+
+
+def tree_of(schema: JsonSchema) -> Node:
+    """Return the type of the whole document."""
+    return _Reader().node(root_of(schema), schema.name or "")
+
+
+def meaning_of(schema: JsonSchema) -> str:
+    """Return the tree as text, and the constraints of the schema without notes such as titles."""
+    return f"json {tree_text(tree_of(schema))} {root_of(schema).text or schema.normalized()}"
+
+
+def base_function(schema: JsonSchema) -> None:
+    """Return None: the codecs of messages make base values."""
+    del schema
+
+
+class _Reader:
+    """Reads the schemas of one document; a schema that is used twice for objects is one record."""
+
+    def __init__(self) -> None:
+        self._records: dict[Schema, Record] = {}
+        self._open: set[Schema] = set()
+
+    def node(self, schema: Schema, name: str) -> Node:
+        """Return the type of the values of a schema; ``name`` is for a record without a title."""
+        if schema.accepts_everything:
+            return _ANY
+        layers = _layers(schema)
+        known = next((self._records[layer] for layer in layers if layer in self._records), None)
+        if known is None and schema in self._open:
+            return _opaque(schema, "a type that contains itself")
+        self._open.add(schema)
+        try:
+            return self._read(schema, layers, name)
+        finally:
+            self._open.discard(schema)
+
+    def _read(self, schema: Schema, layers: list[Schema], name: str) -> Node:
+        facts = [layer.facts for layer in layers]
+        if any(each.is_false or each.is_opaque for each in facts):
+            return _opaque(schema, "values that a plan cannot tell")
+        values = next((each.values for each in facts if each.values is not None), None)
+        if values is not None:
+            return _listed(schema, values, name)
+        types = _types(facts)
+        choices = [branches for each in facts for branches in (each.any_of, each.one_of) if branches is not None]
+        if len(choices) == 1 and not any(each.properties or each.items for each in facts):
+            return self._choice(schema, choices[0], name)
+        if any(_tells_more(branch) for branches in choices for branch in branches):
+            return _opaque(schema, "a choice between several types beside other keywords")
+        if not types:
+            return _opaque(schema, "a type that the schema does not name")
+        nodes = [self._of_type(word, schema, layers, name) for word in sorted(types - {"null"})]
+        tests = [Schema(Facts(types=frozenset({word}))) for word in sorted(types - {"null"})]
+        made = _union(nodes, tests) or Null()
+        return nullable(made) if "null" in types else made
+
+    def _choice(self, schema: Schema, branches: Sequence[Schema], name: str) -> Node:
+        """Return the type of ``anyOf`` or ``oneOf``; null among the branches makes the type nullable."""
+        nodes: list[Node] = []
+        tests: list[Schema] = []
+        has_null = False
+        for branch in branches:
+            branch_null, inner = split_null(self.node(branch, name))
+            has_null = has_null or branch_null
+            if inner is None:
+                continue
+            if isinstance(inner, Union):
+                return _opaque(schema, "a choice between choices")
+            nodes.append(inner)
+            tests.append(branch)
+        made = _union(nodes, tests)
+        if made is None:
+            return Null() if has_null else _opaque(schema, "no value")
+        return nullable(made) if has_null else made
+
+    def _of_type(self, word: str, schema: Schema, layers: list[Schema], name: str) -> Node:
+        facts = [layer.facts for layer in layers]
+        if word == "object":
+            return self._object(schema, layers, name)
+        if word == "array":
+            items = next((each.items for each in facts if each.items is not None), None)
+            if items is None or any(each.prefix for each in facts):
+                return _opaque(schema, "an array without one type of items")
+            return Array(self.node(items, name))
+        if word == "string":
+            return Leaf(_text_scalar(layers))
+        if word == "integer":
+            return Leaf(_whole_scalar(facts))
+        return Leaf(_NUMBER if word == "number" else _BOOLEAN)
+
+    def _object(self, schema: Schema, layers: list[Schema], name: str) -> Node:
+        facts = [layer.facts for layer in layers]
+        properties: dict[str, Schema] = {}
+        for each in facts:
+            for key, inner in each.properties.items():
+                properties.setdefault(key, inner)
+        patterns = [inner for each in facts for inner in each.patterns.values()]
+        rest = [each.additional for each in facts if each.additional is not None and not each.additional.facts.is_false]
+        if not properties:
+            others = [*patterns, *rest]
+            if len(others) != 1 or others[0].accepts_everything:
+                return _opaque(schema, "an object without declared properties")
+            return Map(self.node(others[0], name))
+        known = next((self._records[layer] for layer in layers if layer in self._records), None)
+        if known is not None:
+            return known
+        title = _note(layers, "title")
+        made = self._records[schema] = Record(str(title or name or "object"), str(title or name))
+        is_closed = not patterns and any(
+            each is not None and each.facts.is_false
+            for one in facts
+            for each in (one.additional, one.unevaluated_properties)
+        )
+        made.dropped = None if is_closed else _DROPPED
+        required = frozenset[str]().union(*(each.required for each in facts))
+        made.fields = [self._field(key, inner, is_required=key in required) for key, inner in properties.items()]
+        return made
+
+    def _field(self, name: str, schema: Schema, *, is_required: bool) -> Field:
+        node = self.node(schema, name)
+        has_null = split_null(node)[0]
+        default = _default(_layers(schema), node)
+        if is_required:
+            return Field(name, node, default, has_null=has_null)
+        made = node if default is not NO_DEFAULT else nullable(node)
+        return Field(name, made, default, may_be_absent=default is NO_DEFAULT, has_null=has_null)
+
+
+def _layers(schema: Schema) -> list[Schema]:
+    """Return the schema, and those that always apply with it: by reference, and by ``allOf``."""
+    found: dict[Schema, None] = {}
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop(0)
+        if each not in found:
+            found[each] = None
+            waiting += each.facts.all_of
+    return list(found)
+
+
+def _types(facts: Iterable[Facts]) -> frozenset[str]:
+    """Return the types that all schemas have in common; those that other keywords suggest, if no schema names one."""
+    found: frozenset[str] | None = None
+    for each in facts:
+        if each.types is None:
+            continue
+        types = each.types | {"integer"} if "number" in each.types else each.types
+        found = types if found is None else found & types
+    if found is None:
+        has_properties = any(each.properties for each in facts)
+        found = frozenset({"object"}) if has_properties else frozenset()
+    return found - {"integer"} if "number" in found else found
+
+
+def _tells_more(schema: Schema) -> bool:
+    """Return whether a branch has properties or types of its own, and not only conditions."""
+    return any(
+        each.properties or each.types is not None or each.values is not None or each.items is not None
+        for each in (layer.facts for layer in _layers(schema))
+    )
+
+
+def _union(nodes: Sequence[Node], tests: Sequence[Schema]) -> Node | None:
+    """Return the type of values of several types; it is tagged where the values alone do not tell the branch."""
+    if len(nodes) <= 1:
+        return nodes[0] if nodes else None
+    shapes = [shape_of(node) for node in nodes]
+    is_tagged = (
+        None in shapes
+        or len(set(shapes)) < len(shapes)
+        or {"integer", "real"} <= {shape.value for shape in shapes if shape is not None}
+    )
+    return Union(tuple(nodes), is_tagged, tuple(tests))
+
+
+def _listed(schema: Schema, values: Sequence[Any], name: str) -> Node:
+    """Return the type of ``enum`` and ``const``."""
+    others = [plain(value) for value in values if value is not None]
+    made: Node
+    if not others:
+        made = Null() if values else _opaque(schema, "no value")
+    elif all(isinstance(value, str) for value in others):
+        made = Leaf(Scalar("enum", "enum", tuple(dict.fromkeys(others))), name, name)
+    elif all(isinstance(value, bool) for value in others):
+        made = Leaf(_BOOLEAN)
+    elif all(isinstance(value, int) and not isinstance(value, bool) for value in others):
+        is_long = all(LONG_RANGE[0] <= value <= LONG_RANGE[1] for value in others)
+        made = Leaf(_LONG if is_long else _NUMBER)
+    elif all(isinstance(value, (int, Decimal)) and not isinstance(value, bool) for value in others):
+        made = Leaf(_NUMBER)
+    else:
+        made = _opaque(schema, "one of several JSON values")
+    return nullable(made) if len(others) < len(values) else made
+
+
+def _text_scalar(layers: Iterable[Schema]) -> Scalar:
+    if str(_note(layers, "contentEncoding")).lower() == "base64":
+        return _BASE64
+    return _SCALAR_BY_FORMAT.get(str(_note(layers, "format")), _STRING)
+
+
+def _whole_scalar(facts: Iterable[Facts]) -> Scalar:
+    """Return the smallest type of whole numbers that has every value within the limits."""
+    lows = [each.minimum[0] for each in facts if each.minimum is not None]
+    highs = [each.maximum[0] for each in facts if each.maximum is not None]
+    if lows and highs:
+        low, high = max(lows), min(highs)
+        if INT_RANGE[0] <= low and high <= INT_RANGE[1]:
+            return Scalar("int", "int")
+        if low >= 0 and LONG_RANGE[1] < high <= UINT64_RANGE[1]:
+            return Scalar("uint64", "uint64")
+    return _LONG
+
+
+def _note(layers: Iterable[Schema], keyword: str) -> Any:
+    """Return the value of an annotation, the nearest first; None if there is none."""
+    for layer in layers:
+        if isinstance(layer, WrittenSchema) and keyword in layer.keywords:
+            return layer.keywords[keyword]
+    return None
+
+
+def _default(layers: Iterable[Schema], node: Node) -> Any:
+    """Return the default of a property, if it is a value of its type."""
+    for layer in layers:
+        if isinstance(layer, WrittenSchema) and "default" in layer.keywords:
+            default = _as_floats(plain(layer.keywords["default"]))
+            try:
+                value_of_json(node, default)
+            except NoValue:
+                return NO_DEFAULT
+            return default
+    return NO_DEFAULT
+
+
+def _as_floats(value: Any) -> Any:
+    """Return a JSON value with numbers that have a fraction as floats."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list):
+        return [_as_floats(item) for item in value]
+    return {key: _as_floats(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def _opaque(schema: Schema, words: str) -> Opaque:
+    text = schema.text
+    return Opaque(words, f"json: {text if text is not None else id(schema)}")
+
+
+def test_of(union: Union, index: int) -> Schema:
+    """Return the schema that accepts the values of a tagged union's branch."""
+    return cast("Schema", union.tests[index])

@@ -1,0 +1,169 @@
+"""Protobuf schemas as trees: the first message of the file is the record.
+
+==============================  ====================================================================================
+field with presence             nullable: None while it is not set. A field of a oneof has presence
+field without presence          has the default of its type
+``repeated``, ``map``           an array, a map; empty by default
+``uint32``, ``uint64``          whole numbers with ranges of their own
+enum                            its symbols; a number without a symbol cannot be read
+``Timestamp``, ``Duration``     nanoseconds
+wrappers                        the value, nullable
+``google.type.Date``            a date
+``Struct``, ``Any``, …          can only be copied to a field of the same type
+==============================  ====================================================================================
+
+Unknown fields are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.evolution.model import Scalar
+from counterfoil.schema.evolution.tree import (
+    NO_DEFAULT,
+    Array,
+    Field,
+    Leaf,
+    Map,
+    NotPlannable,
+    Opaque,
+    Record,
+    nullable,
+    tree_text,
+)
+from counterfoil.schema.formats.protobuf.read.naming import json_name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
+    from counterfoil.schema.formats.protobuf.types.enums import EnumType
+    from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
+
+_SCALAR_BY_WORD: Final[Mapping[str, Scalar]] = {
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), Scalar("int", "int")),
+    **dict.fromkeys(("int64", "sint64", "sfixed64"), Scalar("long", "long")),
+    **dict.fromkeys(("uint32", "fixed32"), Scalar("uint32", "long")),
+    **dict.fromkeys(("uint64", "fixed64"), Scalar("uint64", "uint64")),
+    "float": Scalar("float", "float"),
+    "double": Scalar("double", "double"),
+    "bool": Scalar("boolean", "boolean"),
+    "string": Scalar("string", "string"),
+    "bytes": Scalar("bytes", "bytes"),
+}
+_SCALAR_BY_MESSAGE: Final[Mapping[str, Scalar]] = {
+    "google.protobuf.Timestamp": Scalar("timestamp-nanos", "long"),
+    "google.protobuf.Duration": Scalar("duration-nanos", "long"),
+    "google.type.Date": Scalar("date", "int"),
+}
+_WRAPPED: Final[Mapping[str, Scalar]] = {
+    f"google.protobuf.{word}Value": _SCALAR_BY_WORD[word.lower()]
+    for word in ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String", "UInt32", "UInt64")
+}
+_OPAQUE: Final = frozenset(
+    {
+        *(f"google.protobuf.{name}" for name in ("Any", "Struct", "Value", "ListValue", "FieldMask")),
+        "confluent.type.Decimal",
+        "google.type.Decimal",
+    }
+)
+_ZERO_BY_BASE: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("int", "long", "uint64"), 0),
+    "float": 0.0,
+    "double": 0.0,
+    "boolean": False,
+    "string": "",
+    "bytes": "",
+}
+_DROPPED: Final = "fields that the source's messages do not declare are dropped"
+
+
+def tree_of(schema: ProtobufSchema) -> Node:
+    """Return the first message of the file. Raises ``NotPlannable`` for a file without messages."""
+    first = next(iter(schema.file.messages), None)
+    message = None if first is None else schema.types.types_of(schema.file).message(first)
+    if message is None:
+        raise NotPlannable("the Protobuf file has no message")
+    return _Reader().message(message)
+
+
+def meaning_of(schema: ProtobufSchema) -> str:
+    """Return the tree as text, with the number of every field."""
+    return f"protobuf {tree_text(tree_of(schema))}"
+
+
+def base_function(schema: ProtobufSchema) -> None:
+    """Return None: the codecs of messages make base values."""
+    del schema
+
+
+class _Reader:
+    """Reads the messages of one schema; a message that is used twice is one record."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Record] = {}
+
+    def message(self, message: MessageType) -> Record:
+        """Return the type of a message as a record, also of a well-known one."""
+        known = self._records.get(message.full_name)
+        if known is not None:
+            return known
+        made = self._records[message.full_name] = Record(message.local_name, message.full_name, dropped=_DROPPED)
+        made.fields = [self._field(field) for field in message.fields.values()]
+        return made
+
+    def _field(self, field: FieldType) -> Field:
+        aliases = [name for name in {field.option("json_name") or json_name_of(field.name)} if name != field.name]
+        node, default = self._type_and_default(field)
+        return Field(
+            field.name,
+            node,
+            default,
+            tuple(aliases),
+            number=field.number,
+            oneof=field.oneof_name,
+            may_be_absent=field.has_presence and not field.is_required,
+            has_null=False,
+        )
+
+    def _type_and_default(self, field: FieldType) -> tuple[Node, Any]:
+        held = field.holds
+        if held.key is not None and held.value is not None:
+            key = _SCALAR_BY_WORD[held.key.scalar or "string"]
+            return Map(self._type(held.value), key.word), {}
+        node = self._type(held)
+        if field.is_repeated:
+            return Array(node), []
+        if field.is_required:
+            return node, NO_DEFAULT
+        if field.has_presence:
+            return nullable(node), NO_DEFAULT
+        return node, _zero(held, node)
+
+    def _type(self, held: Held) -> Node:
+        if held.scalar is not None:
+            return Leaf(_SCALAR_BY_WORD[held.scalar])
+        if held.enum is not None:
+            return _enum(held.enum)
+        if held.message is None:
+            raise NotPlannable(f"the Protobuf type {held.name} is not known")
+        name = held.message.full_name
+        if name in _OPAQUE:
+            return Opaque(f"message {name}", f"protobuf: {name}")
+        if name in _WRAPPED:
+            return Leaf(_WRAPPED[name])
+        scalar = _SCALAR_BY_MESSAGE.get(name)
+        return self.message(held.message) if scalar is None else Leaf(scalar)
+
+
+def _enum(enum: EnumType) -> Leaf:
+    symbols = tuple(dict.fromkeys(constant.name for constant in enum.node.constants))
+    return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name)
+
+
+def _zero(held: Held, node: Node) -> Any:
+    if held.enum is not None:
+        return held.enum.first_name
+    return _ZERO_BY_BASE[node.kind]

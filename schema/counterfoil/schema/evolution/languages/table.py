@@ -1,0 +1,38 @@
+"""The table of languages: how the schemas of each become trees. A language is loaded when one of its schemas occurs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.model import SchemaType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.parsed import ParsedSchema
+
+_MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobuf", SchemaType.JSON: "jsonschema"}
+
+
+def tree_of(schema: ParsedSchema) -> Node:
+    """Return the schema's top-level type as a new tree. Raises ``NotPlannable`` if it has none."""
+    tree: Node = _load(schema, "tree_of")(schema)
+    return tree
+
+
+def meaning_of(schema: ParsedSchema) -> str:
+    """Return a text that is equal for schemas whose values have the same meaning; a plan's hash is made of it."""
+    text: str = _load(schema, "meaning_of")(schema)
+    return text
+
+
+def base_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
+    """Return the function from values as the language's decoders return them to base values; None if they are equal."""
+    function: Callable[[Any], Any] | None = _load(schema, "base_function")(schema)
+    return function
+
+
+def _load(schema: ParsedSchema, name: str) -> Any:
+    return getattr(import_module(f"counterfoil.schema.evolution.languages.{_MODULE_BY_TYPE[schema.schema_type]}"), name)

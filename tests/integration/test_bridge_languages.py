@@ -1,0 +1,210 @@
+"""Bridges between topics of JSON, Protobuf and Avro: tried, run and verified on a real broker."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+
+from counterfoil.converter.bridge.file import parse_bridge_file
+from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.check.preflight import prepare_topics
+from counterfoil.converter.check.sampling import sample, try_out
+from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.job import BridgeRun, RunSettings
+from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import Schema, SchemaType
+from counterfoil.sdk import (
+    AvroDeserializer,
+    JsonDeserializer,
+    JsonSerializer,
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    Registry,
+    SerializationContext,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from local_services import KafkaClient, RegistryProcess
+
+JSON_V2 = {
+    "type": "object",
+    "title": "Ride",
+    "properties": {
+        "ride_id": {"type": "integer"},
+        "fare": {"type": "number"},
+        "vendor": {"enum": ["CMT", "HELIX"]},
+        "note": {"type": "string"},
+    },
+    "required": ["ride_id", "fare", "vendor"],
+}
+JSON_V1 = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer"},
+        "fare": {"type": "string", "maxLength": 6},
+        "vendor": {"type": "string"},
+        "note": {"type": "string"},
+    },
+    "required": ["id", "fare"],
+}
+PROTO_V2 = """syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+message Ride {
+  int64 ride_id = 1; double fare = 2; enum Vendor { CMT = 0; HELIX = 1; } Vendor vendor = 3; optional string note = 4;
+  google.protobuf.Timestamp at = 5;
+}
+"""
+PROTO_V1 = """syntax = "proto3";
+message OldRide { int64 id = 1; string fare = 2; string vendor = 3; string note = 4; }
+"""
+AVRO_V1 = {
+    "type": "record",
+    "name": "Ride",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "fare", "type": "string"},
+        {"name": "vendor", "type": {"type": "enum", "name": "Vendor", "symbols": ["HELIX", "CMT", "OTHER"]}},
+        {"name": "note", "type": ["null", "string"]},
+        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}]},
+    ],
+}
+FARE = "  fare: {from: fare, cast: string, decimals: 2}\n"
+RECORDS = 200
+TOO_LONG = 17
+TOMBSTONE = 23
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two schemas, the rules between them, and what reads and writes them."""
+
+    source: Schema
+    target: Schema
+    rules: str
+    serializer: Callable[..., Any]
+    deserializer: Callable[[Registry], Any]
+    expected: Callable[[int], dict[str, Any]]
+
+
+def row(number: int) -> dict[str, Any]:
+    return {"id": number, "fare": f"{number / 4:.2f}", "vendor": ["CMT", "HELIX"][number % 2], "note": "x"}
+
+
+def avro_row(number: int) -> dict[str, Any]:
+    return {**row(number), "at": None}
+
+
+JSON_SCHEMA, PROTO_SCHEMA = Schema(json.dumps(JSON_V2), SchemaType.JSON), Schema(PROTO_V2, SchemaType.PROTOBUF)
+PAIRS = {
+    "json to json": Pair(
+        JSON_SCHEMA,
+        Schema(json.dumps(JSON_V1), SchemaType.JSON),
+        "fields:\n  id: {from: ride_id}\n" + FARE,
+        JsonSerializer,
+        JsonDeserializer,
+        row,
+    ),
+    "protobuf to protobuf": Pair(
+        PROTO_SCHEMA,
+        Schema(PROTO_V1, SchemaType.PROTOBUF),
+        "fields:\n" + FARE + "drop: [at]\n",
+        ProtobufSerializer,
+        lambda registry: ProtobufDeserializer(registry, values="dict"),
+        row,
+    ),
+    "protobuf to avro": Pair(
+        PROTO_SCHEMA,
+        Schema(json.dumps(AVRO_V1)),
+        "fields:\n  id: {from: ride_id}\n  at: {from: at, cast: timestamp-millis}\n" + FARE,
+        ProtobufSerializer,
+        AvroDeserializer,
+        avro_row,
+    ),
+}
+
+
+@pytest.fixture
+def topics(broker: KafkaClient, unique_name: Callable[[str], str]) -> tuple[str, str]:
+    """Return the names of a source topic and a target topic."""
+    source, target = unique_name("rides-v2"), unique_name("rides")
+    for topic in (source, target):
+        broker.create_topic(topic, partitions=2)
+    return source, target
+
+
+@pytest.fixture
+def session(spark: Any, tmp_path: Path) -> tuple[Any, Path]:
+    """Return Spark's session, and a folder for its checkpoint."""
+    return spark, tmp_path
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_bridge_between_languages(
+    name: str, broker: KafkaClient, live_registry: RegistryProcess, topics: tuple[str, str], session: tuple[Any, Path]
+):
+    pair = PAIRS[name]
+    (source, target), (spark, folder) = topics, session
+    cluster = Cluster(broker.bootstrap_servers)
+    file = parse_bridge_file(
+        f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\n"
+        f"errors: {{stop_above: never}}\n{pair.rules}"
+    )
+    with Registry(live_registry.url) as registry:
+        registry.register(f"{target}-value", pair.target)
+        _produce(broker, registry, pair, source)
+        bridge = resolve(file, registry)
+        assert bridge.problems == ()
+        engine = ReferenceEngine(bridge.conversion())
+
+        trial = try_out(
+            sample(cluster, source, size=100, seed=1), engine=engine, reference=engine.convert_value, spark=spark
+        )
+        assert (trial.disagreements, trial.records > 0) == ([], True)
+
+        prepare_topics(file, cluster, create_target=False)
+        run = BridgeRun(
+            bridge=bridge,
+            engine=engine,
+            cluster=cluster,
+            settings=RunSettings(checkpoint=Checkpoint(folder / "checkpoint")),
+            say=lambda _line: None,
+            stop=threading.Event(),
+        )
+        outcome = run.run(spark)
+        dead = 1 if name == "json to json" else 0
+        assert (outcome.exit_code, outcome.totals.dead_letters) == (ExitCode.OK, dead), outcome.text
+
+        report = Verification(
+            file, cluster, recompute=lambda value: engine.convert_value(value).value, sample=Sample(size=None)
+        ).run()
+        assert report.exit_code is ExitCode.OK, report.lines()
+
+        read = pair.deserializer(registry)
+        rows = {int(each.key()): each.value() for each in cluster.read(target, cluster.watermarks(target))}
+        numbers = [number for number in range(RECORDS) if not (dead and number == TOO_LONG)]
+        assert sorted(rows) == numbers
+        for number in numbers:
+            value = None if rows[number] is None else read(rows[number])
+            assert value == (None if number == TOMBSTONE else pair.expected(number))
+
+
+def _produce(broker: KafkaClient, registry: Registry, pair: Pair, topic: str) -> None:
+    serialize = pair.serializer(registry, pair.source)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+    for number in range(RECORDS):
+        fare = 1e9 if number == TOO_LONG and pair.source is JSON_SCHEMA else number / 4
+        ride = {"ride_id": number, "fare": fare, "vendor": ["CMT", "HELIX"][number % 2], "note": "x"}
+        value = None if number == TOMBSTONE else serialize(ride, SerializationContext(topic))
+        producer.produce(topic, value=value, key=str(number).encode(), partition=number % 2)
+    assert producer.flush(60) == 0

@@ -1,0 +1,321 @@
+"""Messages of the three languages through plans: what is written, and the code of what cannot be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.record import converter_of, recipe_of
+from counterfoil.converter.messages.table import reading_problem
+from counterfoil.schema.evolution import ConversionPlan, derive_both_ways, derive_plan, parse_rules
+from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.wire import frame
+from counterfoil.sdk.serde.avro_codec import compile_decoder
+from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
+
+if TYPE_CHECKING:
+    from counterfoil.schema.parsed import ParsedSchema
+
+SOURCE_ID, TARGET_ID = 7, 9
+
+
+def avro(*fields: tuple[str, Any]) -> ParsedSchema:
+    members = [{"name": name, "type": kind} for name, kind in fields]
+    return parse_schema(json.dumps({"type": "record", "name": "Ride", "fields": members}))
+
+
+def js(properties: dict[str, Any], *required: str, **more: Any) -> ParsedSchema:
+    document = {"type": "object", "properties": properties, "required": list(required), **more}
+    return parse_schema(json.dumps(document), SchemaType.JSON)
+
+
+def proto(body: str, *, syntax: str = "proto3") -> ParsedSchema:
+    words = ("timestamp", "wrappers", "duration", "struct")
+    imports = "".join(f'import "google/protobuf/{word}.proto"; ' for word in words)
+    text = f'syntax = "{syntax}"; {imports} import "google/type/date.proto"; message Ride {{ {body} }}'
+    return parse_schema(text, SchemaType.PROTOBUF)
+
+
+def plan_of(source: ParsedSchema, target: ParsedSchema, drop: Any = None, **rules: Any) -> ConversionPlan:
+    return derive_plan(source, target, parse_rules(rules, drop))
+
+
+def converted(plan: ConversionPlan, body: bytes) -> bytes | str:
+    """The converted body without its frame, or the field and code of the failure."""
+    assert not plan.problems, plan.problems
+    converter = converter_of(recipe_of(Conversion(plan, {SOURCE_ID: plan.source}, TARGET_ID)).packed)
+    outcome = converter.convert_value(frame(SOURCE_ID, body))
+    if outcome.failure is not None:
+        return f"{outcome.failure.field} {outcome.failure.code}".strip()
+    assert outcome.value is not None
+    assert outcome.value[:5] == frame(TARGET_ID, b"")
+    return outcome.value[5:]
+
+
+def from_json(plan: ConversionPlan, **value: Any) -> Any:
+    made = converted(plan, json.dumps(value).encode())
+    return made if isinstance(made, str) else json.loads(made)
+
+
+def message_of(schema: Any, **values: Any) -> bytes:
+    """The message indexes and the bytes of the first message."""
+    types = MessageTypes(pooled_file(schema, schema.text))
+    return b"\x00" + class_of(types.find(None))(**values).SerializeToString(deterministic=True)
+
+
+def as_dict(schema: Any, body: bytes | str) -> Any:
+    assert isinstance(body, bytes), body
+    assert body[:1] == b"\x00"
+    types = MessageTypes(pooled_file(schema, schema.text))
+    return MessageToDict(class_of(types.find(None)).FromString(body[1:]), preserving_proto_field_name=True)
+
+
+def problems(plan: ConversionPlan) -> list[str]:
+    return [str(problem) for problem in plan.problems]
+
+
+# -- JSON
+
+
+def test_json_property_that_is_left_out_has_its_default_or_stays_out():
+    schema = js({"a": {"type": "string"}, "b": {"type": "string", "default": "x"}, "c": {"type": ["string", "null"]}})
+    plan = plan_of(schema, js({"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": ["string", "null"]}}))
+    assert from_json(plan) == {"b": "x", "c": None}
+    assert from_json(plan, a="1", c="2") == {"a": "1", "b": "x", "c": "2"}
+
+
+def test_json_property_that_is_required_and_left_out_is_undecodable():
+    plan = plan_of(js({"a": {"type": "string"}}, "a"), js({"a": {"type": "string"}}))
+    assert from_json(plan) == "a undecodable"
+    assert from_json(plan, a=1) == "a undecodable"
+
+
+def test_json_undeclared_properties_are_dropped_and_the_plan_notes_it():
+    source = js({"a": {"type": "integer"}})
+    plan = plan_of(source, source)
+    assert from_json(plan, a=1, other=2) == {"a": 1}
+    assert plan.notes == ("properties that the source's schema does not declare are dropped",)
+    assert not plan_of(js({"a": {"type": "integer"}}, additionalProperties=False), source).notes
+
+
+def test_json_numbers_keep_their_digits_and_whole_numbers_have_64_bits():
+    source = js({"n": {"type": "number"}, "i": {"type": "integer"}})
+    plan = plan_of(source, source)
+    assert converted(plan, b'{"n": 12345678901234567890, "i": 2.0}') == b'{"n":12345678901234567890,"i":2}'
+    assert from_json(plan, i=2**63) == "i out-of-range"
+
+
+def test_json_limits_make_types_narrower_and_the_rest_is_validated():
+    source = js({"a": {"type": "integer"}})
+    narrow = js({"a": {"type": "integer", "minimum": 0, "maximum": 10}})
+    assert "long as int may lose" in problems(plan_of(source, narrow))[0]
+    plan = plan_of(source, narrow, a={"from": "a", "cast": "int"})
+    assert (from_json(plan, a=10), from_json(plan, a=11)) == ({"a": 10}, "a unencodable")
+
+
+def test_json_branches_of_one_of_are_told_apart_by_their_schemas():
+    def card(kind: str, inner: Any) -> Any:
+        return {"type": "object", "properties": {"kind": {"const": kind}, "x": inner}, "required": ["kind", "x"]}
+
+    source = js({"pay": {"oneOf": [card("card", {"type": "integer"}), card("cash", {"type": "string"})]}})
+    target = js({"pay": {"oneOf": [card("card", {"type": "number"}), card("cash", {"type": "string"})]}})
+    for plan in (plan_of(source, source), plan_of(source, target)):
+        assert from_json(plan, pay={"kind": "cash", "x": "1"}) == {"pay": {"kind": "cash", "x": "1"}}
+        assert from_json(plan, pay={"kind": "card", "x": 1}) == {"pay": {"kind": "card", "x": 1}}
+        assert from_json(plan, pay={"kind": "card", "x": "1"}) == "pay undecodable"
+
+
+def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():
+    anything = js({"a": {}, "t": {"type": "array", "prefixItems": [{"type": "integer"}]}})
+    assert from_json(plan_of(anything, anything), a={"b": [1]}, t=[1, "x"]) == {"a": {"b": [1]}, "t": [1, "x"]}
+    assert problems(plan_of(anything, js({"a": {"type": "string"}, "t": anything.document["properties"]["t"]})))
+
+
+def test_json_schema_that_contains_itself():
+    node = {"type": "object", "properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/n"}}}
+    schema = js({"n": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": node}})
+    assert from_json(plan_of(schema, schema), n={"v": 1, "next": {"v": 2}}) == {"n": {"v": 1, "next": {"v": 2}}}
+    assert from_json(plan_of(schema, schema), n={"next": {"v": "2"}}) == "n.next.v undecodable"
+
+
+def test_json_versions_of_one_subject_are_read_with_the_newest():
+    newest = js({"a": {"type": "integer"}, "b": {"type": "string"}}, "a")
+    assert reading_problem(newest, js({"a": {"type": "integer"}}, "a")) is None
+    assert "a: nothing fills it" in str(reading_problem(newest, js({"b": {"type": "string"}})))
+    assert reading_problem(newest, avro(("a", "int"))) == "it is AVRO, and not JSON"
+
+
+# -- Protobuf
+
+
+def test_protobuf_presence():
+    source = proto("int64 a = 1; optional int64 b = 2; google.protobuf.StringValue c = 3;")
+    plan = plan_of(source, source)
+    assert as_dict(source, converted(plan, message_of(source))) == {}
+    assert as_dict(source, converted(plan, message_of(source, b=0, c={"value": ""}))) == {"b": "0", "c": ""}
+    plain = proto("int64 a = 1; int64 b = 2; string c = 3;")
+    row = next(row for row in plan_of(source, plain).rows() if row.target == "b")
+    assert row.note == "null becomes the default 0"
+    assert as_dict(plain, converted(plan_of(source, plain), message_of(source, a=1))) == {"a": "1"}
+
+
+def test_protobuf_field_of_another_name_is_found_by_its_number():
+    source, target = proto("int64 km = 1; string x = 2;"), proto("int64 distance = 1; string x = 3;")
+    plan = plan_of(source, target)
+    assert [(row.how, row.source) for row in plan.rows()] == [("same number", "km"), ("same name", "x")]
+    assert as_dict(target, converted(plan, message_of(source, km=3, x="a"))) == {"distance": "3", "x": "a"}
+
+
+def test_protobuf_enums_ranges_and_maps():
+    source = proto("enum E { A = 0; B = 1; } E e = 1; uint32 u = 2; uint64 w = 3; map<int32, E> m = 4;")
+    plan = plan_of(source, source)
+    values = {"e": "B", "u": 2**32 - 1, "w": str(2**64 - 1), "m": {"-1": "B", "2": "A"}}
+    body = message_of(source, e=1, u=2**32 - 1, w=2**64 - 1, m={2: 0, -1: 1})
+    assert as_dict(source, converted(plan, body)) == values
+    assert converted(plan, body) == body
+    assert converted(plan, message_of(source, e=5)) == "e undecodable"
+    signed = proto("enum E { A = 0; B = 1; } E e = 1; int32 u = 2; int64 w = 3; map<int32, E> m = 4;")
+    assert [problem.split(":")[0] for problem in problems(plan_of(source, signed))] == ["u", "w"]
+    cast = plan_of(source, signed, u={"from": "u", "cast": "int"}, w={"from": "w", "cast": "long"})
+    assert converted(cast, body) == "u out-of-range"
+
+
+def test_protobuf_unknown_fields_are_dropped_and_the_plan_notes_it():
+    newer, older = proto("int64 a = 1; string b = 2;"), proto("int64 a = 1;")
+    plan = plan_of(older, older)
+    assert as_dict(older, converted(plan, message_of(newer, a=1, b="x"))) == {"a": "1"}
+    assert plan.notes == ("fields that the source's messages do not declare are dropped",)
+
+
+def test_protobuf_two_fields_of_one_oneof_are_refused():
+    source, target = proto("string a = 1; string b = 2;"), proto("oneof x { string a = 1; string b = 2; }")
+    plan = plan_of(source, target)
+    assert converted(plan, message_of(source, a="1", b="2")) == "unencodable"
+
+
+def test_protobuf_frame_of_another_message_is_undecodable():
+    schema = parse_schema(
+        'syntax = "proto3"; message A { int32 a = 1; } message B { int32 a = 1; }', SchemaType.PROTOBUF
+    )
+    assert converted(plan_of(schema, schema), b"\x02\x02\x08\x01") == "undecodable"
+    assert converted(plan_of(schema, schema), b"\x02\x00\x08\x01") == b"\x00\x08\x01"
+    assert converted(plan_of(schema, schema), b"\x09") == "not-framed"
+
+
+# -- across
+
+
+def test_protobuf_to_avro_and_json():
+    source = proto(
+        "int64 id = 1; google.protobuf.Timestamp at = 2; uint32 seats = 3; repeated string tags = 4; "
+        "google.type.Date day = 5; bytes raw = 6; double fare = 7;"
+    )
+    body = message_of(
+        source, id=1, at={"seconds": 1_700_000_000, "nanos": 5_000_000}, seats=4, tags=["a"],
+        day={"year": 2026, "month": 1, "day": 31}, raw=b"\x00\xff", fare=1.5,
+    )  # fmt: skip
+    millis = {"type": "long", "logicalType": "timestamp-millis"}
+    target = avro(
+        ("id", "long"), ("at", ["null", millis]), ("seats", "long"), ("tags", {"type": "array", "items": "string"}),
+        ("day", ["null", {"type": "int", "logicalType": "date"}]), ("raw", "bytes"), ("fare", "double"),
+    )  # fmt: skip
+    assert "timestamp-nanos as timestamp-millis may lose" in problems(plan_of(source, target))[0]
+    made = converted(plan_of(source, target, at={"from": "at", "cast": "timestamp-millis"}), body)
+    assert isinstance(made, bytes)
+    read = compile_decoder(target)(made, 0)  # type: ignore[arg-type]
+    assert (read["id"], read["at"].isoformat(), read["seats"], read["day"].isoformat(), read["raw"]) == (
+        1, "2023-11-14T22:13:20.005000+00:00", 4, "2026-01-31", b"\x00\xff",
+    )  # fmt: skip
+    text = js(
+        {
+            "id": {"type": "integer"}, "at": {"type": "string", "format": "date-time"}, "seats": {"type": "integer"},
+            "tags": {"type": "array", "items": {"type": "string"}}, "day": {"type": "string", "format": "date"},
+            "raw": {"type": "string", "contentEncoding": "base64"}, "fare": {"type": "number"},
+        }
+    )  # fmt: skip
+    both = plan_of(source, text)
+    assert json.loads(converted(both, body)) == {
+        "id": 1, "at": "2023-11-14T22:13:20.005Z", "seats": 4, "tags": ["a"], "day": "2026-01-31", "raw": "AP8=",
+        "fare": 1.5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "nanos"),
+    [
+        ("1970-01-01T00:00:00Z", 0, 0),
+        ("1969-12-31T23:59:59.5Z", -1, 500_000_000),
+        ("2026-01-31T12:00:00.123456789+01:30", 1_769_855_400, 123_456_789),
+        ("2026-02-30T12:00:00Z", None, None),
+        ("2026-01-31 12:00:00Z", None, None),
+        ("2026-01-31T12:00:00", None, None),
+    ],
+)
+def test_date_time_of_json_becomes_a_timestamp(text: str, seconds: int | None, nanos: int | None):
+    target = proto("google.protobuf.Timestamp at = 1;")
+    made = converted(
+        plan_of(js({"at": {"type": "string", "format": "date-time"}}), target), json.dumps({"at": text}).encode()
+    )
+    if seconds is None:
+        assert made == "at parse-failed"
+    else:
+        assert made == message_of(target, at={"seconds": seconds, "nanos": nanos})
+
+
+def test_date_time_with_more_digits_than_the_unit_is_refused():
+    millis = avro(("at", {"type": "long", "logicalType": "timestamp-millis"}))
+    plan = plan_of(js({"at": {"type": "string", "format": "date-time"}}, "at"), millis)
+    assert converted(plan, b'{"at": "2026-01-31T12:00:00.1230Z"}') == bytes.fromhex("f6f9e4be8267")
+    assert converted(plan, b'{"at": "2026-01-31T12:00:00.1234Z"}') == "at parse-failed"
+    assert plan.lossy == ("at",)
+
+
+def test_avro_to_json_and_protobuf():
+    source = avro(
+        ("pickup_at", {"type": "long", "logicalType": "timestamp-micros"}), ("km", "double"), ("u", ["null", "string"])
+    )
+    target = js(
+        {"pickup_at": {"type": "string", "format": "date-time"}, "km": {"type": "number"}, "u": {"type": "string"}}
+    )
+    plan = plan_of(source, target)
+    assert converted(plan, bytes.fromhex("02") + bytes(8) + b"\x00") == (
+        b'{"pickup_at":"1970-01-01T00:00:00.000001Z","km":0.0}'
+    )
+    nan = bytes.fromhex("02") + bytes.fromhex("000000000000f87f") + b"\x00"
+    assert converted(plan, nan) == "km cast-failed"
+    camel = proto("google.protobuf.Timestamp pickup_at = 1; double km = 2; optional string u = 3;")
+    back = plan_of(
+        js({"pickupAt": {"type": "string", "format": "date-time"}, "km": {"type": "number"}, "u": {"type": "string"}}),
+        camel,
+    )
+    assert [row.how for row in back.rows()] == ["alias", "same name", "same name"]
+
+
+def test_oneof_and_union_of_its_name():
+    source = proto(
+        "oneof pay { string card = 1; int32 cash = 2; Coupon coupon = 3; } message Coupon { int32 off = 1; }"
+    )
+    coupon = {"type": "record", "name": "Voucher", "fields": [{"name": "off", "type": "long"}]}
+    target = avro(("pay", ["null", "string", "int", coupon]))
+    plan = plan_of(source, target)
+    read = compile_decoder(target)  # type: ignore[arg-type]
+    for values, expected in (
+        ({"card": "x"}, "x"), ({"cash": 0}, 0), ({"coupon": {"off": 5}}, {"off": 5}), ({}, None),
+    ):  # fmt: skip
+        body = message_of(source, **values)
+        made = converted(plan, body)
+        assert isinstance(made, bytes)
+        assert read(made, 0) == {"pay": expected}
+        back = derive_both_ways(source, target).back
+        assert converted(back, made) == body
+
+
+def test_branch_that_no_field_of_the_oneof_takes_is_a_problem():
+    source, target = avro(("pay", ["string", "bytes"])), proto("oneof pay { string card = 1; int32 cash = 2; }")
+    assert problems(plan_of(source, target)) == ["card: no field of the oneof takes the branch bytes"]
