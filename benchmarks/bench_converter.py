@@ -183,12 +183,12 @@ class Bench:
 
     def bridge(self, source: str) -> float:
         """Return the seconds for the bridge as ``counterfoil bridge run`` runs it."""
-        from counterfoil.converter.bridge.file import BridgeFile
         from counterfoil.converter.bridge.resolve import ResolvedBridge
         from counterfoil.converter.engines.choice import make_engine
         from counterfoil.converter.kafka.cluster import Cluster
         from counterfoil.converter.run.checkpoint import Checkpoint
         from counterfoil.converter.run.job import BridgeRun, RunSettings
+        from counterfoil.schema.bridges.file import BridgeFile
         from counterfoil.schema.evolution import derive_plan, parse_rules
         from counterfoil.schema.formats.avro.parse import parse_avro
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge.file import BridgeFile, Partitioning, StopAbove, Timestamps
 from counterfoil.converter.bridge.resolve import ResolvedBridge
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.job import BridgeRun, RunSettings
+from counterfoil.schema.bridges.file import BridgeFile, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.evolution import FailureCode
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import pytest
 from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
-from counterfoil.converter.bridge.file import StopAbove
 from counterfoil.converter.check.preflight import Severity, inspect, prepare_topics
 from counterfoil.converter.errors import CheckpointConflict
 from counterfoil.converter.kafka.cluster import Cluster
@@ -17,6 +16,7 @@ from counterfoil.converter.kafka.headers import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.schema.bridges.file import StopAbove
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 

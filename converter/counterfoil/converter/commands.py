@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge.loading import load_bridge_file
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.schema.exit_codes import ExitCode
@@ -19,11 +19,11 @@ from counterfoil.schema.exit_codes import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.schema.bridges.file import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.sdk.registry_options import RegistryAccess

@@ -7,14 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from counterfoil.converter.bridge.file import (
-    Partitioning,
-    StopAbove,
-    Timestamps,
-    load_bridge_file,
-    parse_bridge_file,
-)
+from counterfoil.converter.bridge.loading import load_bridge_file, parse_bridge_file
 from counterfoil.converter.errors import InvalidBridgeFile
+from counterfoil.schema.bridges.file import Partitioning, StopAbove, Timestamps
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import BridgeFile, Partitioning
 from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.schema.bridges.file import BridgeFile, Partitioning
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.converter.bridge.file import BridgeFile, Partitioning
 from counterfoil.converter.check.preflight import Severity, inspect, overtaken, prepare_topics, ready_topics
 from counterfoil.converter.errors import PreflightFailed
+from counterfoil.schema.bridges.file import BridgeFile, Partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

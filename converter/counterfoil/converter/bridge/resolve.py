@@ -21,7 +21,7 @@ from counterfoil.schema.references import resolved_references
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.converter.bridge.file import BridgeFile
+    from counterfoil.schema.bridges.file import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.rest.versions import RegisteredSchema

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.bridge.file import Partitioning
 from counterfoil.converter.errors import PreflightFailed
+from counterfoil.schema.bridges.file import Partitioning
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from counterfoil.converter.bridge.file import BridgeFile
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.schema.bridges.file import BridgeFile
 
 _MAX_BYTES: Final = "max.message.bytes"
 _HEADER_ROOM_BYTES: Final = 1 << 16

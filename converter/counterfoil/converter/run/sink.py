@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.bridge.file import Partitioning, Timestamps
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.run import dead_letter
+from counterfoil.schema.bridges.file import Partitioning, Timestamps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,16 +12,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from counterfoil.converter.bridge.file import Partitioning
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.headers import Origin, is_echo, last_value, written_by
 from counterfoil.converter.kafka.offsets import OffsetSet
 from counterfoil.converter.verify.verdict import EXAMPLES, PartitionVerdict, VerifyReport
+from counterfoil.schema.bridges.file import Partitioning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from counterfoil.converter.bridge.file import BridgeFile
+    from counterfoil.schema.bridges.file import BridgeFile
 
 _BLOCK: Final = 1024
 """How many offsets share a checksum; a difference is reported as the block that contains it."""

@@ -9,10 +9,8 @@ import re
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.converter.errors import InvalidBridgeFile
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
@@ -85,25 +83,9 @@ class BridgeFile:
     stop_above: StopAbove = StopAbove(rate=0.01)
 
 
-def load_bridge_file(path: Path | str) -> BridgeFile:
-    """Return the bridge that the file at ``path`` declares; ``InvalidBridgeFile`` has line and column of a mistake."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InvalidBridgeFile("there is no such file", path=str(path)) from None
-    except (OSError, UnicodeDecodeError) as refusal:
-        raise InvalidBridgeFile(f"the file cannot be read: {refusal}", path=str(path)) from None
-    return parse_bridge_file(text, name=str(path))
-
-
-def parse_bridge_file(text: str, *, name: str = "<bridge>") -> BridgeFile:
-    """Return the bridge that a YAML ``text`` declares; ``name`` is the file's name in messages."""
-    try:
-        return _bridge(read_yaml(text))
-    except InvalidDocument as mistake:
-        place = mistake.position
-        line, column = (None, None) if place is None else (place.line, place.column)
-        raise InvalidBridgeFile(mistake.problem, path=name, line=line, column=column) from None
+def read_bridge_file(text: str) -> BridgeFile:
+    """Return the bridge that a YAML ``text`` declares; ``InvalidDocument`` has line and column of a mistake."""
+    return _bridge(read_yaml(text))
 
 
 def _bridge(root: Node | None) -> BridgeFile:

@@ -1,0 +1,1 @@
+"""Bridges: which records go from which topic to which, by which rules."""
