@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SHOWN_CHARACTERS: Final = 120
+_ERROR_MEMBERS: Final = frozenset({"error_code", "message"})
 _REFUSALS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
@@ -127,7 +128,9 @@ def _error_of(reply: Reply) -> RegistryError | UnexpectedShapeError:
     """Return the registry's error; a 401 or 403 needs no registry's body."""
     try:
         error = ReplyJson(_json_of(_text_of(reply), reply))
-        return error_for_code(error.member("error_code").integer(), error.member("message").text(), status=reply.status)
+        code, message = error.member("error_code").integer(), error.member("message").text()
+        details = {key: value for key, value in error.members().items() if key not in _ERROR_MEMBERS}
+        return error_for_code(code, message, status=reply.status, details=details)
     except UnexpectedShapeError:
         if reply.status in _REFUSALS:
             phrase = HTTPStatus(reply.status).phrase
