@@ -185,6 +185,26 @@ class Bridge:
     history: tuple[Transition, ...] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBridge:
+    """A bridge to register, or changes to one; None is not given.
+
+    ``plan`` and ``reverse_plan`` are texts of bridge files. ``source_schema`` is the schema of the source if it is not
+    registered yet; with ``registers_source`` it is registered together with the bridge, both or neither.
+    """
+
+    plan: str | None = field(default=None, repr=False)
+    reverse_plan: str | None = field(default=None, repr=False)
+    source_version: int | None = None
+    source_schema: Schema | None = field(default=None, repr=False)
+    target_version: int | None = None
+    direction: Direction | None = None
+    owner: str | None = None
+    description: str | None = None
+    limits: BridgeLimits | None = None
+    registers_source: bool | None = None
+
+
 # --- reports ----------------------------------------------------------------------------------------------------------
 
 
@@ -407,6 +427,24 @@ BRIDGE: Final = ObjectForm(
         Member("history", "history", TRANSITIONS, about="The latest transitions."),
     ),
 )
+NEW_BRIDGE: Final = ObjectForm(
+    NewBridge,
+    (
+        Member("plan", "plan", TEXT),
+        Member("reversePlan", "reverse_plan", TEXT),
+        Member("sourceVersion", "source_version", INTEGER),
+        Member("sourceSchema", "source_schema", object_of(SCHEMA)),
+        Member("targetVersion", "target_version", INTEGER),
+        Member("direction", "direction", word_of(Direction)),
+        Member("owner", "owner", TEXT),
+        Member("description", "description", TEXT),
+        Member("limits", "limits", object_of(LIMITS)),
+        Member("registerSource", "registers_source", FLAG),
+    ),
+    keeps_empty=True,
+)
+RECEIVED_KEY: Final = "receivedTs"
+"""The member of a report that the registry adds."""
 PROGRESS: Final = ObjectForm(
     Progress,
     (
@@ -429,7 +467,7 @@ PROGRESS: Final = ObjectForm(
         Member("tombstones", "tombstones", INTEGER),
         Member("deadLetters", "dead_letters", _COUNTS, about="Counts by code."),
         Member("ratePerS", "rate_per_s", NUMBER),
-        Member("receivedTs", "received_ts", INTEGER, about=_TS),
+        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
     ),
     keeps_empty=True,
 )
@@ -442,7 +480,7 @@ VERIFICATION: Final = ObjectForm(
         Member("deadLetters", "dead_letters", INTEGER),
         Member("job", "job", TEXT),
         Member("ts", "ts", INTEGER, about=_TS),
-        Member("receivedTs", "received_ts", INTEGER, about=_TS),
+        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
     ),
     keeps_empty=True,
 )
@@ -452,7 +490,7 @@ READERS: Final = ObjectForm(
         Member("readers", "readers", TEXTS, otherwise=REQUIRED),
         Member("by", "by", TEXT),
         Member("ts", "ts", INTEGER, about=_TS),
-        Member("receivedTs", "received_ts", INTEGER, about=_TS),
+        Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
     ),
     keeps_empty=True,
 )

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 class BridgeRequest:
     """A bridge to register, or changes to one; None is not given.
 
-    ``plan`` is the text of the bridge file, which names the bridge, the topics and the subjects, and ``reverse_plan`` the
-    text of one that converts back. ``schema`` is the
-    schema of the source if it is not registered yet; with ``registers`` it is registered together with the bridge.
-    Otherwise ``source_version`` is the version of the source, by default the latest. ``target_version`` is that of the
-    target, by default the one in the bridge file.
+    ``plan`` is the text of the bridge file, which names the bridge, the topics and the subjects, and ``reverse_plan``
+    the text of one that converts back. ``schema`` is the schema of the source if it is not registered yet; with
+    ``registers`` it is registered together with the bridge. Otherwise ``source_version`` is the version of the source,
+    by default the latest. ``target_version`` is that of the target, by default the one in the bridge file.
     """
 
     plan: str | None = None
