@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.bridges import Bridge, BridgeSide, BridgeStatus, PossibleTransition
     from counterfoil.sdk.registry_options import RegistryAccess
 
-_PAGE: Final = 100
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -41,13 +40,8 @@ def list_bridges(registry: RegistryAccess, state: str | None, subject: str | Non
     from counterfoil.sdk import operations
 
     listing = operations.bridges(state=None if state is None else BridgeState(state), subject=subject)
-    found: list[BridgeStatus] = []
     with registry.open() as client:
-        while True:
-            page = client.call(operations.page_of(listing, offset=len(found), limit=_PAGE))
-            found += page
-            if len(page) < _PAGE:
-                break
+        found = client.call_all(listing)
     if as_json:
         print_json([STATUS.write(each) for each in found])
         return

@@ -6,7 +6,7 @@ has one, with the latest report.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from counterfoil.schema.rest.bridges import (
@@ -49,7 +49,8 @@ VERIFICATION_KIND: Final[ReportKind[Verification]] = ReportKind("verification", 
 READERS_KIND: Final[ReportKind[Readers]] = ReportKind("readers", "bridge-readers", READERS)
 REPORT_KINDS: Final = (PROGRESS_KIND, VERIFICATION_KIND, READERS_KIND)
 
-RECORD_KINDS: Final = frozenset({BRIDGE_KIND, BY_SOURCE_KIND, *(kind.record_kind for kind in REPORT_KINDS)})
+REPORT_RECORD_KINDS: Final = frozenset(kind.record_kind for kind in REPORT_KINDS)
+RECORD_KINDS: Final = frozenset({BRIDGE_KIND, BY_SOURCE_KIND}) | REPORT_RECORD_KINDS
 """The kinds of all records about bridges."""
 
 
@@ -65,8 +66,14 @@ def source_key(side: BridgeSide, name: str | None = None) -> tuple[str, ...]:
 
 
 def stored_bridge(bridge: Bridge) -> Document:
-    """Return the stored document of a bridge."""
-    return BRIDGE.write(bridge)
+    """Return the stored document of a bridge; the ids of its schemas are not stored, but read with their versions."""
+    source, target = replace(bridge.source, id=None), replace(bridge.target, id=None)
+    return BRIDGE.write(replace(bridge, source=source, target=target))
+
+
+def by_source_document(bridge: Bridge) -> Document:
+    """Return the document of the record by source."""
+    return {"bridge": bridge.name}
 
 
 def read_stored_bridge(document: Document) -> Bridge:

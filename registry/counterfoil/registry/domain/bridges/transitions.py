@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,23 @@ AT_REST: Final = frozenset({BridgeState.PLANNED, BridgeState.ROLLED_BACK})
 
 REMOVABLE: Final = AT_REST | {BridgeState.RETIRED}
 """The states in which a bridge can be deleted."""
+
+
+def steps_to(state: BridgeState) -> tuple[BridgeState, ...]:
+    """Return the shortest sequence of states after ``planned`` that ends with ``state``.
+
+    >>> [step.value for step in steps_to(BridgeState.CAUGHT_UP)]
+    ['shadow', 'running', 'caught-up']
+    """
+    paths: dict[BridgeState, tuple[BridgeState, ...]] = {BridgeState.PLANNED: ()}
+    waiting = deque(paths)
+    while state not in paths:
+        last = waiting.popleft()
+        for following in TRANSITIONS[last]:
+            if following not in paths:
+                paths[following] = (*paths[last], following)
+                waiting.append(following)
+    return paths[state]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from counterfoil.registry.domain.bridges.stored import (
     REPORT_KINDS,
     VERIFICATION_KIND,
     bridge_key,
+    by_source_document,
     read_stored_bridge,
     source_key,
     stored_bridge,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.bridges.stored import ReportKind
     from counterfoil.registry.service.storage import Record, Storage
     from counterfoil.schema.rest.bridges import Bridge, BridgeSide
+    from counterfoil.schema.rest.object_forms import Document
 
 _Report = TypeVar("_Report")
 
@@ -122,12 +124,11 @@ class BridgeRecords:
 def bridge_write(held: HeldBridge | None, bridge: Bridge) -> Plan:
     """Return the plan that stores ``bridge`` instead of ``held``; None if there is no bridge of this name."""
     guard = held.guard if held is not None else RecordAt(BRIDGE_KIND, bridge_key(bridge.name), 0)
-    kept = replace(bridge, source=_kept(bridge.source), target=_kept(bridge.target))
-    effects = [PutRecord(BRIDGE_KIND, bridge_key(bridge.name), stored_bridge(kept))]
+    effects = [PutRecord(BRIDGE_KIND, bridge_key(bridge.name), stored_bridge(bridge))]
     if held is None or source_key(held.bridge.source) != source_key(bridge.source):
         if held is not None:
             effects.append(_by_source(held.bridge, None))
-        effects.append(_by_source(bridge, {"bridge": bridge.name}))
+        effects.append(_by_source(bridge, by_source_document(bridge)))
     return Plan((guard,), tuple(effects))
 
 
@@ -144,12 +145,7 @@ def report_write(
     return Plan((held.guard, RecordAt(kind.record_kind, key, revision)), (effect,))
 
 
-def _kept(side: BridgeSide) -> BridgeSide:
-    """Return ``side`` as it is stored: without the id, which is read with the version."""
-    return replace(side, id=None)
-
-
-def _by_source(bridge: Bridge, document: dict[str, str] | None) -> PutRecord:
+def _by_source(bridge: Bridge, document: Document | None) -> PutRecord:
     return PutRecord(BY_SOURCE_KIND, source_key(bridge.source, bridge.name), document)
 
 
