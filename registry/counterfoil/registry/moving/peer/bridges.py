@@ -23,7 +23,7 @@ from counterfoil.registry.domain.bridges.stored import (
 from counterfoil.registry.domain.bridges.transitions import steps_to
 from counterfoil.registry.moving.facts import RecordFact
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
-from counterfoil.schema.rest.bridges import RECEIVED_KEY, NewBridge
+from counterfoil.schema.rest.bridges import PROGRESS, READERS, RECEIVED_KEY, VERIFICATION, NewBridge
 from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ def _reports(status: BridgeStatus) -> list[RecordFact]:
 
 def _report_documents(reports: BridgeReports) -> dict[str, Document]:
     found = (
-        (PROGRESS_KIND.record_kind, reports.progress and PROGRESS_KIND.form.write(reports.progress)),
-        (VERIFICATION_KIND.record_kind, reports.verification and VERIFICATION_KIND.form.write(reports.verification)),
-        (READERS_KIND.record_kind, reports.readers and READERS_KIND.form.write(reports.readers)),
+        (PROGRESS_KIND.record_kind, PROGRESS, reports.progress),
+        (VERIFICATION_KIND.record_kind, VERIFICATION, reports.verification),
+        (READERS_KIND.record_kind, READERS, reports.readers),
     )
-    return {kind: document for kind, document in found if document is not None}
+    return {kind: form.write(report) for kind, form, report in found if report is not None}
 
 
 def _report(fact: RecordFact) -> Operation[None]:
