@@ -21,6 +21,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.schema.position import Position
 
 
@@ -41,15 +43,24 @@ class RegistryError(CounterfoilError):
     """An error response of a registry.
 
     ``status`` is the HTTP status, ``code`` the registry's own ``error_code``; this class itself
-    is raised for codes that have no class here, such as those of other registries.
+    is raised for codes that have no class here, such as those of other registries. ``details`` are further members of
+    the response, which some errors of this project's own API have.
     """
 
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
     code: int = 500
 
-    def __init__(self, message: str, *, status: int | None = None, code: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: int | None = None,
+        details: Mapping[str, object] | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
+        self.details = details or {}
         if status is not None:
             self.status = status
         if code is not None:
@@ -193,6 +204,10 @@ class KeyEncryptionKeyDeleted(_Coded, code=40472):
     """The key that wraps this one is soft-deleted, and must be undeleted first."""
 
 
+class BridgeNotFound(_Coded, code=40480):
+    """There is no bridge of this name."""
+
+
 class IncompatibleSchema(_Coded, code=40901):
     """The schema breaks the subject's compatibility level; ``reasons`` holds the report's message list."""
 
@@ -234,6 +249,22 @@ class AssociatedSubjectEmpty(_Coded, code=40907):
 
 class AssociationFrozen(_Coded, code=40908):
     """The association is frozen."""
+
+
+class BridgeExists(_Coded, code=40980):
+    """There is another bridge of this name already."""
+
+
+class TransitionRefused(_Coded, code=40981):
+    """The bridge cannot change to this state now; ``details`` has the gates that are not met."""
+
+
+class BridgeInUse(_Coded, code=40982):
+    """The bridge runs, so that its plan cannot be changed, nor the bridge deleted."""
+
+
+class ReporterReplaced(_Coded, code=40983):
+    """A later start of the job reports the progress of the bridge."""
 
 
 class InvalidSchema(_Coded, code=42201):
@@ -288,6 +319,10 @@ class InvalidAssociation(_Coded, code=42212):
     """A property of an association is not valid; the message names it."""
 
 
+class InvalidBridge(_Coded, code=42280):
+    """The bridge is not valid; ``details`` has the problems of its plan, by field."""
+
+
 class StoreUnavailable(_Coded, code=50001, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """The store failed; repeat the request after ``Retry-After``. The message says whether a write was carried out."""
 
@@ -331,13 +366,18 @@ class SchemaParseError(InvalidSchema):
         self.position = position
 
 
-def error_for_code(code: int, message: str, *, status: int) -> RegistryError:
+def error_for_code(
+    code: int, message: str, *, status: int, details: Mapping[str, object] | None = None
+) -> RegistryError:
     """Return the error for an error response of a registry.
 
-    ``code`` is the body's ``error_code``; a code that is not in the table gives a plain :class:`RegistryError`, except
-    that a 409 with any other code is an :class:`IncompatibleSchema`, since older registries send the code 409.
+    ``code`` is the body's ``error_code``, and ``details`` are its further members. A code that is not in the table
+    gives a plain :class:`RegistryError`, except that a 409 with any other code is an :class:`IncompatibleSchema`, since
+    older registries send the code 409.
     """
     found = _CLASS_BY_CODE.get(code)
     if found is None and status == HTTPStatus.CONFLICT:
         found = IncompatibleSchema
-    return (found or RegistryError)(message, status=status, code=code)
+    error = (found or RegistryError)(message, status=status, code=code)
+    error.details = details or {}
+    return error

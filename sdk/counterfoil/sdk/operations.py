@@ -18,6 +18,16 @@ from urllib.parse import quote, urlencode
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.errors import InvalidSubject, error_for_code
 from counterfoil.schema.rest.associations import new_association_document, read_association
+from counterfoil.schema.rest.bridges import (
+    BRIDGE,
+    NEW_BRIDGE,
+    POSSIBLE_TRANSITION,
+    PROGRESS,
+    READERS,
+    RECEIVED_KEY,
+    STATUS,
+    VERIFICATION,
+)
 from counterfoil.schema.rest.config import CONFIG_KEYS, Config, config_document, read_config
 from counterfoil.schema.rest.json_values import (
     ReplyJson,
@@ -47,6 +57,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.associations import Association
+    from counterfoil.schema.rest.bridges import (
+        Bridge,
+        BridgeState,
+        BridgeStatus,
+        NewBridge,
+        PossibleTransition,
+        Progress,
+        Readers,
+        Verification,
+    )
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
     from counterfoil.schema.rest.modes import Mode
@@ -62,6 +82,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SHOWN_CHARACTERS: Final = 120
+_ERROR_MEMBERS: Final = frozenset({"error_code", "message"})
 _REFUSALS: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
@@ -127,7 +148,9 @@ def _error_of(reply: Reply) -> RegistryError | UnexpectedShapeError:
     """Return the registry's error; a 401 or 403 needs no registry's body."""
     try:
         error = ReplyJson(_json_of(_text_of(reply), reply))
-        return error_for_code(error.member("error_code").integer(), error.member("message").text(), status=reply.status)
+        code, message = error.member("error_code").integer(), error.member("message").text()
+        details = {key: value for key, value in error.members().items() if key not in _ERROR_MEMBERS}
+        return error_for_code(code, message, status=reply.status, details=details)
     except UnexpectedShapeError:
         if reply.status in _REFUSALS:
             phrase = HTTPStatus(reply.status).phrase
@@ -439,6 +462,7 @@ def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | Non
 # --- as the API's own JSON objects ------------------------------------------------------
 
 _KEKS: Final = ("dek-registry", "v1", "keks")
+_BRIDGES: Final = ("bridges", "v1")
 
 
 def schemas(
@@ -548,6 +572,76 @@ def create_association(new: Association) -> Operation[None]:
     """``POST /associations``: repeatable, since an existing association is found again."""
     body = _json(new_association_document(new))
     return Operation("create_association", "POST", "/associations", _nothing, body=body, form=ReplyForm.NOTHING)
+
+
+def bridges(*, state: BridgeState | None = None, subject: str | None = None) -> Operation[tuple[BridgeStatus, ...]]:
+    """``GET /bridges/v1``, of this project's registry, as all operations about bridges; :func:`page_of` continues."""
+    return Operation("bridges", "GET", _path(*_BRIDGES), read_each(STATUS.read), _query(state=state, subject=subject))
+
+
+def bridge(name: str) -> Operation[BridgeStatus]:
+    """``GET /bridges/v1/{name}``."""
+    return Operation("bridge", "GET", _path(*_BRIDGES, name), STATUS.read)
+
+
+def register_bridge(new: NewBridge, *, dry_run: bool = False) -> Operation[Bridge]:
+    """``POST /bridges/v1``: repeatable, since an equal bridge is found again."""
+    body = _json(NEW_BRIDGE.write(new))
+    return Operation("register_bridge", "POST", _path(*_BRIDGES), BRIDGE.read, _query(dryRun=dry_run), body)
+
+
+def change_bridge(name: str, changes: NewBridge, *, dry_run: bool = False) -> Operation[Bridge]:
+    """``PUT /bridges/v1/{name}``: what is None in ``changes`` stays as it is."""
+    body = _json(NEW_BRIDGE.write(changes))
+    return Operation("change_bridge", "PUT", _path(*_BRIDGES, name), BRIDGE.read, _query(dryRun=dry_run), body)
+
+
+def delete_bridge(name: str) -> Operation[None]:
+    """``DELETE /bridges/v1/{name}``."""
+    return _acting("delete_bridge", "DELETE", _path(*_BRIDGES, name))
+
+
+def bridge_gates(name: str) -> Operation[tuple[PossibleTransition, ...]]:
+    """``GET /bridges/v1/{name}/gates``: the states that the bridge can change to, with the gates as they are now."""
+    path = _path(*_BRIDGES, name, "gates")
+    return Operation("bridge_gates", "GET", path, read_each(POSSIBLE_TRANSITION.read))
+
+
+def change_bridge_state(
+    name: str,
+    state: BridgeState,
+    *,
+    by: str,
+    reason: str = "",
+    force: bool = False,
+    expected: BridgeState | None = None,
+    dry_run: bool = False,
+) -> Operation[Bridge]:
+    """``POST /bridges/v1/{name}/transitions``; with ``expected`` it is refused in any other state."""
+    body = {"to": state, "by": by, "reason": reason, "force": force} | ({"from": expected} if expected else {})
+    path, query = _path(*_BRIDGES, name, "transitions"), _query(dryRun=dry_run)
+    return Operation("change_bridge_state", "POST", path, BRIDGE.read, query, _json(body), is_repeatable=False)
+
+
+def report_progress(name: str, report: Progress) -> Operation[None]:
+    """``POST /bridges/v1/{name}/progress``: the latest report is kept."""
+    return _report(name, "progress", PROGRESS.write(report))
+
+
+def report_verification(name: str, report: Verification) -> Operation[None]:
+    """``POST /bridges/v1/{name}/verification``: the latest report is kept."""
+    return _report(name, "verification", VERIFICATION.write(report))
+
+
+def report_readers(name: str, report: Readers) -> Operation[None]:
+    """``POST /bridges/v1/{name}/readers``: the latest report is kept."""
+    return _report(name, "readers", READERS.write(report))
+
+
+def _report(name: str, kind: str, document: dict[str, Any]) -> Operation[None]:
+    document.pop(RECEIVED_KEY, None)
+    path = _path(*_BRIDGES, name, kind)
+    return Operation(f"report_{kind}", "POST", path, _nothing, body=_json(document), form=ReplyForm.NOTHING)
 
 
 def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:

@@ -26,7 +26,7 @@ class ChangeKind(Enum):
     """Config or mode of a scope; the document has the stored ``config`` and ``mode``."""
     CONTEXT_DELETED = "context-deleted"
     RECORD = "record-changed"
-    """A key or an association; the document names its ``kind`` and ``key``, but not its content."""
+    """A key, an association or a bridge; the document names its ``kind`` and ``key``, but not its content."""
 
 
 TERM_KINDS: Final = frozenset({ChangeKind.SETTINGS, ChangeKind.RECORD})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.config import Config, IncompatibleVersions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +26,11 @@ def level_of(config: Config) -> CompatibilityLevel:
 def policy_of(config: Config) -> CompatibilityPolicy:
     """Return the policy that applies: the stored one, else Confluent's default."""
     return CompatibilityPolicy(config.compatibility_policy or CompatibilityPolicy.STRICT)
+
+
+def permits_bridged(config: Config) -> bool:
+    """Return whether an incompatible version may be registered if a bridge converts it to the latest one."""
+    return config.incompatible_versions is IncompatibleVersions.BRIDGED
 
 
 def is_merged(config: Config) -> bool:
@@ -47,13 +52,14 @@ _INHERITED: Final = (
     "validate_rules",
     "compatibility_policy",
     "compatibility_group",
+    "incompatible_versions",
 )
 
 
 def effective_config(own: Config | None, top_level: Config | None, wider_first: Iterable[Config | None]) -> Config:
     """Return the config in force for a scope.
 
-    Without an entry of its own a scope takes the first of ``wider_first`` whole. With one, six plain fields that it
+    Without an entry of its own a scope takes the first of ``wider_first`` whole. With one, the plain fields that it
     leaves open come from ``top_level``; level, alias, metadata and rules never do.
     """
     if own is None:

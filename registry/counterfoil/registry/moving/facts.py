@@ -63,7 +63,7 @@ class ContextFact:
 
 @dataclass(frozen=True, slots=True)
 class RecordFact:
-    """An entry beside schemas: a key or an association."""
+    """An entry beside schemas: a key, an association, a bridge, a report about one."""
 
     kind: str
     key: tuple[str, ...]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.config import is_merged
+from counterfoil.registry.domain.config import is_merged, permits_bridged
 from counterfoil.registry.domain.keys.in_rules import with_key_names
 from counterfoil.registry.domain.merging import stamp_of, stamped
 from counterfoil.registry.domain.modes import check_registration
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import History, VersionEntry
+    from counterfoil.registry.domain.writes.guards import Guard
     from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.associations.index import SubjectGuard
+    from counterfoil.registry.service.bridges.acceptance import BridgeAcceptance, BridgeTarget
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
     from counterfoil.registry.service.reading import Reading, SchemaReader
@@ -62,6 +64,7 @@ class _Situation:
     history: History
     normalize: bool
     force: bool
+    bridged_to: BridgeTarget | None = None
 
 
 class Registration:
@@ -76,6 +79,7 @@ class Registration:
         matcher: Matcher,
         check: CompatibilityCheck,
         guard: SubjectGuard,
+        acceptance: BridgeAcceptance,
         turns: Turns,
     ) -> None:
         self._storage = storage
@@ -84,6 +88,7 @@ class Registration:
         self._matcher = matcher
         self._check = check
         self._guard = guard
+        self._acceptance = acceptance
         self._tagging = Tagging(reader)
         self._turns = turns
 
@@ -113,20 +118,34 @@ class Registration:
         return Registered(schema_id, version, put.content)
 
     async def plan(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool = False
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        normalize: bool = False,
+        bridged_to: BridgeTarget | None = None,
     ) -> Registered | Plan:
-        """Decide as :meth:`register` without storing: return the write plan for a schema that does not exist yet."""
+        """Decide as :meth:`register` without storing: return the write plan for a schema that does not exist yet.
+
+        ``bridged_to`` is the target of a bridge from this schema, which is stored in the same write.
+        """
         check_rule_set(request.rule_set)
         check_subject(subject)
-        return await self._plan(subject, request, normalize=normalize, force=False)
+        return await self._plan(subject, request, normalize=normalize, force=False, bridged_to=bridged_to)
 
     async def _plan(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, force: bool
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        normalize: bool,
+        force: bool,
+        bridged_to: BridgeTarget | None = None,
     ) -> Registered | Plan:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
-        now = _Situation(subject, terms, history, normalize, force)
+        now = _Situation(subject, terms, history, normalize, force, bridged_to)
         asked = await self._tagging.edited(subject.context, request)
         sent = await self._read_as_sent(now, asked)
         compared = None if asked.tag_edit or asked.propagates_tags or is_merged(terms.config) else sent
@@ -147,8 +166,9 @@ class Registration:
             there = await self._same_content(now, request, reading.candidate)
             if there is not None:
                 return there
-        await self._check_compatible(now, reading.candidate)
-        return await self._plan_version(now, request, reading)
+        guard = await self._check_compatible(now, reading.candidate)
+        plan = await self._plan_version(now, request, reading)
+        return plan if guard is None else replace(plan, guards=(*plan.guards, guard))
 
     async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
         """Return the schema as it was sent, None without a text.
@@ -211,16 +231,29 @@ class Registration:
         match = await self._matcher.find(now.subject.context, candidate, _wanted(now.history, request))
         return None if match is None else _registered(match)
 
-    async def _check_compatible(self, now: _Situation, candidate: Candidate) -> None:
+    async def _check_compatible(self, now: _Situation, candidate: Candidate) -> Guard | None:
+        """Raise ``IncompatibleSchema`` unless the schema may be registered.
+
+        Return the guard of the bridge if it may only because of one that is stored.
+        """
         if now.force or now.terms.mode.takes_ids:
-            return
+            return None
         verdict = await self._check.verdict(now.subject, candidate, now.history.active, now.terms.config)
         if verdict.is_compatible:
-            return
+            return None
+        hint = ""
+        if permits_bridged(now.terms.config):
+            latest = now.history.latest
+            if now.bridged_to is not None and now.bridged_to.accepts(now.subject, latest):
+                return None
+            guard = await self._acceptance.guard(now.subject, candidate.content, latest)
+            if guard is not None:
+                return guard
+            hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
         reasons = verdict.messages()
         raise IncompatibleSchema(
             f"The schema is incompatible with an earlier version of subject {str(now.subject)!r}: "
-            f"[{', '.join(reasons)}]",
+            f"[{', '.join(reasons)}]{hint}",
             reasons=reasons,
         )
 

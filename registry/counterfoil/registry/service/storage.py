@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Other stored data: a key, an association.
+    """Other stored data: a key, an association, a bridge, a report about one.
 
     ``kind`` is its kind, and ``key`` its identity within the kind. ``ts`` (epoch ms) is the time of its last write;
-    ``revision`` changes with every write to it.
+    ``revision`` changes with every write to it that is in the journal.
     """
 
     kind: str

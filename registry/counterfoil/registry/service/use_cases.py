@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.service.associations.index import AssociationIndex, SubjectGuard
 from counterfoil.registry.service.associations.use_cases import Associations
+from counterfoil.registry.service.bridges.acceptance import BridgeAcceptance
+from counterfoil.registry.service.bridges.draft import Drafting
+from counterfoil.registry.service.bridges.records import BridgeRecords
+from counterfoil.registry.service.bridges.use_cases import Bridges
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.config_and_mode import ConfigAndMode
@@ -49,6 +53,7 @@ class UseCases:
     settings: ConfigAndMode
     compatibility: CompatibilityTest
     associations: Associations | None
+    bridges: Bridges
     keks: Keks
     deks: Deks
     kafka_cluster_id: str
@@ -80,8 +85,16 @@ def use_cases(
     index = AssociationIndex(storage) if associations else None
     guard = SubjectGuard(index)
     turns = Turns(storage.catch_up)
+    bridges = BridgeRecords(storage)
     registration = Registration(
-        storage, scopes=scopes, reader=reader, matcher=matcher, check=check, guard=guard, turns=turns
+        storage,
+        scopes=scopes,
+        reader=reader,
+        matcher=matcher,
+        check=check,
+        guard=guard,
+        acceptance=BridgeAcceptance(bridges),
+        turns=turns,
     )
     catalog = Catalog(storage, reader=reader)
     return UseCases(
@@ -98,6 +111,14 @@ def use_cases(
         associations=None
         if index is None
         else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
+        bridges=Bridges(
+            storage,
+            records=bridges,
+            scopes=scopes,
+            reader=reader,
+            drafting=Drafting(storage, reader=reader, registration=registration),
+            now_ms=_now_ms,
+        ),
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         kafka_cluster_id=kafka_cluster_id,

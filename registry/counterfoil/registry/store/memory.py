@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import ChangeKind, Written
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.domain.writes.effects import PutRecord
+    from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
     from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.schema.contexts import SubjectPrefix
@@ -232,6 +232,11 @@ class MemoryTables:
             ts = found.ts if found is not None and found.document == record.document else now_ms()
             stored = Record(record.kind, record.key, record.document, ts, revision=len(self._changes))
             self._records[record.kind, record.key] = stored
+
+    def refresh_record(self, record: RefreshRecord) -> None:
+        """Replace the content of an existing record; its revision stays."""
+        found = self._records[record.kind, record.key]
+        self._records[record.kind, record.key] = replace(found, document=record.document, ts=now_ms())
 
     def note(
         self,

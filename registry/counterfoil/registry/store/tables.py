@@ -17,6 +17,7 @@ from counterfoil.registry.domain.writes.effects import (
     PutRecord,
     PutSettings,
     PutVersion,
+    RefreshRecord,
     RemoveVersions,
 )
 from counterfoil.registry.domain.writes.guards import (
@@ -153,6 +154,9 @@ class Tables(Reads, Protocol):
     def put_record(self, record: PutRecord) -> None:
         """Store or remove a record; the number of the last change is its revision."""
 
+    def refresh_record(self, record: RefreshRecord) -> None:
+        """Replace the content of an existing record; its revision stays."""
+
     def touch_settings(self) -> None:
         """Set the settings' revision to the number of the last change."""
 
@@ -232,6 +236,9 @@ def _carry_out(tables: Tables, effect: Effect) -> list[Change]:
             tables.put_record(effect)
             if effect.is_term:
                 tables.touch_settings()
+        case RefreshRecord():
+            tables.refresh_record(effect)
+            return []
         case DropContext():
             tables.drop_context(effect.context)
             change = tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(effect.context, ""))

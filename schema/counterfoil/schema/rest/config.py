@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.rest.object_forms import FLAG, TEXT, Member, ObjectForm
+from counterfoil.schema.rest.object_forms import FLAG, TEXT, Member, ObjectForm, word_of
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
 if TYPE_CHECKING:
     from counterfoil.schema.model import Metadata, RuleSet
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
+
+
+class IncompatibleVersions(StrEnum):
+    """What happens to a new version that the compatibility level does not permit. It is this project's own setting."""
+
+    REFUSED = "REFUSED"
+    """It is refused, as in other registries."""
+    BRIDGED = "BRIDGED"
+    """It is registered if a bridge converts its records to the latest version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +36,7 @@ class Config:
     compatibility_level: CompatibilityLevel | None = None
     compatibility_policy: str | None = None
     compatibility_group: str | None = None
+    incompatible_versions: IncompatibleVersions | None = None
     normalize: bool | None = None
     validate_fields: bool | None = None
     validate_new_schemas: bool | None = None
@@ -62,6 +73,12 @@ CONFIG: Final = ObjectForm(
         Member("compatibility", "compatibility_level", replace(TEXT, read=_level, write=str)),
         Member("compatibilityPolicy", "compatibility_policy", replace(TEXT, read=_policy, write=str)),
         Member("compatibilityGroup", "compatibility_group", TEXT),
+        Member(
+            "incompatibleVersions",
+            "incompatible_versions",
+            word_of(IncompatibleVersions),
+            about="`BRIDGED`: an incompatible version is registered together with a bridge to the latest one.",
+        ),
         Member("defaultMetadata", "default_metadata", METADATA_OBJECT),
         Member("overrideMetadata", "override_metadata", METADATA_OBJECT),
         Member("defaultRuleSet", "default_rule_set", RULE_SET_OBJECT),

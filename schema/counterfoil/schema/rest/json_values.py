@@ -307,6 +307,13 @@ def read_integer(value: JsonValue) -> int:
     return value.integer()
 
 
+def read_number(value: JsonValue) -> float:
+    """Return ``value`` as a number, whole or not."""
+    if isinstance(value.value, bool) or not isinstance(value.value, (int, float)):
+        raise value.misfit("a number")
+    return value.value
+
+
 def read_flag(value: JsonValue) -> bool:
     """Return ``value`` as a boolean."""
     return value.flag()

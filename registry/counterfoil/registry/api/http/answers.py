@@ -46,7 +46,7 @@ def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Respo
 
 def error_document(error: RegistryError) -> dict[str, object]:
     """Return the body of an error."""
-    return {"error_code": int(error.code), "message": error.message}
+    return {"error_code": int(error.code), "message": error.message, **error.details}
 
 
 def error_answer(error: RegistryError, media_type: str = V1) -> Response:

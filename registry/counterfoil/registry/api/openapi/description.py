@@ -14,7 +14,7 @@ from counterfoil.registry.api.bodies import ERROR
 from counterfoil.registry.api.http.media_types import PRODUCED
 from counterfoil.registry.api.openapi.shapes import components
 from counterfoil.registry.api.operations import OPERATIONS
-from counterfoil.registry.api.routes.route import ConfluentRoute, DeclaredRoute
+from counterfoil.registry.api.routes.route import ApiRoute, DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.schema.rest.object_forms import Described
 
@@ -41,7 +41,7 @@ class Description:
             routes=self._routes,
             separate_input_output_schemas=False,
         )
-        routes = [route for route in self._routes if isinstance(route, ConfluentRoute)]
+        routes = [route for route in self._routes if isinstance(route, ApiRoute)]
         bodies = [each for route in routes for each in (route.body, route.result) if isinstance(each, Described)]
         description["components"]["schemas"].update(components([ERROR, *bodies]))
         return _in_our_terms(description)

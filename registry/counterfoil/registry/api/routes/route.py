@@ -81,6 +81,9 @@ class ApiRoute(DeclaredRoute):
     stored, as every GET does.
     """
 
+    body: Described | None = None
+    """The shape of the body, for a route that reads it by itself."""
+
     def __init__(
         self,
         method: str,

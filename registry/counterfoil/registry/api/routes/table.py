@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.api.associations.routes import TAG as ASSOCIATIONS
+from counterfoil.registry.api.bridges.routes import BRIDGE_ROUTES
 from counterfoil.registry.api.changes.routes import CHANGE_ROUTES
 from counterfoil.registry.api.keys.routes import KEY_ROUTES
 from counterfoil.registry.api.openapi.description import DESCRIPTION_ROUTE
@@ -27,6 +28,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *SERVER_ROUTES,
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
+    *BRIDGE_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )

@@ -71,10 +71,23 @@ class PutRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshRecord:
+    """Replace the content of an existing record without a change in the journal; its revision stays.
+
+    It is for reports that are sent all the time, of which only the latest one is of interest. A guard on the revision
+    must make sure that the record exists.
+    """
+
+    kind: str
+    key: tuple[str, ...]
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
 class DropContext:
     """Remove a context from the listing. Its ids are not allotted again."""
 
     context: str
 
 
-Effect: TypeAlias = PutVersion | MarkDeleted | RemoveVersions | PutSettings | PutRecord | DropContext
+Effect: TypeAlias = PutVersion | MarkDeleted | RemoveVersions | PutSettings | PutRecord | RefreshRecord | DropContext

@@ -25,6 +25,7 @@ from counterfoil.registry.moving.facts import (
 )
 from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -69,6 +70,7 @@ class PeerSource:
         self._peer = peer
         self._keys = PeerKeys(peer)
         self._associations = PeerAssociations(peer)
+        self._bridges = PeerBridges(peer)
         self._contexts: list[str] | None = None
         self._has_modes: bool | None = None
         self._max_ids: dict[str, int] = {}
@@ -208,8 +210,9 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """Return all keys and associations."""
-        return [*await self._keys.records(), *await self._associations.records()]
+        """Return all keys, associations and bridges."""
+        keys, associations = await self._keys.records(), await self._associations.records()
+        return [*keys, *associations, *await self._bridges.records()]
 
     # --- settings
 

@@ -12,6 +12,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.bridges.stored import RECORD_KINDS as OF_BRIDGES
 from counterfoil.registry.domain.config import without_empty_texts
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
@@ -24,6 +25,7 @@ from counterfoil.registry.moving.facts import (
     schema_of,
 )
 from counterfoil.registry.moving.peer.associations import PeerAssociations
+from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.registry.moving.peer.source import PeerSource
@@ -56,6 +58,7 @@ class PeerTarget:
         self._reading = PeerSource(peer)
         self._keys = PeerKeys(peer)
         self._associations = PeerAssociations(peer)
+        self._bridges = PeerBridges(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -256,12 +259,17 @@ class PeerTarget:
             return await self._keys.standing(fact)
         if fact.kind in RECORD_KINDS:
             return await self._associations.standing(fact)
+        if fact.kind in OF_BRIDGES:
+            return await self._bridges.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
         if fact.kind in RECORD_KINDS:
             await self._open(QualifiedSubject(*fact.document["subject"]))
             await self._associations.put(fact)
+            return
+        if fact.kind in OF_BRIDGES:
+            await self._bridges.put(fact)
             return
         is_dek = fact.kind == DEK_KIND
         await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)

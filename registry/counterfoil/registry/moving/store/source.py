@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.bridges.stored import REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
@@ -79,9 +80,11 @@ class StoreSource:
     async def records(self) -> list[RecordFact]:
         """Return all records, of every kind in the journal."""
         _, kinds = await self._of_the_journal()
+        ordered = sorted(kinds, reverse=True)  # a key before those that it wraps
+        ordered.sort(key=REPORT_RECORD_KINDS.__contains__)  # a bridge before the reports about it
         return [
             RecordFact(kind, record.key, record.document)
-            for kind in sorted(kinds, reverse=True)  # a key before those that it wraps
+            for kind in ordered
             for record in await self._storage.records(kind)
         ]
 

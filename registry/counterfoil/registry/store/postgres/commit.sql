@@ -60,6 +60,9 @@ BEGIN
       WHEN 'remove' THEN PERFORM remove_versions(effect);
       WHEN 'settings' THEN PERFORM put_settings(effect);
       WHEN 'record' THEN PERFORM put_record(effect);
+      WHEN 'refresh' THEN
+        UPDATE records SET document = effect ->> 'document', ts = epoch_ms()
+          WHERE kind = effect ->> 'kind' AND key = effect ->> 'key';
       WHEN 'drop' THEN PERFORM drop_context(effect);
     END CASE;
   END LOOP;

@@ -15,6 +15,7 @@ from counterfoil.registry.domain.writes.effects import (
     PutRecord,
     PutSettings,
     PutVersion,
+    RefreshRecord,
     RemoveVersions,
 )
 from counterfoil.registry.domain.writes.guards import (
@@ -124,6 +125,8 @@ def _effect_document(effect: Effect, contents: list[Content]) -> Document:
             return _put_settings(effect)
         case PutRecord():
             return _put_record(effect)
+        case RefreshRecord():
+            return {"do": "refresh", **_record(effect)}
         case DropContext():
             return {"do": "drop", "context": name_of(effect.context)}
 
@@ -156,12 +159,15 @@ def _put_settings(put: PutSettings) -> Document:
 def _put_record(put: PutRecord) -> Document:
     return {
         "do": "record",
-        "kind": put.kind,
-        "key": name_of(key_text(put.key)),
-        "document": None if put.document is None else json.dumps(put.document, sort_keys=True),
+        **_record(put),
         "is_term": put.is_term,
         "noted": json.dumps({"kind": put.kind, "key": list(put.key)}),
     }
+
+
+def _record(put: PutRecord | RefreshRecord) -> Document:
+    document = None if put.document is None else json.dumps(put.document, sort_keys=True)
+    return {"kind": put.kind, "key": name_of(key_text(put.key)), "document": document}
 
 
 def _place(subject: QualifiedSubject) -> dict[str, str]:

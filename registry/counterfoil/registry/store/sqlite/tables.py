@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.domain.writes.effects import PutRecord
+    from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
     from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
@@ -307,6 +307,13 @@ class SqliteTables(SqliteReads):
                 now_ms(),
                 self._numbers.change,
             ),
+        )
+
+    def refresh_record(self, record: RefreshRecord) -> None:
+        """Replace the content of an existing record; its revision stays."""
+        self._run(
+            "UPDATE records SET document = ?, ts = ? WHERE kind = ? AND key = ?",
+            (json.dumps(record.document, sort_keys=True), now_ms(), record.kind, key_text(record.key)),
         )
 
     def note(

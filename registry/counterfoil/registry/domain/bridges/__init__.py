@@ -1,0 +1,1 @@
+"""Bridges: their states and gates, and how they are stored."""

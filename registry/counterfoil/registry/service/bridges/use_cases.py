@@ -1,0 +1,292 @@
+"""The use cases of bridges: registering, changing and deleting them, their transitions, and the reports about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from counterfoil.registry.domain.bridges.gates import Situation, progress_gate
+from counterfoil.registry.domain.bridges.stored import PROGRESS_KIND, READERS_KIND, VERIFICATION_KIND
+from counterfoil.registry.domain.bridges.transitions import AT_REST, REMOVABLE, changed, possible_transitions
+from counterfoil.registry.domain.modes import check_writable
+from counterfoil.registry.domain.writes.plan import Plan, together
+from counterfoil.registry.service.bridges.planning import read_plan
+from counterfoil.registry.service.bridges.records import bridge_write, report_write
+from counterfoil.registry.service.bridges.requests import schema_request_of
+from counterfoil.registry.service.retrying import Turns
+from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
+from counterfoil.schema.errors import BridgeExists, BridgeInUse, InvalidBridge, ReporterReplaced
+from counterfoil.schema.rest.bridges import BridgeReports, BridgeStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from counterfoil.registry.domain.bridges.stored import ReportKind
+    from counterfoil.registry.domain.bridges.transitions import TransitionRequest
+    from counterfoil.registry.service.bridges.draft import Draft, Drafting
+    from counterfoil.registry.service.bridges.records import BridgeRecords, HeldBridge
+    from counterfoil.registry.service.bridges.requests import BridgeRequest
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.scopes import Scopes
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.bridges import (
+        Bridge,
+        BridgeState,
+        PossibleTransition,
+        Progress,
+        Readers,
+        Verification,
+    )
+
+_T = TypeVar("_T")
+_Report = TypeVar("_Report", "Progress", "Verification", "Readers")
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeFilter:
+    """The bridges in a state, and with a subject on one of their sides; None is any."""
+
+    state: BridgeState | None = None
+    subject: QualifiedSubject | None = None
+
+    def wants(self, bridge: Bridge) -> bool:
+        """Return whether ``bridge`` is wanted."""
+        subjects = {None, bridge.source.subject, bridge.target.subject}
+        return self.state in {None, bridge.state} and self.subject in subjects
+
+
+class Bridges:
+    """The use cases of bridges. ``now_ms`` is the clock (epoch ms)."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        records: BridgeRecords,
+        scopes: Scopes,
+        reader: SchemaReader,
+        drafting: Drafting,
+        now_ms: Callable[[], int],
+    ) -> None:
+        self._storage = storage
+        self._records = records
+        self._scopes = scopes
+        self._reader = reader
+        self._drafting = drafting
+        self._now_ms = now_ms
+        self._turns = Turns(storage.catch_up)
+
+    # --- reading
+
+    async def listed(self, wanted: BridgeFilter) -> list[BridgeStatus]:
+        """Return the wanted bridges with the latest reports about them, sorted by name."""
+        reports = await self._records.all_reports()
+        found = [held.bridge for held in await self._records.all()]
+        return [self._status(each, reports.get(each.name, BridgeReports())) for each in found if wanted.wants(each)]
+
+    async def status(self, name: str) -> BridgeStatus:
+        """Return a bridge with the latest reports about it; raise ``BridgeNotFound`` if there is none."""
+        held = await self._records.get(name)
+        return self._status(held.bridge, await self._records.reports(name))
+
+    def _status(self, bridge: Bridge, reports: BridgeReports) -> BridgeStatus:
+        is_current = progress_gate(Situation(bridge, reports, self._now_ms())).is_met
+        return BridgeStatus(bridge, reports, is_stale=not is_current)
+
+    async def possible_transitions(self, name: str) -> tuple[PossibleTransition, ...]:
+        """Return the states that the bridge can change to, with the gates as they are now."""
+        return possible_transitions(await self._situation(await self._records.get(name)))
+
+    async def _situation(self, held: HeldBridge) -> Situation:
+        return Situation(held.bridge, await self._records.reports(held.bridge.name), self._now_ms())
+
+    # --- definitions
+
+    async def create(self, request: BridgeRequest, *, dry_run: bool = False) -> Bridge:
+        """Register a bridge, and the schema of its source if requested, all or nothing; return the bridge.
+
+        An equal one that exists is returned. With ``dry_run`` nothing is stored. Raises ``InvalidBridge``,
+        ``BridgeExists``, ``SubjectNotFound``, ``VersionNotFound``, ``OperationNotPermitted``, and the errors of
+        registering a schema.
+        """
+        if not request.plan or not (request.owner or "").strip():
+            raise InvalidBridge("A bridge needs a plan, the text of a bridge file, and an owner")
+        name = read_plan(request.plan).name
+        return await self._take(name, partial(self._create, request, request.plan, dry_run=dry_run))
+
+    async def _create(self, request: BridgeRequest, text: str, *, dry_run: bool) -> Bridge:
+        await self._check_writable()
+        file = read_plan(text)
+        held = await self._records.find(file.name)
+        draft = await self._drafting.draft(file, request, text=text)
+        if held is not None:
+            if _definition(held.bridge) == _definition(draft.bridge):
+                return held.bridge
+            raise BridgeExists(f"There is another bridge {file.name!r} already")
+        now_ms = self._now_ms()
+        bridge = replace(draft.bridge, create_ts=now_ms, update_ts=now_ms)
+        return bridge if dry_run else await self._store(None, bridge, draft)
+
+    async def change(self, name: str, request: BridgeRequest, *, dry_run: bool = False) -> Bridge:
+        """Change a bridge and return it; what the request does not give stays. With ``dry_run`` nothing is stored.
+
+        Raises ``BridgeInUse`` if the plan would be changed while something relies on it, and as :meth:`create`.
+        """
+        return await self._take(name, partial(self._change, name, request, dry_run=dry_run))
+
+    async def _change(self, name: str, request: BridgeRequest, *, dry_run: bool) -> Bridge:
+        await self._check_writable()
+        held = await self._records.get(name)
+        draft = await self._redraft(held.bridge, request) if request.changes_plan else None
+        bridge = held.bridge if draft is None else _with_plan(held.bridge, draft.bridge)
+        bridge = replace(
+            bridge,
+            owner=bridge.owner if request.owner is None else request.owner,
+            description=bridge.description if request.description is None else request.description,
+            limits=request.limits or bridge.limits,
+        )
+        if not bridge.owner.strip():
+            raise InvalidBridge("A bridge needs an owner")
+        if bridge == held.bridge or dry_run:
+            return bridge
+        return await self._store(held, replace(bridge, update_ts=self._now_ms()), draft)
+
+    async def _redraft(self, bridge: Bridge, request: BridgeRequest) -> Draft:
+        text = request.plan or bridge.plan
+        file = read_plan(text)
+        if file.name != bridge.name:
+            raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
+        draft = await self._drafting.draft(file, _completed(request, file, bridge), text=text)
+        if bridge.state not in AT_REST and _conversion(draft.bridge) != _conversion(bridge):
+            raise BridgeInUse(
+                f"Bridge {bridge.name!r} is {bridge.state}; its plan can be changed while it is "
+                f"{' or '.join(sorted(AT_REST))}"
+            )
+        return draft
+
+    async def _store(self, held: HeldBridge | None, bridge: Bridge, draft: Draft | None) -> Bridge:
+        parts = [] if draft is None else [draft.registration or Plan(), draft.guards]
+        await self._storage.commit(together((*parts, bridge_write(held, bridge))))
+        if draft is not None and draft.content is not None:
+            self._reader.keep(draft.content)
+        return (await self._records.get(bridge.name)).bridge
+
+    async def delete(self, name: str) -> None:
+        """Delete a bridge and the reports about it; raise ``BridgeInUse`` if something may rely on it."""
+        await self._take(name, partial(self._delete, name))
+
+    async def _delete(self, name: str) -> None:
+        await self._check_writable()
+        held = await self._records.get(name)
+        if held.bridge.state not in REMOVABLE:
+            raise BridgeInUse(
+                f"Bridge {name!r} is {held.bridge.state}; it can be deleted while it is {', '.join(sorted(REMOVABLE))}"
+            )
+        await self._storage.commit(await self._records.deletion(held))
+
+    # --- transitions
+
+    async def transit(self, name: str, request: TransitionRequest, *, dry_run: bool = False) -> Bridge:
+        """Change the state of a bridge and return the bridge; with ``dry_run`` nothing is stored.
+
+        Raises ``TransitionRefused`` if the state cannot follow, or a gate is not met.
+        """
+        return await self._take(name, partial(self._transit, name, request, dry_run=dry_run))
+
+    async def _transit(self, name: str, request: TransitionRequest, *, dry_run: bool) -> Bridge:
+        await self._check_writable()
+        held = await self._records.get(name)
+        bridge = changed(await self._situation(held), request)
+        if not dry_run:
+            await self._storage.commit(bridge_write(held, bridge))
+        return bridge
+
+    # --- reports
+
+    async def report_progress(self, name: str, progress: Progress) -> None:
+        """Store the latest progress; raise ``ReporterReplaced`` if a later start of the job has reported before.
+
+        Only the first report of each start is in the journal.
+        """
+        await self._take(name, partial(self._report_progress, name, progress))
+
+    async def _report_progress(self, name: str, progress: Progress) -> None:
+        held = await self._records.get(name)
+        found = await self._records.report_record(PROGRESS_KIND, name)
+        is_same_start = False
+        if found is not None:
+            latest = PROGRESS_KIND.read(found.document)
+            is_same_start = (latest.epoch, latest.job) == (progress.epoch, progress.job)
+            if latest.epoch >= progress.epoch and not is_same_start:
+                raise ReporterReplaced(
+                    f"Job {latest.job!r} reports the progress of bridge {name!r} since its start {latest.epoch}; "
+                    f"a report of job {progress.job!r}, start {progress.epoch}, is refused"
+                )
+        report = replace(progress, received_ts=self._now_ms())
+        write = report_write(held, PROGRESS_KIND, report, replaced=found, is_noted=not is_same_start)
+        await self._storage.commit(write)
+
+    async def report_verification(self, name: str, verification: Verification) -> None:
+        """Store the result of the latest verification."""
+        stamped = replace(verification, received_ts=self._now_ms())
+        await self._take(name, partial(self._report, name, VERIFICATION_KIND, stamped))
+
+    async def report_readers(self, name: str, readers: Readers) -> None:
+        """Store which programs still depend on the old schema."""
+        stamped = replace(readers, received_ts=self._now_ms())
+        await self._take(name, partial(self._report, name, READERS_KIND, stamped))
+
+    async def _report(self, name: str, kind: ReportKind[_Report], report: _Report) -> None:
+        held = await self._records.get(name)
+        found = await self._records.report_record(kind, name)
+        await self._storage.commit(report_write(held, kind, report, replaced=found, is_noted=True))
+
+    # --- all writes
+
+    async def _take(self, name: str, attempt: Callable[[], Awaitable[_T]]) -> _T:
+        return await self._turns.take(attempt, written=name)
+
+    async def _check_writable(self) -> None:
+        check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
+
+
+def _conversion(bridge: Bridge) -> tuple[object, ...]:
+    """Return what the bridge converts, and how."""
+    sides = ((side.topic, side.subject, side.guid, side.version) for side in (bridge.source, bridge.target))
+    return bridge.plan_hash, bridge.reverse, bridge.direction, *sides
+
+
+def _definition(bridge: Bridge) -> tuple[object, ...]:
+    """Return what is equal for two registrations of the same bridge."""
+    return _conversion(bridge), bridge.plan, bridge.owner, bridge.description, bridge.limits
+
+
+def _completed(request: BridgeRequest, file: BridgeFile, bridge: Bridge) -> BridgeRequest:
+    """Return ``request`` with the schemas and the direction of ``bridge`` where it gives no others."""
+    reverse = bridge.reverse.plan if request.reverse_plan is None else request.reverse_plan
+    request = replace(request, direction=request.direction or bridge.direction, reverse_plan=reverse)
+    source, target = bridge.source, bridge.target
+    is_given = request.schema is not None or request.source_version is not None
+    if not is_given and parse_subject(file.source_subject) == source.subject:
+        schema = None if source.schema is None else schema_request_of(source.schema)
+        request = replace(request, schema=schema, source_version=source.version)
+    if file.target_version is None and parse_subject(file.target_subject) == target.subject:
+        request = replace(request, target_version=request.target_version or target.version)
+    return request
+
+
+def _with_plan(bridge: Bridge, draft: Bridge) -> Bridge:
+    """Return ``bridge`` with the plan of ``draft``."""
+    return replace(
+        draft,
+        state=bridge.state,
+        owner=bridge.owner,
+        description=bridge.description,
+        limits=bridge.limits,
+        create_ts=bridge.create_ts,
+        update_ts=bridge.update_ts,
+        history=bridge.history,
+    )
