@@ -166,7 +166,7 @@ class Assigner:
         branches = [branch for branch in source.branches if branch.kind is not Kind.NULL]
         shapes = [shape_of(branch) for branch in branches]
         if len(set(shapes)) < len(shapes):
-            text = f"the branches of {describe(source)} cannot be told apart by their values"
+            text = f"the branches of {describe(source)} cannot be distinguished by their values"
             self._problem(ProblemKind.UNSUPPORTED, where, text)
             return None
         made = []

@@ -38,13 +38,16 @@ class Serde(PickledByArguments):
         return self._source.is_async
 
     async def arun(self, script: Callable[[], Script[Any]]) -> None:
-        """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
+        """Run the script of a ``SchemaNotCached`` that a rule raised, and wait for the registry.
+
+        The rule's executor keeps what the script returns, so that the call can be repeated.
+        """
         await self._source.arun(script())
 
     def set_cluster_id_resolver(self, resolver: Callable[[], str]) -> None:
         """Use the Kafka cluster's id, which ``resolver`` returns, for associations; confluent-kafka's clients call it.
 
-        It has no effect on a strategy that has an id, or that asks for no associations.
+        It has no effect on a strategy that has an id, or that does not request associations.
         """
         subject = self._naming.subject
         if isinstance(subject, Associated) and not isinstance(subject.cluster_id, str):
