@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.async_client import AsyncRegistry
 from counterfoil.sdk.client import Registry
 from counterfoil.sdk.transport import Reply
@@ -168,12 +169,8 @@ class _InProcessRegistry(Protocol):
 
 def _in_process_registry() -> _InProcessRegistry:
     entries = metadata.distribution(_DISTRIBUTION).entry_points.select(group=_REGISTRIES, name=_IN_PROCESS)
-    try:
+    with needed_by("InMemoryRegistry", extra="registry"):
         registry: _InProcessRegistry = next(iter(entries)).load()()
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == _DISTRIBUTION:
-            raise
-        raise MissingExtra("InMemoryRegistry", module=missing.name or "a package", extra="registry") from missing
     return registry
 
 

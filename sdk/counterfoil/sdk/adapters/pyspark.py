@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pyspark import cloudpickle
-from pyspark.sql import functions, types
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.logical.model import Column, NotATable, Row
 from counterfoil.schema.model import Schema, SchemaType
@@ -26,6 +24,10 @@ from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.serde import chosen
 from counterfoil.sdk.subjects import TOPIC
+
+with needed_by("The adapter of PySpark", extra="pyspark"):
+    from pyspark import cloudpickle
+    from pyspark.sql import functions, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
