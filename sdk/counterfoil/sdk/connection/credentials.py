@@ -27,7 +27,7 @@ from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth, TokenFunction
-    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
 
 _DUE: Final = 0.8
