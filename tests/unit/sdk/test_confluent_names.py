@@ -170,11 +170,17 @@ def test_the_asynchronous_classes_are_constructed_with_await(memory):
         (lambda client: AvroSerializer(client, 7), "schema_str"),
         (lambda client: AvroSerializer(client, Schema(RIDE, "THRIFT")), "schema_type"),
         (lambda client: client.set_config("rides-value"), "config"),
+        (lambda client: AvroSerializer(client, RIDE, "to_dict"), "to_dict"),
+        (lambda client: AvroDeserializer(client, RIDE, "from_dict"), "from_dict"),
+        (lambda client: AvroSerializer(client, RIDE, conf={"no.such.setting": 1}), "no.such.setting"),
+        (lambda _: confluent.JSONDeserializer(None), "schema_str"),
+        (lambda _: SchemaRegistryClient({}), "url"),
     ],
 )
-def test_what_has_no_counterpart_is_refused(client, make, setting):
-    with pytest.raises(InvalidSettings) as caught:
+def test_what_is_no_setting_or_has_no_counterpart_is_refused_as_a_value_error(client, make, setting):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - what their classes raise
         make(client)
+    assert isinstance(caught.value, InvalidSettings)
     assert caught.value.setting == setting
 
 

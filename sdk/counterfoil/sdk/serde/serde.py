@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.subjects import Associated
+from counterfoil.sdk.subjects import Associated, strategy_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import Source
     from counterfoil.sdk.subjects import SubjectNaming
     from counterfoil.sdk.usage.observation import Usage
+
+F = TypeVar("F")
 
 
 class Resolver(Protocol):
@@ -73,6 +75,20 @@ def chosen(setting: str, value: str, choices: tuple[str, ...]) -> str:
         expected = " or ".join(map(repr, choices))
         raise InvalidSettings(f"{setting} is {value!r}; expected {expected}", setting=setting)
     return value
+
+
+def chosen_function(setting: str, value: F) -> F:
+    """Return the function of a setting, which may be None; raise ``InvalidSettings`` for what cannot be called."""
+    if value is not None and not callable(value):
+        raise InvalidSettings(f"{setting} is a {type(value).__name__}; expected a function", setting=setting)
+    return value
+
+
+def chosen_naming(subject: SubjectNaming | str) -> SubjectNaming:
+    """Return the strategy of the setting ``subject``; raise ``InvalidSettings`` if it is none."""
+    if isinstance(subject, str):
+        return strategy_named(subject)
+    return subject if isinstance(subject, Associated) else chosen_function("subject", subject)
 
 
 def chosen_schema(setting: str, value: object, schema_type: SchemaType) -> Schema | None:
