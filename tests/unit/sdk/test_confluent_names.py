@@ -103,6 +103,11 @@ def test_a_client_of_this_sdk_can_be_given(memory):
     assert AvroDeserializer(own)(AvroSerializer(own, RIDE)({"id": 1, "fare": 2.0}, VALUE), VALUE)["id"] == 1
 
 
+def test_a_client_of_confluent_kafka_is_refused_with_the_class_to_use():
+    with pytest.raises(InvalidSettings, match=r"or the class of this name in counterfoil\.sdk\.confluent"):
+        AvroSerializer(theirs.SchemaRegistryClient(CONF), RIDE)
+
+
 def test_their_errors_are_caught_by_their_names(client):
     write = AvroSerializer(client, RIDE)
     with pytest.raises(SerializationError, match="fare"):
