@@ -83,7 +83,7 @@ class SchemaRegistryClient(_TheirClient, client.Registry):  # type: ignore[misc]
     delete_version = client.method_of(calls.delete_version)  # type: ignore[arg-type]  # their signature
 
 
-class AsyncSchemaRegistryClient(_TheirClient, async_client.AsyncRegistry):  # type: ignore[misc]  # likewise
+class AsyncSchemaRegistryClient(_TheirClient, async_client.AsyncRegistry):  # type: ignore[misc]  # their signature of config, here too
     """:class:`counterfoil.sdk.AsyncRegistry` with the settings and calls of confluent-kafka's class of this name."""
 
     register_schema = async_client.method_of(calls.register_schema)
