@@ -61,9 +61,10 @@ test: install  ## every test, from nothing: real broker, real Spark; about a qua
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long" tests/unit tests/architecture
 
-test-spark: install  ## every test of the converter on PySpark VERSION: oldest or newest of those that the package allows
+test-spark: install  ## every test of Spark on PySpark VERSION: oldest or newest of those that the package allows
 	@PYTHONPATH=deploy $(BIN)/python -m local_services.with_spark $${VERSION:-newest} \
-	  $(BIN)/python -m pytest tests/integration/test_bridge_*.py tests/contract/test_engines_*.py
+	  $(BIN)/python -m pytest tests/integration/test_bridge_*.py tests/contract/test_engines_*.py \
+	  tests/integration/test_adapter_pyspark.py tests/unit/sdk/test_adapter_pyspark.py
 
 test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each property, longer storms; hours
 	@COUNTERFOIL_EXAMPLES=$${COUNTERFOIL_EXAMPLES:-500} COUNTERFOIL_DIFFERENTIAL_PAIRS=$${COUNTERFOIL_DIFFERENTIAL_PAIRS:-20000} \

@@ -16,7 +16,7 @@ MODULES = (
     "counterfoil.sdk",
     "counterfoil.sdk.confluent",
     "counterfoil.sdk.testing",
-    "counterfoil.sdk.pytest_plugin",
+    "counterfoil.sdk.testing.pytest_plugin",
     *(f"counterfoil.sdk.adapters.{name}" for name in ADAPTERS),
 )
 _ROLE = re.compile(r":(?:class|meth|func|data|mod|attr):`[~.]?([^`]+)`")

@@ -44,6 +44,7 @@ def test_the_list_of_commands_imports_none_of_them():
         "counterfoil.contracts.entry_points",
         "counterfoil.converter.entry_points",
         "counterfoil.sdk.entry_points",
+        "counterfoil.sdk.late_modules",
         "counterfoil.registry.entry_points",
         "counterfoil.schema.exit_codes",
     }

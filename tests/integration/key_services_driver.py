@@ -80,7 +80,7 @@ class _Request(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers["Content-Length"] or 0))
 
     def _is_prepared(self) -> bool:
-        """Hang if that is asked for, and send the prepared answer if there is one."""
+        """Wait while ``hangs`` is set; return whether the prepared answer, if there is one, was sent."""
         if self.server.hangs.is_set():
             self.server.begun.set()
             self.server.goes_on.wait(30)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -89,6 +90,48 @@ def test_encoded_values_are_what_the_sdk_reads_and_decode_prints(registry, call,
     assert call("encode", "--schema", str(file), "--bare", lines=(VALUE,))[1].strip() == found["hex"][10:]
     assert call("encode", "--id", str(held.id), "--output", str(tmp_path / "m"), lines=(VALUE,))[0] == 0
     assert (tmp_path / "m").read_bytes().hex() == found["hex"]
+
+
+WITH_REFERENCES = [
+    (
+        {
+            "place.avsc": '{"type": "record", "name": "Place", "namespace": "enc", "fields": []}',
+            "trip.avsc": '{"type": "record", "name": "Trip", "fields": [{"name": "to", "type": "enc.Place"}]}',
+        },
+        {"to": {}},
+    ),
+    (
+        {
+            "enc_place.proto": 'syntax = "proto3"; package enc; message Place { string name = 1; }',
+            "trip.proto": 'syntax = "proto3"; import "enc_place.proto"; message Trip { enc.Place to = 1; }',
+        },
+        {"to": {"name": "Gare"}},
+    ),
+    (
+        {
+            "enc_place.schema.json": '{"type": "object", "required": ["name"]}',
+            "trip.schema.json": '{"type": "object", "properties": {"to": {"$ref": "enc_place.schema.json"}}}',
+        },
+        {"to": {"name": "Gare"}},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", WITH_REFERENCES, ids=["avro", "protobuf", "json"])
+def test_a_file_with_references_has_the_id_under_which_it_was_registered(registry, call, monkeypatch, tmp_path, case):
+    monkeypatch.chdir(tmp_path)
+    files, value = case
+    for name, text in files.items():
+        Path(name).write_text(text)
+    trip = [*files][-1]
+    subject = f"encode-{trip}-value"
+    encode = ("encode", "--schema", trip, "--subject", subject)
+    code, _, err = call(*encode, lines=(value,))
+    assert (code, "not found" in err) == (14, True), err
+    assert call("schema", "register", trip, "--subject", f"{trip}={subject}")[0] == 0
+    (found,) = documents(call(*encode, "--json", lines=(value,)))
+    assert found["id"] == registry.version(subject).id
+    assert documents(call("encode", "--schema", f"{subject}@latest", "--json", lines=(value,))) == [found]
 
 
 def test_other_languages_are_encoded_too(registry, call):

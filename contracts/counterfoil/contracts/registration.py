@@ -102,6 +102,16 @@ class Registration:
         baseline = RegistryBaseline(self._registry, self._subject_by_path, label=label)
         return Plan(tuple(entries.values()), check_files(self._tree, new, baseline=baseline, allow_unmapped=True))
 
+    def held(self) -> Mapping[str, Entry]:
+        """Return the files by path, all of which are registered.
+
+        Raises ``SubjectNotFound`` and ``SchemaNotFound`` for one that is not.
+        """
+        entries: dict[str, Entry] = {}
+        for path in self._order:
+            entries[path] = self._held(path, entries)
+        return entries
+
     def run(self, plan: Plan) -> Iterator[Entry]:
         """Register what is new; yield every file when it is registered, with its version and id.
 
@@ -146,8 +156,7 @@ class Registration:
         subject = self._subject_by_path[path]
         if all(entries[one].state is State.UNCHANGED for one in self._tree.direct_references(path).values()):
             try:
-                found = self._registry.lookup(subject, self._schema(path, entries), normalize=self._normalize)
-                return Entry(path, subject, State.UNCHANGED, found.version, found.id)
+                return self._held(path, entries)
             except (SubjectNotFound, SchemaNotFound, VersionNotFound):
                 pass
         mode = self._registry.mode(subject, default_to_global=True)
@@ -158,6 +167,11 @@ class Registration:
         except SubjectNotFound:
             return Entry(path, subject, State.NEW_SUBJECT)
         return Entry(path, subject, State.NEW_VERSION)
+
+    def _held(self, path: str, entries: Mapping[str, Entry]) -> Entry:
+        subject = self._subject_by_path[path]
+        found = self._registry.lookup(subject, self._schema(path, entries), normalize=self._normalize)
+        return Entry(path, subject, State.UNCHANGED, found.version, found.id)
 
     def _schema(self, path: str, entries: Mapping[str, Entry]) -> Schema:
         """Return the schema of a file, whose references name the subjects and versions of the entries."""

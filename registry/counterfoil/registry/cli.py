@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from counterfoil.schema.extras import needed_by
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -76,10 +78,6 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
     if print_settings:
         click.echo("\n".join(resolved.lines()))
         return 0
-    try:
+    with needed_by("The registry", extra="registry"):
         from counterfoil.registry.serving.workers import serve_with
-    except ModuleNotFoundError as missing:
-        from counterfoil.schema.errors import MissingExtra
-
-        raise MissingExtra("The registry", module=missing.name or "a package", extra="registry") from None
     return serve_with(resolved.settings)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
 import click
 
 from counterfoil.registry.settings import DEFAULT_STORE
 from counterfoil.schema.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from counterfoil.schema.extras import needed_by
 
 _STORE = click.option(
     "--store",
@@ -22,17 +17,6 @@ _STORE = click.option(
     help="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database. [COUNTERFOIL_STORE]",
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
-
-
-@contextmanager
-def _named_extra() -> Iterator[None]:
-    """Turn a missing package into an error that names the extra to install."""
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        raise click.ClickException(
-            f"the registry needs the package {missing.name}; install it with: pip install 'counterfoil[registry]'"
-        ) from None
 
 
 @click.group()
@@ -58,7 +42,7 @@ def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
     """
     if found is not None and not sql:
         raise click.UsageError("--from is the format that --sql begins with; give both options")
-    with _named_extra():
+    with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store import upgrading
     if sql:
         begun = upgrading.find_format(store) if found is None else found
@@ -76,7 +60,7 @@ def check(*, store: str, as_json: bool) -> ExitCode:
 
     Servers may run at the same time: the store is read as it was at one moment.
     """
-    with _named_extra():
+    with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store.inspection.reports import write_check
     return ExitCode.OK if write_check(store, click.echo, as_json=as_json) else ExitCode.BROKEN
 
@@ -86,7 +70,7 @@ def check(*, store: str, as_json: bool) -> ExitCode:
 @_JSON
 def stats(*, store: str, as_json: bool) -> ExitCode:
     """Count the entries of a store, and measure its size."""
-    with _named_extra():
+    with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store.inspection.reports import write_stats
     write_stats(store, click.echo, as_json=as_json)
     return ExitCode.OK

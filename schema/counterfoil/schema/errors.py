@@ -7,7 +7,7 @@
     │   ├── BadRequest 400 … IncompatibleSchema 40901 … StoreUnavailable 50001
     │   └── InvalidSchema 42201
     │       └── SchemaParseError           line, column, path, expected
-    ├── MissingExtra                       module, extra: a package is not installed
+    ├── MissingExtra                       module, extra: a package is not installed; an ImportError
     └── (each room's own, in its errors.py)
 
 The server raises these and the client raises the same classes again, from ``error_for_code``.
@@ -30,12 +30,12 @@ class CounterfoilError(Exception):
     """The base class of every error that this project raises."""
 
 
-class MissingExtra(CounterfoilError):
+class MissingExtra(CounterfoilError, ImportError):
     """Something needs a package that is installed with an extra: which ``module``, which ``extra``."""
 
     def __init__(self, needed_by: str, *, module: str, extra: str) -> None:
         super().__init__(f'{needed_by} needs {module}, which is not installed: pip install "counterfoil[{extra}]"')
-        self.module = module
+        self.name = self.module = module
         self.extra = extra
 
 

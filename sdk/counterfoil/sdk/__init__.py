@@ -5,8 +5,9 @@ The names below are loaded when they are first used, so that a program does not 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
     from counterfoil.schema.rest.config import Config
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.async_client import AsyncRegistry
     from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.connection.tls import TlsSettings
     from counterfoil.sdk.errors import (
         DamagedBundle,
         DecodeError,
@@ -66,7 +68,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.serializer import Serializer
     from counterfoil.sdk.settings import CacheSettings, RegistrySettings, RetrySettings
     from counterfoil.sdk.subjects import RECORD, TOPIC, TOPIC_RECORD, Associated
-    from counterfoil.sdk.tls import TlsSettings
     from counterfoil.sdk.usage.observation import Usage
 
 _MODULE_BY_NAME = {
@@ -132,7 +133,7 @@ _MODULE_BY_NAME = {
     **dict.fromkeys(("BasicAuth", "BearerToken", "ClientCredentials", "TokenFile"), "sdk.auth"),
     **dict.fromkeys(("CacheSettings", "RegistrySettings", "RetrySettings"), "sdk.settings"),
     **dict.fromkeys(("Override", "Rules"), "sdk.serde.rules.settings"),
-    "TlsSettings": "sdk.tls",
+    "TlsSettings": "sdk.connection.tls",
     **dict.fromkeys(("Associated", "RECORD", "TOPIC", "TOPIC_RECORD"), "sdk.subjects"),
 }
 
@@ -211,16 +212,4 @@ __all__ = [
     "type_name",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Return the public object of this name, from the module that defines it."""
-    module = _MODULE_BY_NAME.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"counterfoil.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = late_names(globals(), _MODULE_BY_NAME)

@@ -11,7 +11,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from counterfoil.sdk.calls import Calls
-from counterfoil.sdk.http import AsyncHttpTransport
+from counterfoil.sdk.connection.http import AsyncHttpTransport
 from counterfoil.sdk.registry_client import RegistryClient
 from counterfoil.sdk.script import Aside, Call, Join, Pause, Send, Work, with_result
 from counterfoil.sdk.settings import RegistrySettings
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from counterfoil.sdk.auth import Auth
-    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script, Step
     from counterfoil.sdk.transport import AsyncTransport
 

@@ -13,8 +13,8 @@ from ipaddress import ip_address
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from counterfoil.sdk.connection.tls import TlsSettings
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.tls import TlsSettings
 
 METHODS: Final = ("basic", "post", "private_key_jwt")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from counterfoil.sdk.auth import Auth
-    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.transport import Transport
@@ -61,7 +61,7 @@ class Registry(RegistryClient):
         clock: Clock | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        from counterfoil.sdk.http import HttpTransport
+        from counterfoil.sdk.connection.http import HttpTransport
         from counterfoil.sdk.settings import RegistrySettings
 
         self.settings = RegistrySettings.of(url, auth=auth, timeout_s=timeout_s, retries=retries)

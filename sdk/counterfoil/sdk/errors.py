@@ -6,7 +6,7 @@
     ├── RegistryError …              (counterfoil.schema.errors) the registry answered "no"
     ├── RegistryUnavailable          the registry could not be asked; retryable
     │   └── UnexpectedReply          status: something answered, and not as a schema registry does
-    ├── InvalidSettings              a setting of the client or of a serializer is not valid
+    ├── InvalidSettings              a setting of the client or of a serializer is not valid; a ValueError
     │   └── ModelError               model, field, type_text: a class that no schema can describe
     ├── DamagedBundle                a file that is no bundle, was changed, or is not signed as required
     ├── NoReply                      (counterfoil.sdk.transport) what a transport raises; becomes RegistryUnavailable
@@ -88,7 +88,7 @@ def _unexpected(message: str, url: str, attempts: int, status: int, problem: str
     return UnexpectedReply(message, url=url, attempts=attempts, status=status, problem=problem)
 
 
-class InvalidSettings(CounterfoilError):
+class InvalidSettings(CounterfoilError, ValueError):
     """A setting that is unknown, malformed, or contradicts another. ``setting`` is its name, as it was spelt."""
 
     def __init__(self, message: str, *, setting: str = "") -> None:

@@ -574,6 +574,32 @@ def create_association(new: Association) -> Operation[None]:
     return Operation("create_association", "POST", "/associations", _nothing, body=body, form=ReplyForm.NOTHING)
 
 
+def associations_by_name(
+    namespace: str, name: str, *, resource_type: str | None, association_types: Iterable[str]
+) -> Operation[tuple[dict[str, Any], ...]]:
+    """``GET /associations/resources/{namespace}/{name}``; ``-`` is every namespace."""
+    query = _query(resourceType=resource_type) + _types(association_types)
+    path = _path("associations", "resources", namespace, name)
+    return Operation("associations_by_name", "GET", path, _objects, query)
+
+
+def create_associations(request: Mapping[str, Any]) -> Operation[dict[str, Any]]:
+    """``POST /associations``: those of one resource."""
+    return Operation("create_associations", "POST", "/associations", _object, body=_json(request))
+
+
+def delete_associations(
+    resource_id: str, *, resource_type: str | None, association_types: Iterable[str], cascades: bool
+) -> Operation[None]:
+    """``DELETE /associations/resources/{resourceId}``; ``cascades``: the subjects that belong to it alone, too."""
+    query = _query(resourceType=resource_type, cascadeLifecycle=cascades) + _types(association_types)
+    return _acting("delete_associations", "DELETE", _path("associations", "resources", resource_id), query)
+
+
+def _types(association_types: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(("associationType", each) for each in association_types)
+
+
 def bridges(*, state: BridgeState | None = None, subject: str | None = None) -> Operation[tuple[BridgeStatus, ...]]:
     """``GET /bridges/v1``, of this project's registry, as all operations about bridges; :func:`page_of` continues."""
     return Operation("bridges", "GET", _path(*_BRIDGES), read_each(STATUS.read), _query(state=state, subject=subject))

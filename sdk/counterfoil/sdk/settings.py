@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from counterfoil.sdk.auth import BasicAuth, BearerToken, auth_of
+from counterfoil.sdk.connection.tls import TlsSettings
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.tls import TlsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
+from counterfoil.sdk.connection.tls import TlsSettings
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.settings import RegistrySettings
-from counterfoil.sdk.tls import TlsSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

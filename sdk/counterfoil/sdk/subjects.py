@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings, SubjectUnresolved
 
@@ -26,6 +26,9 @@ that it needs is missing.
 """
 
 
+_A_TOPIC: Final = "a topic: a SerializationContext(topic, field) as the second argument"
+
+
 def TOPIC(topic: str | None, field: Field, record_name: str | None) -> str:  # noqa: N802 - a constant to its users, as in Confluent's settings
     """``{topic}-key`` or ``{topic}-value``: one schema for each half of a topic.
 
@@ -33,7 +36,7 @@ def TOPIC(topic: str | None, field: Field, record_name: str | None) -> str:  # n
     'rides-value'
     """
     _ = record_name
-    return f"{_needed(topic, 'a topic', 'TOPIC', topic, field)}-{field}"
+    return f"{_needed(topic, _A_TOPIC, 'TOPIC', topic, field)}-{field}"
 
 
 def RECORD(topic: str | None, field: Field, record_name: str | None) -> str:  # noqa: N802 - as above
@@ -51,7 +54,7 @@ def TOPIC_RECORD(topic: str | None, field: Field, record_name: str | None) -> st
     >>> TOPIC_RECORD("rides", "value", "taxi.Ride")
     'rides-taxi.Ride'
     """
-    found = _needed(topic, "a topic", "TOPIC_RECORD", topic, field)
+    found = _needed(topic, _A_TOPIC, "TOPIC_RECORD", topic, field)
     return f"{found}-{_needed(record_name, 'a schema with a name', 'TOPIC_RECORD', topic, field)}"
 
 

@@ -1,7 +1,7 @@
 """The protocol between the client and the network: a request is sent, and a reply is returned or none arrives.
 
 A transport has no retries, no caches and no schemas. Tests and embedded registries have their own (see
-:mod:`counterfoil.sdk.testing`); the default one, in :mod:`counterfoil.sdk.http`, is httpx.
+:mod:`counterfoil.sdk.testing`); the default one, in :mod:`counterfoil.sdk.connection.http`, is httpx.
 """
 
 from __future__ import annotations

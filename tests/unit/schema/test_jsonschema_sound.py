@@ -411,7 +411,7 @@ def test_decisions_on_generated_pairs_hold(seed: int):
         decided += decision.is_proved or decision.is_refuted
         judge, other = validator(writer), validator(reader)
         for value in [plain(value) for reason in decision.reasons for value in reason.values][:5]:
-            if ".0" not in json.dumps(value):  # whether 1.0 is an integer in draft-04 is told apart by its spelling
+            if ".0" not in json.dumps(value):  # whether 1.0 is an integer in draft-04 depends on its spelling
                 assert judge.is_valid(value), (value, first, second)
                 assert not other.is_valid(value), (value, first, second)
         for value in [plain(random_value(rng, first)) for _ in range(20 if decision.is_proved else 0)]:

@@ -21,6 +21,7 @@ from avro_data import avro_data
 from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
 from codec_outcomes import damaged, of_each_tier
+from counterfoil.schema.errors import MissingExtra
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.schema.model import Reference, Schema
@@ -37,7 +38,6 @@ from counterfoil.sdk import (
 from counterfoil.sdk.errors import (
     DecodeError,
     IncompatibleReader,
-    InvalidSettings,
     NotFramed,
     SerdeError,
     UnknownSchemaId,
@@ -386,5 +386,5 @@ def test_without_pyarrow_the_extra_is_named(client, monkeypatch):
         if name == "pyarrow" or name.startswith("counterfoil.sdk.serde.arrow"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InvalidSettings, match=r"pip install 'counterfoil\[arrow\]'"):
+    with pytest.raises(MissingExtra, match=r'pip install "counterfoil\[arrow\]"'):
         AvroDeserializer(client).arrow([])

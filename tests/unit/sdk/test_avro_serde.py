@@ -201,6 +201,9 @@ def test_an_id_can_be_given(world):
         ({"register": {"id": "7"}}, "register"),
         ({"register": {"id": 7, "metadata": {}}}, "register"),
         ({"register": "latest", "id_location": "footer"}, "id_location"),
+        ({"register": "latest", "subject": "SUBJECT"}, "subject"),
+        ({"register": "latest", "subject": 7}, "subject"),
+        ({"register": "latest", "to_dict": "dict"}, "to_dict"),
     ],
 )
 def test_settings_that_say_nothing_are_refused_at_once(world, arguments, setting):

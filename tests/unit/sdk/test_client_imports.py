@@ -51,7 +51,10 @@ NOT_TO_IMPORT = {
     *("asyncio", "concurrent.futures", "email", "importlib.metadata", "ipaddress", "json", "logging", "pathlib"),
     *("platform", "secrets", "socket", "ssl", "uuid"),
     # what only requests need
-    *(f"counterfoil.sdk.{name}" for name in ("credentials", "exchange", "http", "operations", "settings")),
+    *(
+        f"counterfoil.sdk.{name}"
+        for name in ("connection.credentials", "connection.exchange", "connection.http", "operations", "settings")
+    ),
     *(f"counterfoil.schema.rest.{name}" for name in ("associations", "config", "keys", "object_forms", "schemas")),
     # what only some schemas, programs or other languages need
     *(f"counterfoil.sdk.serde.{name}" for name in ("arrow", "avro_codec", "json", "models", "protobuf")),

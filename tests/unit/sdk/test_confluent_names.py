@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import subprocess
 import sys
@@ -102,6 +103,11 @@ def test_a_client_of_this_sdk_can_be_given(memory):
     assert AvroDeserializer(own)(AvroSerializer(own, RIDE)({"id": 1, "fare": 2.0}, VALUE), VALUE)["id"] == 1
 
 
+def test_a_client_of_confluent_kafka_is_refused_with_the_class_to_use():
+    with pytest.raises(InvalidSettings, match=r"or the class of this name in counterfoil\.sdk\.confluent"):
+        AvroSerializer(theirs.SchemaRegistryClient(CONF), RIDE)
+
+
 def test_their_errors_are_caught_by_their_names(client):
     write = AvroSerializer(client, RIDE)
     with pytest.raises(SerializationError, match="fare"):
@@ -133,13 +139,16 @@ def test_the_clients_calls(client):
     assert client.version("users").schema.references == (Reference("Ride", "rides-value", 1),)
     assert client.get_subjects() == ["rides-value", "users"]
     assert client.get_versions("rides-value") == [1]
-    assert client.get_types() == ["AVRO", "JSON", "PROTOBUF"]
+    assert client.get_schema_types() == ["AVRO", "JSON", "PROTOBUF"]
     assert not client.test_compatibility("rides-value", Schema(RIDE_2))
     assert not client.test_compatibility_all_versions("rides-value", Schema(RIDE_2), verbose=True)
     assert client.set_compatibility("rides-value", "none") == {"compatibility": "NONE"}
     assert client.get_compatibility("rides-value") == "NONE"
-    assert client.delete_version("users", 1, permanent=True) == 1
-    assert client.delete_subject("rides-value", permanent=True) == [1]
+    with pytest.raises(SchemaRegistryError) as refused:
+        client.delete_version("users", 1, permanent=True)
+    assert refused.value.error_code == 40407
+    assert [client.delete_version("users", 1, permanent=each) for each in (False, True)] == [1, 1]
+    assert [client.delete_subject("rides-value", permanent=each) for each in (False, True)] == [[1], [1]]
     assert client.get_subjects(deleted=True) == []
     client.clear_caches()
     with pytest.raises(SchemaRegistryError):
@@ -165,12 +174,18 @@ def test_the_asynchronous_classes_are_constructed_with_await(memory):
         (lambda client: AvroDeserializer(client, return_record_name=True), "return_record_name"),
         (lambda client: AvroSerializer(client, 7), "schema_str"),
         (lambda client: AvroSerializer(client, Schema(RIDE, "THRIFT")), "schema_type"),
-        (lambda client: client.get_schema(1, fmt="resolved"), "fmt"),
+        (lambda client: client.set_config("rides-value"), "config"),
+        (lambda client: AvroSerializer(client, RIDE, "to_dict"), "to_dict"),
+        (lambda client: AvroDeserializer(client, RIDE, "from_dict"), "from_dict"),
+        (lambda client: AvroSerializer(client, RIDE, conf={"no.such.setting": 1}), "no.such.setting"),
+        (lambda _: confluent.JSONDeserializer(None), "schema_str"),
+        (lambda _: SchemaRegistryClient({}), "url"),
     ],
 )
-def test_what_has_no_counterpart_is_refused(client, make, setting):
-    with pytest.raises(InvalidSettings) as caught:
+def test_what_is_no_setting_or_has_no_counterpart_is_refused_as_a_value_error(client, make, setting):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - what their classes raise
         make(client)
+    assert isinstance(caught.value, InvalidSettings)
     assert caught.value.setting == setting
 
 
@@ -180,7 +195,146 @@ def test_record_names_and_settings_are_theirs(client):
     assert client.get_subjects() == ["Ride"]
 
 
-@pytest.mark.parametrize("name", confluent.__all__)
+RULES = {
+    "migrationRules": [],
+    "domainRules": [
+        {
+            "name": "r",
+            "doc": "d",
+            "kind": "CONDITION",
+            "mode": "WRITE",
+            "type": "CEL",
+            "tags": ["PII"],
+            "params": {"a": "b"},
+            "expr": "true",
+            "onFailure": "ERROR",
+            "disabled": False,
+        }
+    ],
+    "encodingRules": [],
+}
+METADATA = {"tags": {"**.id": ["PII"]}, "properties": {"owner": "taxi"}, "sensitive": ["owner"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        ("Rule", RULES["domainRules"][0]),
+        ("RuleSet", {}),
+        ("RuleSet", RULES),
+        ("RuleSet", {"domainRules": [{"name": "r", "type": "CEL"}], "enableAt": "CLIENT"}),
+        ("Metadata", {}),
+        ("Metadata", METADATA),
+        ("SchemaReference", {"name": "Ride", "subject": "rides-value", "version": 1}),
+        ("Schema", {}),
+        ("Schema", {"schema": RIDE, "metadata": METADATA, "ruleSet": RULES, "references": [{"name": "a"}]}),
+        ("ServerConfig", {"compatibilityLevel": "FULL", "compatibilityGroup": "v", "overrideMetadata": METADATA}),
+        ("Association", {"subject": "s", "guid": "g", "resourceName": "rides", "frozen": True}),
+        ("AssociationInfo", {"subject": "s", "lifecycle": "WEAK", "schema": {"schema": RIDE}}),
+        ("AssociationCreateOrUpdateRequest", {"resourceName": "rides", "associations": [{"subject": "s"}]}),
+        ("AssociationResponse", {"resourceName": "rides", "associations": [{"subject": "s", "frozen": False}]}),
+    ],
+)
+def test_values_have_the_attributes_and_the_json_of_theirs(name, document):
+    ours, other = (getattr(module, name).from_dict(document) for module in (confluent, theirs))
+    assert shown(ours) == shown(other)
+    assert ours.to_dict() == other.to_dict()
+    assert ours == getattr(confluent, name).from_dict(ours.to_dict())
+
+
+def shown(value):
+    """A value with all that it holds, as names of classes and attributes; an enum is its text."""
+    if isinstance(value, list):
+        return [shown(each) for each in value]
+    if isinstance(value, str):
+        return str(value)
+    names = getattr(value, "__dataclass_fields__", None) or [
+        each.name for each in getattr(value, "__attrs_attrs__", ())
+    ]
+    return (type(value).__name__, {each: shown(getattr(value, each)) for each in names}) if names else value
+
+
+def test_metadata_and_rules_are_registered_as_theirs(client):
+    for number, module in enumerate((confluent, theirs)):
+        schema = module.Schema(RIDE, "AVRO", [], module.Metadata.from_dict(METADATA), module.RuleSet.from_dict(RULES))
+        assert client.register_schema(f"rides-{number}", schema) == 1
+        found = client.get_latest_version(f"rides-{number}").schema
+        assert (found.metadata.properties.properties, found.rule_set.domain_rules[0].name) == ({"owner": "taxi"}, "r")
+        assert hash(found) == hash(client.get_schema(1))
+
+
+def test_the_clients_calls_for_configs_modes_and_listings(client):
+    client.register_schema("rides-value", Schema(RIDE, "AVRO"))
+    level = confluent.ConfigCompatibilityLevel
+    assert client.get_config().compatibility_level is level.BACKWARD
+    change = confluent.ServerConfig(compatibility=level.FULL, compatibility_group="v")
+    assert client.set_config("rides-value", change) == {"compatibility": "FULL", "compatibilityGroup": "v"}
+    assert client.set_config("rides-value", theirs.ServerConfig(compatibility_group="w"))["compatibilityGroup"] == "w"
+    assert client.get_config("rides-value").compatibility_group == "w"
+    assert client.delete_config("rides-value").compatibility_level is level.FULL
+    assert (client.get_global_mode(), client.update_global_mode("READWRITE")) == ("READWRITE", "READWRITE")
+    assert client.update_mode("rides-value", "READONLY") == client.get_mode("rides-value") == "READONLY"
+    assert client.delete_mode("rides-value") == "READONLY"
+    client.register_schema("users", Schema('["Ride"]', "AVRO", [SchemaReference("Ride", "rides-value", 1)]))
+    assert client.get_referenced_by("rides-value") == [2]
+    assert client.get_subjects_by_schema_id(1) == ["rides-value"]
+    assert [(each.subject, each.version) for each in client.get_schema_versions(1)] == [("rides-value", 1)]
+    assert client.get_subjects(offset=1, limit=1) == ["users"]
+    assert (client.get_versions("users", offset=1), client.get_contexts(limit=1)) == ([], ["."])
+    client.delete_subject("users")
+    assert client.get_subjects(deleted_only=True) == ["users"]
+    client.clear_latest_caches()
+    assert client.config() == CONF
+
+
+def test_schemas_are_printed_in_the_format_that_is_asked_for(client):
+    client.register_schema("shared", Schema(RIDE, "AVRO"))
+    client.register_schema("users", Schema('["Ride"]', "AVRO", [SchemaReference("Ride", "shared", 1)]))
+    resolved = [json.loads(RIDE)]
+    for found in (
+        client.get_schema(2, fmt="resolved"),
+        client.get_latest_version("users", fmt="resolved").schema,
+        client.get_schema_by_guid(client.get_version("users", 1).guid, "resolved"),
+        client.lookup_schema("users", client.get_schema(2), fmt="resolved").schema,
+    ):
+        assert json.loads(found.schema_str) == resolved
+    assert client.get_schema(2).schema_str == '["Ride"]'
+
+
+def test_associations_are_those_of_their_client(client):
+    client.register_schema("taxi", Schema(RIDE, "AVRO"))
+    info = confluent.AssociationCreateOrUpdateInfo("taxi", "value", "WEAK")
+    request = confluent.AssociationCreateOrUpdateRequest("rides", "lkc-1", "id-1", "topic", [info])
+    assert client.create_association(request).associations[0].subject == "taxi"
+    [found] = client.get_associations_by_resource_name("rides", "lkc-1", "topic", ["value"])
+    assert (found.subject, found.association_type, found.resource_id) == ("taxi", "value", "id-1")
+    client.delete_associations("id-1", "topic", ["value"])
+    assert client.get_associations_by_resource_name("rides", "-") == []
+
+
+def test_a_mock_client_has_a_registry_in_memory():
+    for module in (confluent, theirs):
+        client = module.SchemaRegistryClient.new_client({"url": "mock://taxi"})
+        assert client.register_schema("rides-value", module.Schema(RIDE, "AVRO")) == 1
+        assert client.get_latest_version("rides-value").version == 1
+
+
+def test_the_calls_and_their_parameters_are_theirs():
+    pairs = [
+        (SchemaRegistryClient, theirs.SchemaRegistryClient),
+        (AsyncSchemaRegistryClient, theirs.AsyncSchemaRegistryClient),
+    ]
+    for ours, other in pairs:
+        names = {each for each in dir(other) if not each.startswith("_")}
+        assert names <= {*dir(ours)}
+        for name in names:
+            wanted, found = (inspect.signature(getattr(cls(CONF), name)).parameters for cls in (other, ours))
+            assert [(each.name, each.default) for each in wanted.values()] == [
+                (each.name, each.default) for each in found.values()
+            ]
+
+
+@pytest.mark.parametrize("name", sorted({*theirs.__all__, *confluent.__all__}))
 def test_every_name_is_one_of_theirs(name):
     assert getattr(confluent, name) is not None
     assert any(hasattr(module, name) for module in (theirs, their_avro, their_json, their_protobuf))

@@ -116,6 +116,31 @@ def test_the_suffix_names_the_record(client):
     assert Deserializer(Lines(), client, latest=True, subject=RECORD)(b"\0\0\0\0\1\2\2x", RIDES) == ("pkg.B", "x")
 
 
+class Counting(Lines):
+    """The codec, which counts how often a schema is parsed."""
+
+    def __init__(self):
+        super().__init__()
+        self.parsed = []
+
+    def parse(self, schema, references, *, validation):
+        self.parsed.append(schema.text)
+        return super().parse(schema, references, validation=validation)
+
+
+def test_a_latest_version_is_parsed_once_for_all_prefixes_and_renewals(client):
+    codec, now_s = Counting(), [0.0]
+    later = f"{PROTO}message C {{}}\n"
+    for text in (PROTO, later):
+        client.register("rides-value", Schema(text, SchemaType.PROTOBUF))
+    deserialize = Deserializer(codec, client, latest=True, latest_ttl_s=60, clock=lambda: now_s[0])
+    for renewal in range(3):
+        now_s[0] = renewal * 100
+        assert deserialize(b"\0\0\0\0\1\0x", RIDES) == ("pkg.A", "x")
+        assert deserialize(b"\0\0\0\0\1\2\2x", RIDES) == ("pkg.B", "x")
+    assert codec.parsed == [client.schema_by_id(1).text, client.schema_by_id(2).text]
+
+
 @pytest.mark.parametrize(
     ("data", "error"),
     [

@@ -31,10 +31,9 @@ from counterfoil.sdk import (
     RegistryUnavailable,
     SerializationContext,
     subjects,
-    testing,
 )
 from counterfoil.sdk.operations import Operation, read_reply
-from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.testing import InMemoryRegistry, in_memory
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 SEGMENTS = (
@@ -44,7 +43,7 @@ SEGMENTS = (
 STRING, INT = Schema('"string"'), Schema('"int"')
 
 
-@pytest.mark.parametrize("module", [testing, subjects], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [in_memory, subjects], ids=lambda module: module.__name__)
 def test_the_examples_run(module):
     tried = doctest.testmod(module)
     assert tried.attempted > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from counterfoil.contracts.errors import InputNotFound
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.serde.headers import read_header
 
@@ -64,10 +64,8 @@ class Topic:
     """The records of a topic; a context manager. Its methods raise ``ConnectionError`` if no broker answers."""
 
     def __init__(self, access: KafkaAccess, name: str) -> None:
-        try:
+        with needed_by("A topic", extra="kafka"):
             from confluent_kafka import Consumer, KafkaException
-        except ModuleNotFoundError as missing:
-            raise MissingExtra("A topic", module="confluent_kafka", extra="kafka") from missing
         self.name = name
         self._access = access
         own = {"group.id": "counterfoil", "enable.auto.commit": False, "enable.partition.eof": True}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, read_operand
+from counterfoil.contracts.baselines.operands import SUBJECT_VERSION, find_operand
 from counterfoil.contracts.baselines.registry import read_schema
 from counterfoil.contracts.decoding.message import parse_read
-from counterfoil.contracts.errors import InvalidOperand, UsageMistake
+from counterfoil.contracts.errors import InvalidOperand
+from counterfoil.contracts.registration import Registration
 from counterfoil.contracts.values.form import form_of
-from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import SerializationContext
 from counterfoil.sdk.serde.languages import LANGUAGES
@@ -39,23 +39,23 @@ class ChosenSchema:
 def choose_schema(operand: str, *, registry: Callable[[], Registry], subject: str | None = None) -> ChosenSchema:
     """Return the schema that ``operand`` names: a file, ``REF:PATH`` in git, or ``SUBJECT@VERSION``.
 
-    A file has the id under which ``subject`` has its content. Raises what ``read_operand`` raises, and the errors of
-    the client: ``SchemaNotFound`` for a file that is not registered.
+    A file has the id under which ``subject`` has its content; the files that it refers to have their subjects as in
+    ``counterfoil schema register``. Raises what ``find_operand`` raises, and the errors of the client:
+    ``SubjectNotFound`` and ``SchemaNotFound`` for a file that is not registered.
     """
-    found = read_operand(operand, ".", registry=registry)
+    found, tree, path = find_operand(operand, ".", registry=registry)
     if found.schema is None:
         raise InvalidOperand(operand, "it was not read")
     named = SUBJECT_VERSION.fullmatch(operand)
     if named and found.label.startswith(f"{named['subject']} version "):
         version = named["version"]
-        held = registry().version(named["subject"], "latest" if version == "latest" else int(version))
-        return ChosenSchema(found, held.schema.schema_type, held.id)
+        registered = registry().version(named["subject"], "latest" if version == "latest" else int(version))
+        return ChosenSchema(found, registered.schema.schema_type, registered.id)
     language = found.schema.schema_type
-    if subject is None:
+    if subject is None or tree is None:
         return ChosenSchema(found, language, None)
-    if found.references:
-        raise UsageMistake(f"{operand} refers to other files; name its version in the registry, as in {subject}@latest")
-    return ChosenSchema(found, language, registry().lookup(subject, Schema(found.content[0], language)).id)
+    held = Registration(tree, [path], subject_by_path={path: subject}, registry=registry()).held()
+    return ChosenSchema(found, language, held[path].id)
 
 
 def schema_of_id(registry: Registry, schema_id: int) -> ChosenSchema:

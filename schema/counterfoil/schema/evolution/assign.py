@@ -182,7 +182,7 @@ class Assigner:
             return None if tagged is None else MapTagged(value.op, tuple(tagged))
         shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
         if len(set(shaped)) < len(shaped):
-            text = f"the branches of {describe(source)} cannot be told apart by their values"
+            text = f"the branches of {describe(source)} cannot be distinguished by their values"
             self._problem(ProblemKind.UNSUPPORTED, where, text)
             return None
         made = self._each_branch(source, target, where)

@@ -7,16 +7,15 @@ raw form, with empty associated data.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from random import SystemRandom
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.keys.material import key_of
 from counterfoil.schema.rest.keys import Algorithm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
@@ -39,7 +38,7 @@ class Cipher(NamedTuple):
 def cipher_of(material: bytes, algorithm: Algorithm) -> Cipher:
     """Return the cipher of a key in Tink's form; raise ``ValueError`` unless it is one for ``algorithm``."""
     key = key_of(material, algorithm)
-    with _needed():
+    with needed_by("Encryption", extra="crypto"):
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
     return _siv(AESSIV(key)) if algorithm is Algorithm.AES256_SIV else _gcm(AESGCM(key))
@@ -51,20 +50,12 @@ def local_cipher(secret: str) -> Cipher:
     Source: the local KMS driver of Confluent's Python client (Apache 2.0), which reads keys wrapped here, and the
     reverse.
     """
-    with _needed():
+    with needed_by("Encryption", extra="crypto"):
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     return _gcm(AESGCM(HKDF(SHA256(), _LOCAL_KEY_BYTES, salt=None, info=b"").derive(secret.encode())))
-
-
-@contextmanager
-def _needed() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("Encryption", module="cryptography", extra="crypto") from missing
 
 
 def _gcm(aead: AESGCM) -> Cipher:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from aiokafka import TopicPartition
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.consumed import AsyncReading, Consumed
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+
+with needed_by("The adapter of aiokafka", extra="aiokafka"):
+    from aiokafka import TopicPartition
 
 if TYPE_CHECKING:
     import asyncio

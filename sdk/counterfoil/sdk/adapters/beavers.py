@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-from beavers.kafka import KafkaDriver, KafkaProducerMessage
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext
+
+with needed_by("The adapter of Beavers", extra="beavers"):
+    import pyarrow as pa
+    from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

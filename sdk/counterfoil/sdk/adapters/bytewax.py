@@ -9,19 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import bytewax.operators as op
-from bytewax.connectors.kafka import KafkaError, KafkaSinkMessage, KafkaSourceMessage
-from bytewax.connectors.kafka.operators import KafkaOpOut
-from bytewax.dataflow import Stream, operator
-from confluent_kafka import KafkaError as Report
-from confluent_kafka import KafkaException
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.consumed import Reading
 from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.serializer import Serializer
+
+with needed_by("The adapter of Bytewax", extra="bytewax"):
+    import bytewax.operators as op
+    from bytewax.connectors.kafka import KafkaError, KafkaSinkMessage, KafkaSourceMessage
+    from bytewax.connectors.kafka.operators import KafkaOpOut
+    from bytewax.dataflow import Stream, operator
+    from confluent_kafka import KafkaError as Report
+    from confluent_kafka import KafkaException
 
 K = TypeVar("K")
 V = TypeVar("V")

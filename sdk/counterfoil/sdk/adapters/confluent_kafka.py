@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import TopicPartition
-from confluent_kafka.error import ConsumeError
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.consumed import Consumed, Reading
+
+with needed_by("The adapter of confluent-kafka", extra="confluent-kafka"):
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.error import ConsumeError
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message

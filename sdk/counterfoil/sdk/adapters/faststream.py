@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from faststream import BaseMiddleware
-from faststream.exceptions import AckMessage
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.dead_letters import DeadLetter, dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
+
+with needed_by("The adapter of FastStream", extra="faststream"):
+    from faststream import BaseMiddleware
+    from faststream.exceptions import AckMessage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection

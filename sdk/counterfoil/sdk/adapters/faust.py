@@ -10,14 +10,16 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-import faust
-from faust.exceptions import KeyDecodeError, ValueDecodeError
-from faust.types import ModelT, TopicT
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of
+
+with needed_by("The adapter of Faust", extra="faust"):
+    import faust
+    from faust.exceptions import KeyDecodeError, ValueDecodeError
+    from faust.types import ModelT, TopicT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

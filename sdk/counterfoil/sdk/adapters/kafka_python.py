@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kafka import TopicPartition
-from kafka.serializer import Deserializer as KafkaDeserializer
-from kafka.serializer import Serializer as KafkaSerializer
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.consumed import Consumed, Reading
 from counterfoil.sdk.serde.context import SerializationContext
+
+with needed_by("The adapter of kafka-python", extra="kafka-python"):
+    from kafka import TopicPartition
+    from kafka.serializer import Deserializer as KafkaDeserializer
+    from kafka.serializer import Serializer as KafkaSerializer
 
 if TYPE_CHECKING:
     from kafka import KafkaConsumer

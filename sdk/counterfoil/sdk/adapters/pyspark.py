@@ -9,11 +9,10 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pyspark import cloudpickle
-from pyspark.sql import functions, types
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.logical.model import Column, NotATable, Row
 from counterfoil.schema.model import Schema, SchemaType
@@ -26,6 +25,10 @@ from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.serde import chosen
 from counterfoil.sdk.subjects import TOPIC
+
+with needed_by("The adapter of PySpark", extra="pyspark"):
+    from pyspark import cloudpickle
+    from pyspark.sql import functions, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,27 +197,28 @@ class Reading(_Task):
         """Return the columns of the values, whether there is a value, and the reason why there is none."""
         import pandas as pd
 
-        header = KEY_HEADER if self.field == "key" else VALUE_HEADER
+        deserializer, convert = unpacked(self.packed)
         absent = [None] * len(names)
         rows: list[list[Any]] = []
-        for message, guid in zip(data, named, strict=True):
-            try:
-                made = self._columns(message, None if guid is None else [(header, guid)])
-            except SerdeError as error:
-                if self.fails:
-                    raise
-                rows.append([*absent, False, str(error)])
+        records = map(self._record, data, named)
+        for value in deserializer.many(records, topic=self.topic, field=self.field):
+            if value is None:
+                rows.append([*absent, False, None])
+            elif not isinstance(value, SerdeError):
+                made = convert(value)
+                rows.append([*(made.values() if self.is_row else [made]), True, None])
+            elif self.fails:
+                raise value
             else:
-                rows.append([*(absent if made is None else made), made is not None, None])
+                rows.append([*absent, False, str(value)])
         return pd.DataFrame(rows, columns=[*names, _IS_READ, _REASON], dtype=object)
 
-    def _columns(self, message: bytes | None, headers: Any) -> list[Any] | None:
-        deserializer, convert = unpacked(self.packed)
-        value = deserializer(message, SerializationContext(self.topic, self.field, headers))
-        if value is None:
-            return None
-        made = convert(value)
-        return list(made.values()) if self.is_row else [made]
+    def _record(self, message: bytes | None, guid: bytes | None) -> Any:
+        """Return the message, or with a guid the record that has it in its headers."""
+        if guid is None:
+            return message
+        header = KEY_HEADER if self.field == "key" else VALUE_HEADER
+        return SimpleNamespace(**{self.field: message, "topic": self.topic, "headers": [(header, guid)]})
 
 
 class Writing(_Task):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from quixstreams.models import Deserializer as QuixDeserializer
-from quixstreams.models import Serializer as QuixSerializer
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.headers import new_context
 from counterfoil.sdk.errors import EncodeError, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext, field_of, headers_of
+
+with needed_by("The adapter of Quix Streams", extra="quixstreams"):
+    from quixstreams.models import Deserializer as QuixDeserializer
+    from quixstreams.models import Serializer as QuixSerializer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

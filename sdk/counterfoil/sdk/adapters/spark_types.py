@@ -7,11 +7,13 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pyspark.sql import functions, types
-
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.logical.model import Column, ListOf, MapOf, Row, Scalar
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
+
+with needed_by("The adapter of PySpark", extra="pyspark"):
+    from pyspark.sql import functions, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError, read_flag
 from counterfoil.schema.rest.schemas import SCHEMA, schema_document
 from counterfoil.schema.rest.version_forms import read_guid
@@ -161,11 +161,9 @@ def _verify(signature: object, checksum: bytes, key: Ed25519PublicKey, path: str
 
 
 def _private_key(path: str | Path) -> Ed25519PrivateKey:
-    try:
+    with needed_by("A signed bundle", extra="crypto"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("a signed bundle", module="cryptography", extra="crypto") from missing
     try:
         key = load_pem_private_key(Path(path).read_bytes(), password=None)
     except (ValueError, TypeError) as error:
@@ -176,11 +174,9 @@ def _private_key(path: str | Path) -> Ed25519PrivateKey:
 
 
 def _public_key(path: str | Path) -> Ed25519PublicKey:
-    try:
+    with needed_by("A signed bundle", extra="crypto"):
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_pem_public_key
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("a signed bundle", module="cryptography", extra="crypto") from missing
     try:
         key = load_pem_public_key(Path(path).read_bytes())
     except ValueError as error:

@@ -6,8 +6,9 @@ counterpart raises ``InvalidSettings``. Names are loaded when they are first use
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
     from counterfoil.sdk.confluent.avro import (
@@ -39,7 +40,27 @@ if TYPE_CHECKING:
         topic_record_subject_name_strategy,
         topic_subject_name_strategy,
     )
-    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, SchemaReference, SchemaRegistryError
+    from counterfoil.sdk.confluent.values import (
+        Association,
+        AssociationCreateOrUpdateInfo,
+        AssociationCreateOrUpdateRequest,
+        AssociationInfo,
+        AssociationResponse,
+        ConfigCompatibilityLevel,
+        Metadata,
+        MetadataProperties,
+        MetadataTags,
+        RegisteredSchema,
+        Rule,
+        RuleKind,
+        RuleMode,
+        RuleParams,
+        RuleSet,
+        Schema,
+        SchemaReference,
+        SchemaRegistryError,
+        ServerConfig,
+    )
 
 _MODULE_BY_NAME = {
     "AsyncAvroDeserializer": "sdk.confluent.avro",
@@ -55,11 +76,7 @@ _MODULE_BY_NAME = {
     "JSONSerializer": "sdk.confluent.json_schema",
     "ProtobufDeserializer": "sdk.confluent.protobuf",
     "ProtobufSerializer": "sdk.confluent.protobuf",
-    "RegisteredSchema": "sdk.confluent.values",
-    "Schema": "sdk.confluent.values",
-    "SchemaReference": "sdk.confluent.values",
     "SchemaRegistryClient": "sdk.confluent.client",
-    "SchemaRegistryError": "sdk.confluent.values",
     "dual_schema_id_deserializer": "sdk.confluent.strategies",
     "header_schema_id_serializer": "sdk.confluent.strategies",
     "prefix_schema_id_deserializer": "sdk.confluent.strategies",
@@ -68,9 +85,38 @@ _MODULE_BY_NAME = {
     "reference_subject_name_strategy": "sdk.confluent.strategies",
     "topic_record_subject_name_strategy": "sdk.confluent.strategies",
     "topic_subject_name_strategy": "sdk.confluent.strategies",
+    **dict.fromkeys(
+        (
+            "Association",
+            "AssociationCreateOrUpdateInfo",
+            "AssociationCreateOrUpdateRequest",
+            "AssociationInfo",
+            "AssociationResponse",
+            "ConfigCompatibilityLevel",
+            "Metadata",
+            "MetadataProperties",
+            "MetadataTags",
+            "RegisteredSchema",
+            "Rule",
+            "RuleKind",
+            "RuleMode",
+            "RuleParams",
+            "RuleSet",
+            "Schema",
+            "SchemaReference",
+            "SchemaRegistryError",
+            "ServerConfig",
+        ),
+        "sdk.confluent.values",
+    ),
 }
 
 __all__ = [
+    "Association",
+    "AssociationCreateOrUpdateInfo",
+    "AssociationCreateOrUpdateRequest",
+    "AssociationInfo",
+    "AssociationResponse",
     "AsyncAvroDeserializer",
     "AsyncAvroSerializer",
     "AsyncJSONDeserializer",
@@ -80,15 +126,25 @@ __all__ = [
     "AsyncSchemaRegistryClient",
     "AvroDeserializer",
     "AvroSerializer",
+    "ConfigCompatibilityLevel",
     "JSONDeserializer",
     "JSONSerializer",
+    "Metadata",
+    "MetadataProperties",
+    "MetadataTags",
     "ProtobufDeserializer",
     "ProtobufSerializer",
     "RegisteredSchema",
+    "Rule",
+    "RuleKind",
+    "RuleMode",
+    "RuleParams",
+    "RuleSet",
     "Schema",
     "SchemaReference",
     "SchemaRegistryClient",
     "SchemaRegistryError",
+    "ServerConfig",
     "dual_schema_id_deserializer",
     "header_schema_id_serializer",
     "prefix_schema_id_deserializer",
@@ -99,16 +155,4 @@ __all__ = [
     "topic_subject_name_strategy",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Return the public object of this name, from the module that defines it."""
-    module = _MODULE_BY_NAME.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"counterfoil.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = late_names(globals(), _MODULE_BY_NAME)

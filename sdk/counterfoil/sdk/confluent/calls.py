@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.versions import Deletion, Visibility
-from counterfoil.sdk.confluent.values import own_schema, their_schema, their_version
+from counterfoil.sdk import operations
+from counterfoil.sdk.confluent.values import (
+    Association,
+    AssociationResponse,
+    SchemaVersion,
+    own_config,
+    own_schema,
+    their_config,
+    their_schema,
+    their_version,
+)
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
@@ -13,8 +25,11 @@ if TYPE_CHECKING:
 
     from counterfoil.schema import model
     from counterfoil.sdk.calls import Calls
-    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema
+    from counterfoil.sdk.confluent.values import RegisteredSchema, Schema, ServerConfig
+    from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
+
+T = TypeVar("T")
 
 
 def register_schema(calls: Calls, subject_name: str, schema: object, normalize_schemas: bool = False) -> Script[int]:
@@ -38,29 +53,39 @@ def lookup_schema(
     deleted: bool = False,
 ) -> Script[RegisteredSchema]:
     """Return the version of the subject that has this content."""
-    _refuse_format(fmt)
-    found = yield from calls.lookup(
-        subject_name, _required(schema), normalize=normalize_schemas, visibility=_visibility(deleted)
-    )
+    own, visibility = _required(schema), _visibility(deleted)
+    if fmt is None:
+        found = yield from calls.lookup(subject_name, own, normalize=normalize_schemas, visibility=visibility)
+    else:
+        lookup = operations.lookup(subject_name, own, normalize=normalize_schemas, visibility=visibility)
+        found = yield from calls.call(_printed(lookup, fmt))
     return their_version(found)
 
 
-def get_schema(calls: Calls, schema_id: int, subject_name: str | None = None, fmt: str | None = None) -> Script[Schema]:
+def get_schema(
+    calls: Calls,
+    schema_id: int,
+    subject_name: str | None = None,
+    fmt: str | None = None,
+    reference_format: str | None = None,
+) -> Script[Schema]:
     """Return the schema with this id."""
-    _refuse_format(fmt)
-    return their_schema((yield from calls.schema_by_id(schema_id, subject=subject_name)))
+    if fmt is None and reference_format is None:
+        return their_schema((yield from calls.schema_by_id(schema_id, subject=subject_name)))
+    by_id = operations.schema_by_id(schema_id, subject=subject_name)
+    return their_schema((yield from calls.call(_printed(by_id, fmt, reference_format))))
 
 
 def get_schema_by_guid(calls: Calls, guid: str, fmt: str | None = None) -> Script[Schema]:
     """Return the schema with this guid."""
-    _refuse_format(fmt)
-    return their_schema((yield from calls.schema_by_guid(guid)))
+    if fmt is None:
+        return their_schema((yield from calls.schema_by_guid(guid)))
+    return their_schema((yield from calls.call(_printed(operations.schema_by_guid(guid), fmt))))
 
 
 def get_latest_version(calls: Calls, subject_name: str, fmt: str | None = None) -> Script[RegisteredSchema]:
     """Return the latest version of the subject."""
-    _refuse_format(fmt)
-    return their_version((yield from calls.version(subject_name)))
+    return (yield from get_version(calls, subject_name, fmt=fmt))
 
 
 def get_latest_with_metadata(
@@ -68,42 +93,91 @@ def get_latest_with_metadata(
 ) -> Script[RegisteredSchema]:
     """Return the latest version of the subject whose metadata has these properties; deleted ones are not searched."""
     del deleted
-    _refuse_format(fmt)
-    return their_version((yield from calls.version_with_metadata(subject_name, metadata)))
+    if fmt is None:
+        return their_version((yield from calls.version_with_metadata(subject_name, metadata)))
+    newest = operations.version_with_metadata(subject_name, metadata)
+    return their_version((yield from calls.call(_printed(newest, fmt))))
 
 
 def get_version(
     calls: Calls, subject_name: str, version: Any = "latest", deleted: bool = False, fmt: str | None = None
 ) -> Script[RegisteredSchema]:
     """Return a version of the subject."""
-    _refuse_format(fmt)
-    return their_version((yield from calls.version(subject_name, version, visibility=_visibility(deleted))))
+    if fmt is None:
+        return their_version((yield from calls.version(subject_name, version, visibility=_visibility(deleted))))
+    one = operations.version(subject_name, version, visibility=_visibility(deleted))
+    return their_version((yield from calls.call(_printed(one, fmt))))
 
 
-def get_versions(calls: Calls, subject_name: str, deleted: bool = False) -> Script[list[int]]:
+def get_versions(
+    calls: Calls,
+    subject_name: str,
+    deleted: bool = False,
+    deleted_only: bool = False,
+    offset: int = 0,
+    limit: int = -1,
+) -> Script[list[int]]:
     """Return the version numbers of the subject."""
-    return list((yield from calls.versions(subject_name, visibility=_visibility(deleted))))
+    listing = operations.versions(subject_name, visibility=_visibility(deleted, deleted_only))
+    return list((yield from calls.call(_page(listing, offset, limit))))
 
 
-def get_subjects(calls: Calls, subject_prefix: str | None = None, deleted: bool = False) -> Script[list[str]]:
+def get_referenced_by(
+    calls: Calls, subject_name: str, version: Any = "latest", offset: int = 0, limit: int = -1
+) -> Script[list[int]]:
+    """Return the ids of the schemas that refer to a version of the subject."""
+    listing = operations.referenced_by(subject_name, version, visibility=Visibility.ACTIVE)
+    return list((yield from calls.call(_page(listing, offset, limit))))
+
+
+def get_subjects(
+    calls: Calls,
+    subject_prefix: str | None = None,
+    deleted: bool = False,
+    deleted_only: bool = False,
+    offset: int = 0,
+    limit: int = -1,
+) -> Script[list[str]]:
     """Return the names of the subjects."""
-    return list((yield from calls.subjects(prefix=subject_prefix, visibility=_visibility(deleted))))
+    listing = operations.subjects(prefix=subject_prefix, visibility=_visibility(deleted, deleted_only))
+    return list((yield from calls.call(_page(listing, offset, limit))))
+
+
+def get_subjects_by_schema_id(
+    calls: Calls,
+    schema_id: int,
+    subject_name: str | None = None,
+    deleted: bool = False,
+    offset: int = 0,
+    limit: int = -1,
+) -> Script[list[str]]:
+    """Return the names of the subjects that have the schema with this id."""
+    listing = operations.subjects_of_id(schema_id, subject=subject_name, visibility=_visibility(deleted))
+    return list((yield from calls.call(_page(listing, offset, limit))))
+
+
+def get_schema_versions(
+    calls: Calls,
+    schema_id: int,
+    subject_name: str | None = None,
+    deleted: bool = False,
+    offset: int = 0,
+    limit: int = -1,
+) -> Script[list[SchemaVersion]]:
+    """Return the subjects and versions that have the schema with this id."""
+    listing = operations.versions_of_id(schema_id, subject=subject_name, visibility=_visibility(deleted))
+    found = yield from calls.call(_page(listing, offset, limit))
+    return [SchemaVersion(each.subject, each.version) for each in found]
 
 
 def delete_subject(calls: Calls, subject_name: str, permanent: bool = False) -> Script[list[int]]:
-    """Delete the subject, softly and then permanently with ``permanent``, and return its versions."""
-    found = yield from calls.delete_subject(subject_name)
-    if permanent:
-        yield from calls.delete_subject(subject_name, deletion=Deletion.PERMANENT)
-    return list(found)
+    """Delete the subject and return its versions; ``permanent`` requires an earlier deletion without it."""
+    return list((yield from calls.delete_subject(subject_name, deletion=_deletion(permanent))))
 
 
 def delete_version(calls: Calls, subject_name: str, version: int, permanent: bool = False) -> Script[int]:
-    """Delete the version, softly and then permanently with ``permanent``, and return its number."""
-    found = yield from calls.delete_version(subject_name, version)
-    if permanent:
-        yield from calls.delete_version(subject_name, version, deletion=Deletion.PERMANENT)
-    return found
+    """Delete the version and return its number; ``permanent`` requires an earlier deletion without it."""
+    return (yield from calls.delete_version(subject_name, version, deletion=_deletion(permanent)))
 
 
 def set_compatibility(
@@ -145,14 +219,94 @@ def test_compatibility_all_versions(
     return found.is_compatible
 
 
-def get_types(calls: Calls) -> Script[list[str]]:
+def get_config(calls: Calls, subject_name: str | None = None) -> Script[ServerConfig]:
+    """Return the config of a subject, or of the registry."""
+    return their_config((yield from calls.config(subject_name)))
+
+
+def set_config(calls: Calls, subject_name: str | None = None, config: object = None) -> Script[dict[str, Any]]:
+    """Set the members of a ``ServerConfig`` that are not None, and return them as the registry does."""
+    return dict(config_document((yield from calls.set_config(subject_name, own_config(config)))))
+
+
+def delete_config(calls: Calls, subject_name: str | None = None) -> Script[ServerConfig]:
+    """Delete the config of a subject, or of the registry, and return what it was."""
+    return their_config((yield from calls.delete_config(subject_name)))
+
+
+def get_mode(calls: Calls, subject_name: str) -> Script[str | None]:
+    """Return the mode of a subject."""
+    return (yield from calls.mode(subject_name))
+
+
+def update_mode(calls: Calls, subject_name: str, mode: str, force: bool = False) -> Script[str | None]:
+    """Set the mode of a subject, and return it."""
+    return (yield from calls.set_mode(subject_name, mode, force=force))
+
+
+def delete_mode(calls: Calls, subject_name: str) -> Script[str | None]:
+    """Unset the mode of a subject, and return what it was."""
+    return (yield from calls.delete_mode(subject_name))
+
+
+def get_global_mode(calls: Calls) -> Script[str | None]:
+    """Return the mode of the registry."""
+    return (yield from calls.mode())
+
+
+def update_global_mode(calls: Calls, mode: str, force: bool = False) -> Script[str | None]:
+    """Set the mode of the registry, and return it."""
+    return (yield from calls.set_mode(None, mode, force=force))
+
+
+def get_schema_types(calls: Calls) -> Script[list[str]]:
     """Return the schema types of the registry."""
     return list((yield from calls.schema_types()))
 
 
-def get_contexts(calls: Calls) -> Script[list[str]]:
+def get_contexts(calls: Calls, offset: int = 0, limit: int = -1) -> Script[list[str]]:
     """Return the contexts of the registry."""
-    return list((yield from calls.contexts()))
+    return list((yield from calls.call(_page(operations.contexts(), offset, limit))))
+
+
+def get_associations_by_resource_name(
+    calls: Calls,
+    resource_name: str,
+    resource_namespace: str,
+    resource_type: str | None = None,
+    association_types: list[str] | None = None,
+    offset: int = 0,
+    limit: int = -1,
+) -> Script[list[Association]]:
+    """Return the associations of the resources with this name."""
+    listing = operations.associations_by_name(
+        resource_namespace, resource_name, resource_type=resource_type, association_types=association_types or ()
+    )
+    return [Association.from_dict(each) for each in (yield from calls.call(_page(listing, offset, limit)))]
+
+
+def create_association(calls: Calls, request: Any) -> Script[AssociationResponse]:
+    """Create the associations of a resource, and return those that it has."""
+    reply = yield from calls.call(operations.create_associations(request.to_dict()))
+    return AssociationResponse.from_dict(reply)
+
+
+def delete_associations(
+    calls: Calls,
+    resource_id: str,
+    resource_type: str | None = None,
+    association_types: list[str] | None = None,
+    cascade_lifecycle: bool = False,
+) -> Script[None]:
+    """Delete the associations of a resource, and with ``cascade_lifecycle`` the subjects that belong to it alone."""
+    yield from calls.call(
+        operations.delete_associations(
+            resource_id,
+            resource_type=resource_type,
+            association_types=association_types or (),
+            cascades=cascade_lifecycle,
+        )
+    )
 
 
 def _required(schema: object) -> model.Schema:
@@ -162,10 +316,22 @@ def _required(schema: object) -> model.Schema:
     return found
 
 
-def _visibility(deleted: bool) -> Visibility:
+def _visibility(deleted: bool, deleted_only: bool = False) -> Visibility:
+    if deleted_only:
+        return Visibility.DELETED_ONLY
     return Visibility.WITH_DELETED if deleted else Visibility.ACTIVE
 
 
-def _refuse_format(fmt: str | None) -> None:
-    if fmt is not None:
-        raise InvalidSettings(f"fmt is {fmt!r}; this client returns schemas as they are stored", setting="fmt")
+def _deletion(permanent: bool) -> Deletion:
+    return Deletion.PERMANENT if permanent else Deletion.SOFT
+
+
+def _page(listing: Operation[T], offset: int, limit: int) -> Operation[T]:
+    """Return a listing's operation for a part of it; without bounds, that of all of it."""
+    return listing if (offset, limit) == (0, -1) else operations.page_of(listing, offset=offset, limit=limit)
+
+
+def _printed(operation: Operation[T], fmt: str | None, reference_format: str | None = None) -> Operation[T]:
+    """Return the operation for schemas that the registry prints in a format, such as ``serialized``."""
+    formats = (("format", fmt), ("reference_format", reference_format))
+    return replace(operation, query=(*operation.query, *((name, each) for name, each in formats if each is not None)))

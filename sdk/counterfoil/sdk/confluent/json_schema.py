@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.confluent.values import own_schema
+from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import json
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
 
@@ -54,6 +55,9 @@ class JSONDeserializer(json.JsonDeserializer):
         rule_registry: object = None,
         json_decode: Callable[[bytes], Any] | None = None,
     ) -> None:
+        if schema_str is None and schema_registry_client is None:
+            problem = "schema_str and schema_registry_client are both None; expected one of them"
+            raise InvalidSettings(problem, setting="schema_str")
         super().__init__(
             schema_registry_client,
             reader=_json_schema(schema_str),

@@ -1,25 +1,207 @@
-"""Schemas and versions with the attributes that they have in confluent-kafka."""
+"""The values of confluent-kafka's client: schemas, versions, rules, metadata, configs, associations.
+
+Each has the attributes of its counterpart, and its JSON in the REST API as ``to_dict()`` and ``from_dict()``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar
 
 from counterfoil.schema import model
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.rest.config import LEVEL_IN_FORCE, Config, config_document, read_config
 from counterfoil.schema.rest.json_values import ReplyJson, UnexpectedShapeError
 from counterfoil.schema.rest.schemas import SCHEMA
 from counterfoil.sdk.errors import InvalidSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from dataclasses import Field
+
     from counterfoil.schema.rest.versions import RegisteredSchema as OwnRegistered
+
+T = TypeVar("T")
 
 SchemaRegistryError: TypeAlias = RegistryError
 """The error of a registry; it has the attributes of confluent-kafka's as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaReference:
+class _JsonObject:
+    """A value that is an object in JSON: a member for each attribute that is not None.
+
+    The arguments of a subclass make the values of attributes that are not plain.
+    """
+
+    _readers: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+
+    def __init_subclass__(cls, **readers: Callable[[Any], Any]) -> None:
+        """Keep the functions that read attributes, by name."""
+        cls._readers = readers
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        found = ((each.name, getattr(self, each.name)) for each in _fields(type(self)))
+        return {_key(name): _plain(value) for name, value in found if value is not None}
+
+    @classmethod
+    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
+        """Return the value of a JSON object; other members are ignored."""
+        made = {}
+        for each in _fields(cls):
+            value, read = src_dict.get(_key(each.name)), cls._readers.get(each.name, _same)
+            if value is not None or isinstance(read, _ListOf):
+                made[each.name] = read(value)
+            elif each.default is MISSING and each.default_factory is MISSING:
+                made[each.name] = None
+        return cls(**made)
+
+
+class _JsonMap:
+    """A value that is a map in JSON: its only attribute."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the map."""
+        (only,) = vars(self).values()
+        return dict(only)
+
+    @classmethod
+    def from_dict(cls, src_dict: dict[str, Any]) -> Self:
+        """Return the value of a map."""
+        return cls(dict(src_dict))  # type: ignore[call-arg]  # a dataclass
+
+    def __hash__(self) -> int:
+        """Return the hash of the keys."""
+        return hash(frozenset(self.to_dict()))
+
+
+def _fields(kind: type) -> tuple[Field[Any], ...]:
+    return fields(kind)
+
+
+def _key(name: str) -> str:
+    """Return the name of an attribute in JSON."""
+    first, *rest = name.removesuffix("_str").split("_")
+    return first + "".join(map(str.title, rest))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class _ListOf:
+    """Reads a list, which is empty if it is absent."""
+
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self._read = read
+
+    def __call__(self, value: Any) -> list[Any]:
+        """Return the values of the items."""
+        return [self._read(each) for each in value or ()]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Enum():
+            return value.value
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case _ if hasattr(value, "to_dict"):
+            return value.to_dict()
+    return value
+
+
+# --- schemas ---------------------------------------------------------------------------------------------------------
+
+
+class RuleKind(StrEnum):
+    """What a rule does: CONDITION checks a message, TRANSFORM changes it."""
+
+    CONDITION = "CONDITION"
+    TRANSFORM = "TRANSFORM"
+
+
+class RuleMode(StrEnum):
+    """When a rule runs."""
+
+    UPGRADE = "UPGRADE"
+    DOWNGRADE = "DOWNGRADE"
+    UPDOWN = "UPDOWN"
+    READ = "READ"
+    WRITE = "WRITE"
+    WRITEREAD = "WRITEREAD"
+
+
+@dataclass
+class RuleParams(_JsonMap):
+    """The parameters of a rule, by name."""
+
+    params: dict[str, str] = field(default_factory=dict)
+    __hash__ = _JsonMap.__hash__
+
+
+@dataclass(frozen=True)
+class Rule(_JsonObject, kind=RuleKind, mode=RuleMode, params=RuleParams.from_dict):
+    """One rule of a rule set."""
+
+    name: str | None = None
+    doc: str | None = None
+    kind: RuleKind | None = None
+    mode: RuleMode | None = None
+    type: str | None = None
+    tags: list[str] | None = field(default=None, hash=False)
+    params: RuleParams | None = None
+    expr: str | None = None
+    on_success: str | None = None
+    on_failure: str | None = None
+    disabled: bool | None = None
+
+
+@dataclass(unsafe_hash=True)
+class RuleSet(
+    _JsonObject,
+    migration_rules=_ListOf(Rule.from_dict),
+    domain_rules=_ListOf(Rule.from_dict),
+    encoding_rules=_ListOf(Rule.from_dict),
+):
+    """The rules of a schema."""
+
+    migration_rules: list[Rule] | None = field(default=None, hash=False)
+    domain_rules: list[Rule] | None = field(default=None, hash=False)
+    encoding_rules: list[Rule] | None = field(default=None, hash=False)
+    enable_at: str | None = None
+
+
+@dataclass
+class MetadataTags(_JsonMap):
+    """The tags of the fields of a schema, by the path of a field."""
+
+    tags: dict[str, list[str]] = field(default_factory=dict)
+    __hash__ = _JsonMap.__hash__
+
+
+@dataclass
+class MetadataProperties(_JsonMap):
+    """The properties of a schema, by name."""
+
+    properties: dict[str, str] = field(default_factory=dict)
+    __hash__ = _JsonMap.__hash__
+
+
+@dataclass(frozen=True)
+class Metadata(
+    _JsonObject, tags=MetadataTags.from_dict, properties=MetadataProperties.from_dict, sensitive=_ListOf(str)
+):
+    """The metadata of a schema: tags, properties, and the names of properties that are sensitive."""
+
+    tags: MetadataTags | None = None
+    properties: MetadataProperties | None = None
+    sensitive: list[str] | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True)
+class SchemaReference(_JsonObject):
     """A name that a schema's text uses, and the version of a subject that declares it."""
 
     name: str | None = None
@@ -27,26 +209,142 @@ class SchemaReference:
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+@dataclass(frozen=True)
+class Schema(
+    _JsonObject, references=_ListOf(SchemaReference.from_dict), metadata=Metadata.from_dict, rule_set=RuleSet.from_dict
+):
     """A schema: ``schema_str`` is its text, ``schema_type`` AVRO, JSON or PROTOBUF."""
 
     schema_str: str | None
     schema_type: str | None = "AVRO"
-    references: list[SchemaReference] | None = field(default_factory=list)
-    metadata: model.Metadata | None = None
-    rule_set: model.RuleSet | None = None
+    references: list[SchemaReference] | None = field(default_factory=list, hash=False)
+    metadata: Metadata | None = None
+    rule_set: RuleSet | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RegisteredSchema:
     """A version of a subject."""
 
-    schema_id: int
-    guid: str | None
-    subject: str
+    subject: str | None
     version: int | None
+    schema_id: int | None
+    guid: str | None
     schema: Schema
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the version as in a response of the registry."""
+        facts = {"id": self.schema_id, "guid": self.guid, "subject": self.subject, "version": self.version}
+        return {**self.schema.to_dict(), **{name: value for name, value in facts.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class SchemaVersion(_JsonObject):
+    """A subject and the number of one of its versions."""
+
+    subject: str | None = None
+    version: int | None = None
+
+
+# --- configs ---------------------------------------------------------------------------------------------------------
+
+
+class ConfigCompatibilityLevel(StrEnum):
+    """The levels of compatibility."""
+
+    BACKWARD = "BACKWARD"
+    BACKWARD_TRANSITIVE = "BACKWARD_TRANSITIVE"
+    FORWARD = "FORWARD"
+    FORWARD_TRANSITIVE = "FORWARD_TRANSITIVE"
+    FULL = "FULL"
+    FULL_TRANSITIVE = "FULL_TRANSITIVE"
+    NONE = "NONE"
+
+
+@dataclass
+class ServerConfig(
+    _JsonObject,
+    compatibility=ConfigCompatibilityLevel,
+    compatibility_level=ConfigCompatibilityLevel,
+    default_metadata=Metadata.from_dict,
+    override_metadata=Metadata.from_dict,
+    default_rule_set=RuleSet.from_dict,
+    override_rule_set=RuleSet.from_dict,
+):
+    """The config of the registry or of a subject; the level in a response is ``compatibility_level``."""
+
+    compatibility: ConfigCompatibilityLevel | None = None
+    compatibility_level: ConfigCompatibilityLevel | None = None
+    compatibility_group: str | None = None
+    default_metadata: Metadata | None = None
+    override_metadata: Metadata | None = None
+    default_rule_set: RuleSet | None = None
+    override_rule_set: RuleSet | None = None
+
+
+# --- associations ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Association(_JsonObject):
+    """The association of a subject with a resource."""
+
+    subject: str | None = None
+    guid: str | None = None
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    association_type: str | None = None
+    frozen: bool = False
+
+
+@dataclass
+class AssociationInfo(_JsonObject, schema=Schema.from_dict):
+    """An association of the resource that a response is about."""
+
+    subject: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool = False
+    schema: Schema | None = None
+
+
+@dataclass
+class AssociationCreateOrUpdateInfo(_JsonObject, schema=Schema.from_dict):
+    """An association of the resource that a request is about."""
+
+    subject: str | None = None
+    association_type: str | None = None
+    lifecycle: str | None = None
+    frozen: bool | None = None
+    schema: Schema | None = None
+    normalize: bool | None = None
+
+
+@dataclass
+class AssociationCreateOrUpdateRequest(_JsonObject, associations=_ListOf(AssociationCreateOrUpdateInfo.from_dict)):
+    """A resource, and associations that it should have."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    associations: list[AssociationCreateOrUpdateInfo] | None = None
+
+
+@dataclass
+class AssociationResponse(_JsonObject, associations=_ListOf(AssociationInfo.from_dict)):
+    """A resource, and its associations."""
+
+    resource_name: str | None = None
+    resource_namespace: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+    associations: list[AssociationInfo] | None = None
+
+
+# --- between their values and those of this SDK ----------------------------------------------------------------------
 
 
 def own_schema(given: object) -> model.Schema | None:
@@ -59,35 +357,51 @@ def own_schema(given: object) -> model.Schema | None:
             return given
         case str():
             return model.Schema(given)
-        case Schema(schema_str=str(text), schema_type=kind, metadata=metadata, rule_set=rule_set):
-            references = tuple(_own_reference(each) for each in given.references or ())
-            return model.Schema(text, _own_type(kind), references, metadata, rule_set)
-    try:
-        return SCHEMA.read(ReplyJson(given.to_dict()))  # type: ignore[attr-defined]  # what confluent-kafka's has
-    except (AttributeError, UnexpectedShapeError) as error:
-        problem = f"The schema is a {type(given).__name__}; expected schema text or a Schema"
-        raise InvalidSettings(problem, setting="schema_str") from error
+    document = _document(given, "schema_str", "schema text or a Schema")
+    kind = document.get("schemaType")
+    if kind is not None and kind not in list(model.SchemaType):
+        problem = f"The schema type is {kind!r}; expected {', '.join(model.SchemaType)}"
+        raise InvalidSettings(problem, setting="schema_type")
+    return _read(SCHEMA.read, document, "schema_str")
+
+
+def own_config(given: object) -> Config:
+    """Return a config of this SDK for a ``ServerConfig`` of this module or of confluent-kafka.
+
+    Raises ``InvalidSettings``.
+    """
+    return _read(read_config, _document(given, "config", "a ServerConfig"), "config")
 
 
 def their_schema(own: model.Schema) -> Schema:
     """Return a schema with the attributes of confluent-kafka's."""
-    references = [SchemaReference(each.name, each.subject, each.version) for each in own.references]
-    return Schema(own.text, own.schema_type.value, references, own.metadata, own.rule_set)
+    return Schema.from_dict(SCHEMA.write(own))
 
 
 def their_version(own: OwnRegistered) -> RegisteredSchema:
     """Return a version with the attributes of confluent-kafka's."""
     guid = None if own.guid is None else str(own.guid)
-    return RegisteredSchema(own.id, guid, own.subject, own.version, their_schema(own.schema))
+    return RegisteredSchema(own.subject, own.version, own.id, guid, their_schema(own.schema))
 
 
-def _own_type(kind: str | None) -> model.SchemaType:
+def their_config(own: Config) -> ServerConfig:
+    """Return a config as in a response: its level is the one in force."""
+    document = config_document(own)
+    level = document.pop("compatibility", None)
+    return ServerConfig.from_dict({**document, LEVEL_IN_FORCE: level})
+
+
+def _document(given: Any, setting: str, expected: str) -> dict[str, Any]:
     try:
-        return model.SchemaType(kind or "AVRO")
-    except ValueError:
-        problem = f"The schema type is {kind!r}; expected {', '.join(model.SchemaType)}"
-        raise InvalidSettings(problem, setting="schema_type") from None
+        document: dict[str, Any] = given.to_dict()
+    except AttributeError as error:
+        problem = f"{setting} is a {type(given).__name__}; expected {expected}"
+        raise InvalidSettings(problem, setting=setting) from error
+    return document
 
 
-def _own_reference(each: Any) -> model.Reference:
-    return model.Reference(each.name or "", each.subject or "", -1 if each.version is None else each.version)
+def _read(read: Callable[[ReplyJson], T], document: dict[str, Any], setting: str) -> T:
+    try:
+        return read(ReplyJson(document))
+    except UnexpectedShapeError as error:
+        raise InvalidSettings(f"{setting} cannot be used: {error}", setting=setting) from error

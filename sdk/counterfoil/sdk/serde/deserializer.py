@@ -18,9 +18,17 @@ from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
-from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_schema, observer
+from counterfoil.sdk.serde.serde import (
+    Done,
+    Serde,
+    chosen,
+    chosen_function,
+    chosen_naming,
+    chosen_schema,
+    observer,
+)
 from counterfoil.sdk.serde.sources import Source
-from counterfoil.sdk.subjects import TOPIC, find_subject, strategy_named
+from counterfoil.sdk.subjects import TOPIC, find_subject
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -98,12 +106,12 @@ class Deserializer(RecordReader[T_co], Serde):
             codec,
             reader=chosen_schema("reader", reader, codec.schema_type),
             latest=latest,
-            subject=strategy_named(subject) if isinstance(subject, str) else subject,
+            subject=chosen_naming(subject),
             has_registry=registry is not None,
             rules=chosen_rules(rules),
         )
         super().__init__(Source(registry), self._resolver)
-        self._from_dict = from_dict
+        self._from_dict = chosen_function("from_dict", from_dict)
         self._clock = clock
         self._reads_headers = chosen("id_location", id_location, ("any", "prefix")) == "any"
         self._returns_errors = chosen("on_error", on_error, ("raise", "return")) == "return"

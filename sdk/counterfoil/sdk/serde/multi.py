@@ -127,7 +127,10 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
             await self._deserializer(frame, ctx).warm(**facts)
 
     async def arun(self, script: Callable[[], Script[Any]]) -> None:
-        """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
+        """Run the script of a ``SchemaNotCached`` that a rule raised, and wait for the registry.
+
+        The rule's executor keeps what the script returns, so that the call can be repeated.
+        """
         await self._source.arun(script())
 
     async def warm_origin(self, data: bytes | None, *, topic: str | None, field: Field, headers: Headers) -> None:

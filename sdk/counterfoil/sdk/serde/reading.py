@@ -118,11 +118,11 @@ class ReadResolver(Generic[P]):
         self._is_latest, self._metadata = _read_latest(latest)
         self.subject = subject
         self._has_registry = has_registry
-        self._writers: PlanTable[tuple[Any, ...], P] = PlanTable()
+        self._parsed: PlanTable[tuple[Any, ...], P] = PlanTable()
         self._decoders: PlanTable[tuple[Any, ...], _Compiled] = PlanTable()
-        self._parsed: P | None = None
+        self._own: P | None = None
         if reader is not None and not reader.references:
-            self._parsed = parse_own(codec, reader)
+            self._own = parse_own(codec, reader)
 
     @property
     def is_latest(self) -> bool:
@@ -211,18 +211,30 @@ class ReadResolver(Generic[P]):
 
     def clear(self) -> None:
         """Remove what was compiled."""
-        self._writers.clear()
+        self._parsed.clear()
         self._decoders.clear()
 
     def _load_writer(self, calls: SchemaCalls, schema: Schema) -> Script[P]:
-        """Return the parsed schema; each content is parsed once, also if it has several frames."""
+        try:
+            return (yield from self._loaded(calls, schema))
+        except SchemaParseError as error:
+            raise DecodeError(f"The writer's schema cannot be read: {error}") from error
+
+    def _load_reader(self, calls: SchemaCalls, reader: Schema | None) -> Script[P | None]:
+        if reader is None:
+            return None
+        if reader is not self._reader:
+            return (yield from self._loaded(calls, reader))
+        if self._own is None:
+            self._own = yield from load_schema(calls, self._codec, reader, validation=Validation.STRICT)
+        return self._own
+
+    def _loaded(self, calls: SchemaCalls, schema: Schema) -> Script[P]:
+        """Return the parsed schema of the registry; each content is parsed once, for every frame and every renewal."""
         key = _content(schema)
-        if key not in self._writers.found:
-            try:
-                self._writers.put(key, (yield from load_schema(calls, self._codec, schema)))
-            except SchemaParseError as error:
-                raise DecodeError(f"The writer's schema cannot be read: {error}") from error
-        return self._writers.found[key]
+        if key not in self._parsed.found:
+            self._parsed.put(key, (yield from load_schema(calls, self._codec, schema)))
+        return self._parsed.found[key]
 
     def _latest(self, calls: SchemaCalls, subject: str, *, refresh: bool) -> Script[Any]:
         if self._metadata is not None:
@@ -244,15 +256,6 @@ class ReadResolver(Generic[P]):
             return _Compiled(self._codec.decoder(*pair, suffix), cache(lambda: self._codec.row_source(*pair, suffix)))
 
         return self._decoders.resolve(key, compiled)
-
-    def _load_reader(self, calls: SchemaCalls, reader: Schema | None) -> Script[P | None]:
-        if reader is None:
-            return None
-        if reader is not self._reader:
-            return (yield from load_schema(calls, self._codec, reader))
-        if self._parsed is None:
-            self._parsed = yield from load_schema(calls, self._codec, reader, validation=Validation.STRICT)
-        return self._parsed
 
 
 def _content(schema: Schema | None) -> tuple[Any, ...]:

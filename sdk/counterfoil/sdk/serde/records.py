@@ -6,7 +6,8 @@ import gc
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
+from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class RecordReader(ABC, Generic[T_co]):
         nulls, and ``errors[number of the row]`` is its error. With ``on_error="return"`` it is a row of nulls too. The
         registry's errors and ``SchemaNotCached`` end the call.
 
-        Raises ``SerdeError`` for values that have no type in Arrow, or no common one, and ``InvalidSettings`` without
+        Raises ``SerdeError`` for values that have no type in Arrow, or no common one, and ``MissingExtra`` without
         pyarrow, which the extra ``arrow`` installs.
         """
         reader = self.table_reader(topic=topic, field=field, errors=errors)
@@ -121,11 +122,8 @@ class RecordReader(ABC, Generic[T_co]):
         self, *, topic: str | None, field: Field, errors: MutableMapping[int, SerdeError] | None
     ) -> TableReader:
         """Return what reads records into one table, with the arguments of :meth:`arrow`."""
-        try:
+        with needed_by("arrow()", extra="arrow"):
             from counterfoil.sdk.serde.arrow.tables import TableReader
-        except ImportError as error:
-            problem = f"arrow() needs pyarrow, which cannot be imported ({error}): pip install 'counterfoil[arrow]'"
-            raise InvalidSettings(problem, setting="arrow") from error
         if errors is None and self._returns_errors:
             errors = {}
         return TableReader(self.read_plan, ctx=SerializationContext(topic, field), errors=errors)

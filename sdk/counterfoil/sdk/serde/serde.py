@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.processes import PickledByArguments
-from counterfoil.sdk.subjects import Associated
+from counterfoil.sdk.subjects import Associated, strategy_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import Source
     from counterfoil.sdk.subjects import SubjectNaming
     from counterfoil.sdk.usage.observation import Usage
+
+F = TypeVar("F")
 
 
 class Resolver(Protocol):
@@ -38,13 +40,16 @@ class Serde(PickledByArguments):
         return self._source.is_async
 
     async def arun(self, script: Callable[[], Script[Any]]) -> None:
-        """Run a script of a rule, as :meth:`RuleScope.request` could not without waiting."""
+        """Run the script of a ``SchemaNotCached`` that a rule raised, and wait for the registry.
+
+        The rule's executor keeps what the script returns, so that the call can be repeated.
+        """
         await self._source.arun(script())
 
     def set_cluster_id_resolver(self, resolver: Callable[[], str]) -> None:
         """Use the Kafka cluster's id, which ``resolver`` returns, for associations; confluent-kafka's clients call it.
 
-        It has no effect on a strategy that has an id, or that asks for no associations.
+        It has no effect on a strategy that has an id, or that does not request associations.
         """
         subject = self._naming.subject
         if isinstance(subject, Associated) and not isinstance(subject.cluster_id, str):
@@ -70,6 +75,20 @@ def chosen(setting: str, value: str, choices: tuple[str, ...]) -> str:
         expected = " or ".join(map(repr, choices))
         raise InvalidSettings(f"{setting} is {value!r}; expected {expected}", setting=setting)
     return value
+
+
+def chosen_function(setting: str, value: F) -> F:
+    """Return the function of a setting, which may be None; raise ``InvalidSettings`` for what cannot be called."""
+    if value is not None and not callable(value):
+        raise InvalidSettings(f"{setting} is a {type(value).__name__}; expected a function", setting=setting)
+    return value
+
+
+def chosen_naming(subject: SubjectNaming | str) -> SubjectNaming:
+    """Return the strategy of the setting ``subject``; raise ``InvalidSettings`` if it is none."""
+    if isinstance(subject, str):
+        return strategy_named(subject)
+    return subject if isinstance(subject, Associated) else chosen_function("subject", subject)
 
 
 def chosen_schema(setting: str, value: object, schema_type: SchemaType) -> Schema | None:

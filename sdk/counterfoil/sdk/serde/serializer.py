@@ -13,10 +13,10 @@ from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
-from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_schema
+from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_function, chosen_naming, chosen_schema
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.serde.writing import WriteResolver
-from counterfoil.sdk.subjects import TOPIC, strategy_named
+from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -72,13 +72,13 @@ class Serializer(Serde, Generic[T_contra]):
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._to_dict = to_dict
+        self._to_dict = chosen_function("to_dict", to_dict)
         is_in_header = chosen("id_location", id_location, ("prefix", "header")) == "header"
         self._resolver = WriteResolver(
             codec,
             chosen_schema("schema", schema, codec.schema_type),
             imports=imports,
-            subject=strategy_named(subject) if isinstance(subject, str) else subject,
+            subject=chosen_naming(subject),
             register=register,
             normalize=normalize,
             is_in_header=is_in_header,

@@ -102,14 +102,21 @@ class SchemaCalls(AssociationCalls, Protocol):
         """Return the schema with this guid."""
 
 
+def _no_registry(kind: type) -> str:
+    """Return the sentence that an object of this class is no registry."""
+    problem = f"The registry is a {kind.__name__}; expected a Registry or an AsyncRegistry"
+    if not kind.__module__.startswith("confluent_kafka."):
+        return problem
+    return f"{problem}, or the class of this name in counterfoil.sdk.confluent, which takes the same settings"
+
+
 class Source:
     """A registry, and how its scripts are run. ``is_async``: a script that needs a request can only be awaited."""
 
     def __init__(self, registry: AnyRegistry | None) -> None:
         client: Any = registry
         if registry is not None and not any(hasattr(registry, name) for name in _CALLS):
-            problem = f"The registry is a {type(registry).__name__}; expected a Registry or an AsyncRegistry"
-            raise InvalidSettings(problem, setting="registry")
+            raise InvalidSettings(_no_registry(type(registry)), setting="registry")
         self._run = getattr(client, "run", None)
         self.is_async = iscoroutinefunction(self._run)
         self.calls: SchemaCalls = _DirectCalls(client) if self._run is None else client.calls

@@ -11,8 +11,8 @@ from counterfoil.registry.moving.errors import PeerRefused, PeerUnreachable
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.sdk.async_client import AsyncRegistry
+from counterfoil.sdk.connection.http import AsyncHttpTransport
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
-from counterfoil.sdk.http import AsyncHttpTransport
 from counterfoil.sdk.operations import as_json
 
 if TYPE_CHECKING:

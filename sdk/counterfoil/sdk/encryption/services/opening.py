@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import KeyAccessDenied, KeyServiceUnavailable, KeyWrapFailed, MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.schema.rest.keys import ALTERNATE_IDS
 from counterfoil.sdk.errors import KeyRefused, KeyUnavailable
 
@@ -92,14 +93,8 @@ class KeyServices:
                 f"This program has no service for the kmsType {kms_type[:80]!r}; it has: {there}. Install a package "
                 f"that brings one (an entry point of this name in the group {SERVICES_GROUP})"
             )
-        try:
+        with needed_by(f"The kmsType {kms_type}", extra=next(iter(entry.extras), None)):
             maker: KeyServiceMaker = entry.load()
-        except ModuleNotFoundError as missing:
-            if not entry.extras or (missing.name or "").partition(".")[0] == "counterfoil":
-                raise
-            raise MissingExtra(
-                f"The kmsType {kms_type}", module=missing.name or "a package", extra=entry.extras[0]
-            ) from missing
         return maker
 
 

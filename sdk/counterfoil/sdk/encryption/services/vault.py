@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from counterfoil.schema.errors import KeyServiceUnavailable, KeyWrapFailed
 from counterfoil.schema.keys.vault import VaultExchange, VaultReply, VaultSettings
+from counterfoil.sdk.connection.http import HttpTransport
+from counterfoil.sdk.connection.tls import TlsSettings
 from counterfoil.sdk.encryption.services.service import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, malformed
 from counterfoil.sdk.errors import InvalidSettings
-from counterfoil.sdk.http import HttpTransport
 from counterfoil.sdk.settings import RegistrySettings
-from counterfoil.sdk.tls import TlsSettings
 from counterfoil.sdk.transport import NoReply, Request
 
 if TYPE_CHECKING:

@@ -84,7 +84,7 @@ def model_decoder(model: Any) -> Decode:
         read: Callable[[bytes], Any] = msgspec.json.Decoder(model).decode
     except TypeError as error:
         problem = f"JSON cannot be read as {_name(model)}: {error}"
-        hint = "in a union of classes, JSON tells apart msgspec.Structs with tag=True, and pydantic models"
+        hint = "in a union of classes, JSON distinguishes msgspec.Structs with tag=True, and pydantic models"
         raise ModelError(f"{problem} ({hint})", model=_name(model)) from error
 
     def decode(data: bytes, offset: int, /) -> Any:

@@ -243,7 +243,7 @@ class _Deriving:
     def _check_apart(self, branches: Sequence[tuple[str, set[str]]]) -> None:
         for (one, labels), (other, others) in combinations(branches, 2):
             for label in sorted(labels & others):
-                self._refuse(f"{one} | {other}", f"types that can be told apart in a message; both are {label} in Avro")
+                self._refuse(f"{one} | {other}", f"types that differ in a message; both are {label} in Avro")
 
     # --- defaults ------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class FieldNode:
 
 @dataclass(eq=False, slots=True)
 class ModelNode:
-    """A class with fields. ``tag`` is the property and value by which msgspec tells Structs apart in JSON."""
+    """A class with fields. ``tag`` is the property and value by which msgspec distinguishes Structs in JSON."""
 
     python: type
     kind: ModelKind

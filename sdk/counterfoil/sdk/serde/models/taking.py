@@ -98,7 +98,7 @@ class _TakingWriter(ModelWriter):
 
     def _branches(self, node: UnionNode) -> Iterable[tuple[type, str]]:
         has_names = len(models_in(node)) > 1
-        for branch in self._told_by_class(node):
+        for branch in self._known_by_class(node):
             plain = self._converted(branch, "v")
             if has_names and isinstance(branch, ModelNode):
                 plain = f"({self._name_of(branch)!r}, {plain})"
@@ -121,14 +121,14 @@ class _TakingWriter(ModelWriter):
                 lines.append(f"if {one.attribute!r} in d: d[{one.name!r}] = {plain}")
         return [*lines, "return d"]
 
-    def _told_by_class(self, node: UnionNode) -> list[Node]:
-        """Return the branches whose values are converted, or named, by their class; codecs tell the others apart."""
+    def _known_by_class(self, node: UnionNode) -> list[Node]:
+        """Return the branches whose values are converted, or named, by their class; codecs distinguish the others."""
         models = models_in(node)
         dicts = [one for one in models if one.kind is ModelKind.TYPED_DICT]
         if len(dicts) > 1 and any(map(self._is_changed, dicts)):
             names = " | ".join(one.python.__name__ for one in dicts)
             raise ModelError(
-                f"{names} cannot be told apart by class when they are written; use dataclasses", type_text=names
+                f"{names} cannot be distinguished by class when they are written; use dataclasses", type_text=names
             )
         skipped = dicts if len(dicts) > 1 else []
         named = models if len(models) > 1 else []

@@ -21,6 +21,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
+from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.actions import refuse
 from counterfoil.sdk.serde.rules.keys import NEED
@@ -96,12 +98,10 @@ class DlqAction:
         with self._lock:
             if self._producer is None:
                 try:
-                    from confluent_kafka import Producer
-                except ModuleNotFoundError as missing:
-                    problem = (
-                        'The action DLQ needs confluent_kafka, which is not installed: pip install "counterfoil[kafka]"'
-                    )
-                    raise RuleTypeMissing(problem) from missing
+                    with needed_by("The action DLQ", extra="kafka"):
+                        from confluent_kafka import Producer
+                except MissingExtra as missing:
+                    raise RuleTypeMissing(str(missing)) from missing
                 own = {name: value for name, value in self._conf.items() if not name.startswith("dlq.")}
                 self._producer = Producer({**_PRODUCER, **dict(conf.get("dlq.producer") or {}), **own})
             return self._producer

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
+from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import InvalidSettings, RuleTypeMissing
 from counterfoil.sdk.processes import PickledByArguments
 from counterfoil.sdk.serde.rules import keys
@@ -95,7 +97,7 @@ class Rules(PickledByArguments):
     def executor(self, rule_type: str) -> AnyExecutor:
         """Return the executor of a type of rules. Raises ``RuleTypeMissing``."""
         with self._lock:
-            return _named(self._executors, rule_type, EXECUTOR_GROUP, "rules of the type")
+            return _named(self._executors, rule_type, EXECUTOR_GROUP, "the rule type")
 
     def action(self, name: str) -> Action:
         """Return the action of this name. Raises ``RuleTypeMissing``."""
@@ -130,13 +132,10 @@ def _installed(name: str, group: str, what: str, known: Iterable[str]) -> Any:
         names = ", ".join(sorted({*known, *(each.name for each in entries)})) or "none"
         raise RuleTypeMissing(f"Nothing is installed for {what} {name!r}; known are {names}")
     try:
-        return entry.load()()
-    except ModuleNotFoundError as missing:
-        if not entry.extras or (missing.name or "").partition(".")[0] == "counterfoil":
-            raise
-        install = f'pip install "counterfoil[{entry.extras[0]}]"'
-        problem = f"{what[0].upper()}{what[1:]} {name!r} need {missing.name}, which is not installed: {install}"
-        raise RuleTypeMissing(problem) from missing
+        with needed_by(f"{what[0].upper()}{what[1:]} {name!r}", extra=next(iter(entry.extras), None)):
+            return entry.load()()
+    except MissingExtra as missing:
+        raise RuleTypeMissing(str(missing)) from missing
 
 
 def chosen_rules(rules: Rules) -> Rules:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.cel.expression import function_alias
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
@@ -86,10 +88,10 @@ def compile_rust(expression: Expression) -> Evaluate:
 def compile_python(expression: Expression) -> Evaluate:
     """Return the function that evaluates an expression in Python."""
     try:
-        from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
-    except ModuleNotFoundError as missing:
-        problem = f'Rules in CEL need {missing.name}, which is not installed: pip install "counterfoil[rules]"'
-        raise RuleTypeMissing(problem) from missing
+        with needed_by("A rule in CEL", extra="rules"):
+            from counterfoil.sdk.serde.rules.cel.python_engine import compile_text
+    except MissingExtra as missing:
+        raise RuleTypeMissing(str(missing)) from missing
     functions = {name: _OWN[name] for name in expression.calls if name in _OWN}
     try:
         run = compile_text(expression.text, functions)

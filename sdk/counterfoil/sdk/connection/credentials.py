@@ -16,7 +16,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote_plus, urlencode
 
-from counterfoil.schema.errors import MissingExtra, Unauthorized
+from counterfoil.schema.errors import Unauthorized
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile, bearer
 from counterfoil.sdk.cache import Cache
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
@@ -26,7 +27,7 @@ from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth, TokenFunction
-    from counterfoil.sdk.exchange import Clock
+    from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
 
 _DUE: Final = 0.8
@@ -243,13 +244,11 @@ def _read_token(reply: Reply, token_url: str, started_s: float) -> _Token:
 
 def _signed_statement(auth: ClientCredentials, now_s: float) -> str:
     """Return the signed statement with which the client proves itself (RFC 7523, section 2.2)."""
-    try:
+    with needed_by("private_key_jwt", extra="crypto"):
         from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
         from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("private_key_jwt", module="cryptography", extra="crypto") from missing
     try:
         key = load_pem_private_key(Path(str(auth.private_key_file)).read_bytes(), password=None)
     except (OSError, ValueError, TypeError) as error:

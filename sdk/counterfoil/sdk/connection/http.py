@@ -12,9 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.sdk.auth import ClientCredentials
+from counterfoil.sdk.connection.tls import TlsFiles
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.tls import TlsFiles
 from counterfoil.sdk.transport import NoReply, Reply
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
-from counterfoil.sdk.credentials import credentials_of
+from counterfoil.sdk.connection.credentials import credentials_of
+from counterfoil.sdk.connection.retry_limits import RetryLimits
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
-from counterfoil.sdk.retry_limits import RetryLimits
 from counterfoil.sdk.script import Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 

@@ -11,25 +11,20 @@ part of the extra ``registry``. Responses can be prepared, so that a test sees h
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from collections import deque
-from contextlib import contextmanager
 from importlib import metadata
-from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.async_client import AsyncRegistry
 from counterfoil.sdk.client import Registry
 from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from counterfoil.sdk.auth import BasicAuth, BearerToken
     from counterfoil.sdk.transport import NoReply, Request
@@ -41,8 +36,6 @@ _REFUSAL: Final = b'{"error_code": 401, "message": "The registry does not accept
 _DISTRIBUTION: Final = "counterfoil"
 _REGISTRIES: Final = "counterfoil.registries"
 _IN_PROCESS: Final = "in-process"
-_LISTENING: Final = "counterfoil registry listening on "
-_END_S: Final = 10.0
 
 
 class InMemoryRegistry:
@@ -108,50 +101,6 @@ class InMemoryRegistry:
         return None
 
 
-@contextmanager
-def serving_registry() -> Iterator[str]:
-    """Yield the URL of an empty registry in a process of its own, which listens on a free port of this machine.
-
-    Its store is in memory. Raises ``MissingExtra`` where the extra ``registry`` is not installed, and ``RuntimeError``,
-    with what the process printed, if it does not start.
-    """
-    if find_spec("uvicorn") is None:
-        raise MissingExtra("A registry", module="uvicorn", extra="registry")
-    command = [
-        sys.executable,
-        "-m",
-        "counterfoil.registry",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--store",
-        "sqlite://",
-    ]
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)  # noqa: S603 (our own module)
-        try:
-            line = process.stdout.readline() if process.stdout else ""
-            if not line.startswith(_LISTENING):
-                process.kill()
-                log.seek(0)
-                raise RuntimeError(f"The registry did not start: {line}{log.read()}")
-            yield line.removeprefix(_LISTENING).strip()
-        finally:
-            _end(process)
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(_END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout:
-        process.stdout.close()
-
-
 class _InProcessRegistry(Protocol):
     """A registry that handles a request in this process: method, path with query, headers, and body."""
 
@@ -168,12 +117,8 @@ class _InProcessRegistry(Protocol):
 
 def _in_process_registry() -> _InProcessRegistry:
     entries = metadata.distribution(_DISTRIBUTION).entry_points.select(group=_REGISTRIES, name=_IN_PROCESS)
-    try:
+    with needed_by("InMemoryRegistry", extra="registry"):
         registry: _InProcessRegistry = next(iter(entries)).load()()
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == _DISTRIBUTION:
-            raise
-        raise MissingExtra("InMemoryRegistry", module=missing.name or "a package", extra="registry") from missing
     return registry
 
 
