@@ -40,7 +40,7 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
+$(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(wildcard $(ACCELERATOR)/src/*/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
 	@if ! command -v cargo > /dev/null; then \
 	  echo "cargo is not installed, so the accelerator is left out and generated Python code is used (docs/serializers.md)"; \
 	elif echo "Building the accelerator (Rust, about a minute; once)" && $(BIN)/uv pip install --quiet --python $(BIN)/python \
