@@ -40,7 +40,7 @@ $(VENV)/.installed: constraints.txt pyproject.toml deploy/bootstrap.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-build-isolation --no-deps -e .
 	@touch $@
 
-$(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
+$(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(wildcard $(ACCELERATOR)/src/*/*.rs) $(ACCELERATOR)/Cargo.toml $(ACCELERATOR)/Cargo.lock $(ACCELERATOR)/pyproject.toml | $(VENV)/.installed
 	@if ! command -v cargo > /dev/null; then \
 	  echo "cargo is not installed, so the accelerator is left out and generated Python code is used (docs/serializers.md)"; \
 	elif echo "Building the accelerator (Rust, about a minute; once)" && $(BIN)/uv pip install --quiet --python $(BIN)/python \
@@ -75,8 +75,24 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
-fuzz-accelerator: install  ## the accelerator beside the generated Python code on random bytes, FUZZ_SECONDS (60)
-	@COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py -max_total_time=$${FUZZ_SECONDS:-60} -max_len=400 -len_control=0
+FUZZ_ACCELERATOR = COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py \
+  -max_total_time=$${FUZZ_SECONDS:-60} -max_len=400 -len_control=0
+SANITIZED := $(CARGO_TARGET_DIR)/sanitized
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+
+fuzz-accelerator: install  ## the accelerator beside the generated Python code on random bytes, FUZZ_SECONDS (60), SANITIZER=address
+	@case "$(SANITIZER)" in "") $(FUZZ_ACCELERATOR) ;; address) $(MAKE) --no-print-directory fuzz-sanitized ;; \
+	  *) echo "SANITIZER is address or nothing, not $(SANITIZER)"; exit 1 ;; esac
+
+# The sanitizer is not a part of the stable compiler, which has it nevertheless (RUSTC_BOOTSTRAP). Its library comes with
+# atheris. Python's own memory is taken from malloc, so that the sanitizer sees it too; Python frees not all of it at the end.
+.PHONY: fuzz-sanitized
+fuzz-sanitized: install
+	@RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=line-tables-only \
+	  $(CARGO) build --quiet --release --locked --manifest-path $(ACCELERATOR)/Cargo.toml --target $(HOST)
+	@mkdir -p $(SANITIZED) && cp $(CARGO_TARGET_DIR)/$(HOST)/release/libcounterfoil_accelerator.so $(SANITIZED)/counterfoil_accelerator.so
+	@PYTHONPATH=$(SANITIZED) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD=$$($(BIN)/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so $(FUZZ_ACCELERATOR)
 
 differential: install  ## 20,000 pairs of schemas, judged by other implementations of Avro and JSON Schema too
 	@COUNTERFOIL_DIFFERENTIAL_PAIRS=20000 $(BIN)/python -m pytest tests/differential tests/unit/schema/test_jsonschema_sound_pairs.py

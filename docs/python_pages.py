@@ -102,7 +102,7 @@ def _methods(kind: type) -> set[str]:
 
 
 def _member(name: str, static: Any, kind: type) -> list[str]:
-    if isinstance(static, property):
+    if isinstance(static, property) and not callable(static):
         return _text(inspect.getdoc(static))
     return [*_signature(name, getattr(kind, name)), *_text(inspect.getdoc(getattr(kind, name)))]
 

@@ -44,3 +44,19 @@ class JsonEncoder:
 class JsonDecoder:
     def __new__(cls, loads: Callable[[bytes], Any], fallback: Callable[..., Any]) -> JsonDecoder: ...
     def decode(self, data: bytes, offset: int, /) -> Any: ...
+
+@final
+class SerializerCall:
+    def __new__(
+        cls,
+        ways: list[tuple[str | None, str, Callable[[Any, bytes], bytes], bytes]],
+        definition: Callable[..., Any],
+    ) -> SerializerCall: ...
+    def __call__(self, value: object, ctx: object = None) -> Any: ...
+
+@final
+class DeserializerCall:
+    def __new__(
+        cls, ways: list[tuple[bytes, Callable[[bytes, int], Any]]], prefix_size: int, definition: Callable[..., Any]
+    ) -> DeserializerCall: ...
+    def __call__(self, data: object, ctx: object = None) -> Any: ...

@@ -1,10 +1,11 @@
 """A fuzz target for the accelerator: it and the generated Python code read the same bytes with the same result.
 
-    make fuzz-accelerator [FUZZ_SECONDS=60]
+    make fuzz-accelerator [FUZZ_SECONDS=60] [SANITIZER=address]
 
 Coverage-guided (atheris, libFuzzer) by the branches of the generated code, which has one meaning with the accelerator.
 An input is the number of a schema and the bytes of a message. Both tiers must return the same value or raise the same
-``DecodeError``, and the columns of ``arrow()`` must accept the message exactly if it can be read.
+``DecodeError``, the columns of ``arrow()`` must accept the message exactly if it can be read, and both must write the
+value again as the same bytes. The bytes are also read as a JSON text, with and without the accelerator.
 """
 
 from __future__ import annotations
@@ -12,17 +13,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import atheris
 
 with atheris.instrument_imports(include=["counterfoil.sdk.serde.avro_codec"]):
-    from counterfoil.sdk.errors import DecodeError, SerdeError
+    from counterfoil.sdk.errors import DecodeError, EncodeError, SerdeError
     from counterfoil.sdk.serde.arrow.avro_rows import AvroRowSource
-    from counterfoil.sdk.serde.avro_codec import compile_decoder
+    from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.sdk.serde.json_codec.decode import compile_decoder as compile_json_decoder
+from counterfoil.sdk.serde.json_codec.encode import compile_encoder as compile_json_encoder
 from counterfoil.sdk.serde.tier import REQUIRED, USED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLACE = {
     "type": "record",
@@ -69,41 +76,84 @@ PAIRS: list[tuple[Any, Any]] = [
 ]
 
 
-def decoders(writer: Any, reader: Any) -> tuple[Any, Any, AvroRowSource | None]:
-    """Return the decoder of each tier, and what makes rows with the accelerator."""
+@dataclass(frozen=True)
+class Tier:
+    """The functions of one tier; ``write`` is None for a pair of schemas, of which it would need the reader's."""
+
+    read: Any
+    write: Any
+
+
+@dataclass(frozen=True)
+class Target:
+    """Both tiers for one pair of schemas, and what makes rows with the accelerator, if its values are rows."""
+
+    generated: Tier
+    accelerated: Tier
+    source: AvroRowSource | None
+
+
+def tier(name: str, compiled: Callable[[], Tier]) -> Tier:
+    """Return the functions that are compiled with the accelerator ``on`` or ``off``."""
+    os.environ.update({USED: name, REQUIRED: "1"})
+    return compiled()
+
+
+def avro_target(writer: Any, reader: Any) -> Target:
+    """Return the target of a pair of schemas."""
     schemas = parse_avro(json.dumps(writer)), parse_avro(json.dumps(reader)) if reader else None
-    os.environ[USED] = "off"
-    generated = compile_decoder(*schemas, whole=True)
-    os.environ.update({USED: "on", REQUIRED: "1"})
-    source = AvroRowSource(*schemas, whole=True) if writer is not CHAIN else None
-    if source is not None:
-        source.rows()  # compiled now, by this tier
-    return generated, compile_decoder(*schemas, whole=True), source
+
+    def compiled() -> Tier:
+        return Tier(compile_decoder(*schemas, whole=True), compile_encoder(schemas[0]) if reader is None else None)
+
+    target = Target(
+        tier("off", compiled), tier("on", compiled), None if writer is CHAIN else AvroRowSource(*schemas, whole=True)
+    )
+    if target.source is not None:
+        target.source.rows()  # compiled now, by this tier
+    return target
 
 
-TARGETS = [decoders(*pair) for pair in PAIRS]
+def json_target() -> Target:
+    """Return the target of JSON texts, which are not validated."""
+
+    def compiled() -> Tier:
+        return Tier(compile_json_decoder(None), compile_json_encoder(None))
+
+    return Target(tier("off", compiled), tier("on", compiled), None)
 
 
-def outcome(decode: Any, data: bytes) -> str:
-    """Return the value, or the error and its place, as text."""
+TARGETS = [*(avro_target(*pair) for pair in PAIRS), json_target()]
+
+
+def outcome(work: Callable[..., Any], *arguments: Any) -> tuple[str, Any]:
+    """Return the result as text and itself, or the error and its place as text."""
     try:
-        return repr(decode(data, 0))
-    except DecodeError as error:
-        return f"{error} at {error.offset}, {error.path}"
+        result = work(*arguments)
+    except (DecodeError, EncodeError) as error:
+        return f"{error} at {getattr(error, 'offset', None)}, {error.path}", None
+    return repr(result), result
+
+
+def compared(one: Callable[..., Any], other: Callable[..., Any], *arguments: Any) -> Any:
+    """Return the result that both functions have; None if they raise the same error."""
+    (expected, result), (found, _) = outcome(one, *arguments), outcome(other, *arguments)
+    if found != expected:
+        raise AssertionError(f"{found}\n!= {expected}")
+    return result
 
 
 def read(data: bytes) -> None:
     """Compare the tiers on one input."""
     if not data:
         return
-    generated, accelerated, source = TARGETS[data[0] % len(TARGETS)]
+    target = TARGETS[data[0] % len(TARGETS)]
     body = data[1:]
-    expected = outcome(generated, body)
-    found = outcome(accelerated, body)
-    if found != expected:
-        raise AssertionError(f"{found}\n!= {expected}")
-    if source is not None:
-        compare_rows(source, body)
+    value = compared(target.generated.read, target.accelerated.read, body, 0)
+    if target.generated.write is not None and value is not None:
+        compared(target.generated.write, target.accelerated.write, value, b"")
+    if target.source is not None:
+        compare_rows(target.source, body)
 
 
 def compare_rows(source: AvroRowSource, body: bytes) -> None:

@@ -96,7 +96,8 @@ impl Decoder {
     #[pyo3(signature = (data, offset = None, /))]
     fn decode<'py>(&self, data: &Bound<'py, PyAny>, offset: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
         let py = data.py();
-        self.value_of(data, offset).or_else(|irregular| {
+        let start = offset.map_or(Ok(0_usize), PyAnyMethods::extract).map_err(Irregular::from);
+        start.and_then(|start| self.value_of(data, start)).or_else(|irregular| {
             irregular.or_else(py, || match offset {
                 Some(offset) => self.fallback.bind(py).call1((data, offset)),
                 None => self.fallback.bind(py).call1((data,)),
@@ -106,13 +107,15 @@ impl Decoder {
 }
 
 impl Decoder {
-    fn value_of<'py>(
-        &self,
-        data: &Bound<'py, PyAny>,
-        offset: Option<&Bound<'py, PyAny>>,
-    ) -> Outcome<Bound<'py, PyAny>> {
+    /// Return the value at `offset` of `data`. Raises what `fallback` raises.
+    pub fn decode_at<'py>(&self, data: &Bound<'py, PyAny>, offset: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = data.py();
-        let offset = offset.map_or(Ok(0_usize), PyAnyMethods::extract)?;
+        self.value_of(data, offset)
+            .or_else(|irregular| irregular.or_else(py, || self.fallback.bind(py).call1((data, offset))))
+    }
+
+    fn value_of<'py>(&self, data: &Bound<'py, PyAny>, offset: usize) -> Outcome<Bound<'py, PyAny>> {
+        let py = data.py();
         let copy; // values that are made of mutable data must not change later
         let bytes = if let Ok(bytes) = data.cast_exact::<PyBytes>() {
             bytes.as_bytes()

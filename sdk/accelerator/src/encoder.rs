@@ -93,7 +93,7 @@ impl Encoder {
 
     /// Return `prefix` and the encoding of `value`. Raises what `fallback` raises.
     #[pyo3(signature = (value, prefix = None, /))]
-    fn encode<'py>(
+    pub fn encode<'py>(
         &self,
         value: &Bound<'py, PyAny>,
         prefix: Option<&Bound<'py, PyAny>>,

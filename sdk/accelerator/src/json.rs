@@ -35,7 +35,7 @@ impl JsonEncoder {
 
     /// Return `prefix` and the JSON text of `value`. Raises what `fallback` raises.
     #[pyo3(signature = (value, prefix, /))]
-    fn encode<'py>(&self, value: &Bound<'py, PyAny>, prefix: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn encode<'py>(&self, value: &Bound<'py, PyAny>, prefix: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
         self.write(value, prefix)
             .or_else(|irregular| irregular.or_else(py, || self.fallback.bind(py).call1((value, prefix))))
@@ -48,7 +48,8 @@ impl JsonEncoder {
         let prefix = prefix.cast_exact::<PyBytes>().or_irregular()?.as_bytes();
         let written = self.dumps.bind(py).call1((value, &self.default))?;
         let text = written.cast_exact::<PyBytes>().or_irregular()?.as_bytes();
-        if NULL.find(text).is_some() && !is_finite(value, MAX_DEPTH) {
+        let nulls = NULL.find_iter(text).count();
+        if nulls > 0 && nulls != nones_in(value) && !is_finite(value, MAX_DEPTH) {
             return Err(Irregular::HERE);
         }
         let size = prefix.len() + text.len();
@@ -60,6 +61,19 @@ impl JsonEncoder {
         })?;
         Ok(message.into_any())
     }
+}
+
+/// Return how many entries of a dict are None. If there are as many as nulls in its text, no number was written as null.
+fn nones_in(value: &Bound<'_, PyAny>) -> usize {
+    let found = Cell::new(0);
+    if let Ok(entries) = value.cast_exact::<PyDict>() {
+        let walked = entries.locked_for_each(|_, item| {
+            found.set(found.get() + usize::from(item.is_none()));
+            Ok(())
+        });
+        return walked.map_or(0, |()| found.get());
+    }
+    0
 }
 
 /// Return whether a value consists of Python's own types, and all its numbers are finite.
@@ -105,7 +119,7 @@ impl JsonDecoder {
 
     /// Return the value of the text at `offset` of `data`. Raises what `fallback` raises.
     #[pyo3(signature = (data, offset, /))]
-    fn decode<'py>(&self, data: &Bound<'py, PyAny>, offset: usize) -> PyResult<Bound<'py, PyAny>> {
+    pub fn decode<'py>(&self, data: &Bound<'py, PyAny>, offset: usize) -> PyResult<Bound<'py, PyAny>> {
         let py = data.py();
         self.read(data, offset)
             .or_else(|irregular| irregular.or_else(py, || self.fallback.bind(py).call1((data, offset))))

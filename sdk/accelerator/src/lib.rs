@@ -5,6 +5,7 @@
 //! of a subclass to damaged bytes, is left to the Python code, which they call as `fallback` with the same arguments:
 //! it returns the result or raises the error, so that both have one meaning.
 
+mod calls;
 mod columns;
 mod conversion;
 mod decoder;
@@ -20,16 +21,17 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod counterfoil_accelerator {
     #[pymodule_export]
+    use super::calls::{DeserializerCall, SerializerCall};
+    #[pymodule_export]
     use super::columns::Columns;
     #[pymodule_export]
     use super::decoder::Decoder;
     #[pymodule_export]
     use super::encoder::Encoder;
-
     #[pymodule_export]
     use super::json::{JsonDecoder, JsonEncoder};
 
     /// The version of the nodes; `counterfoil.sdk` uses only the version that it was written for.
     #[pymodule_export]
-    const INTERFACE: u32 = 2;
+    const INTERFACE: u32 = 3;
 }

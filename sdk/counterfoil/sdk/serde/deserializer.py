@@ -27,6 +27,7 @@ from counterfoil.sdk.serde.serde import (
     chosen_schema,
     observer,
 )
+from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.subjects import TOPIC, find_subject
 
@@ -128,6 +129,7 @@ class Deserializer(RecordReader[T_co], Serde):
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
         keys.NEED.join(self)
 
+    @replaceable
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> T_co | None:
         """Return the value of a message; None for None, a tombstone.
 
@@ -241,6 +243,7 @@ class Deserializer(RecordReader[T_co], Serde):
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values, where they are needed."""
         self._ready = {}
+        use_defined_call(self)
         if keys.NEED.is_there:
             self._is_bare = self._is_plain = False
 
@@ -262,6 +265,7 @@ class Deserializer(RecordReader[T_co], Serde):
             plan, bare = self._plan(data, ctx)
             if self._has_short_way(plan) and not headers_of(ctx):
                 self._ready = {**self._ready, bare[: self._prefix_size]: plan.decode}
+                use_deserializer_call(self, self._ready, self._prefix_size)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:
             if self._returns_errors and not isinstance(error, SchemaNotCached):

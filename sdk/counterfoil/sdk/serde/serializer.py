@@ -14,6 +14,7 @@ from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
 from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_function, chosen_naming, chosen_schema
+from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_serializer_call
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.serde.writing import WriteResolver
 from counterfoil.sdk.subjects import TOPIC
@@ -96,6 +97,7 @@ class Serializer(Serde, Generic[T_contra]):
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
         keys.NEED.join(self)
 
+    @replaceable
     def __call__(self, value: T_contra | None, ctx: MessageContext | None = None) -> bytes | None:
         """Return the message for ``value``; None for None, a tombstone.
 
@@ -158,6 +160,7 @@ class Serializer(Serde, Generic[T_contra]):
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values."""
         self._ready = {}
+        use_defined_call(self)
 
     # --- the slow path: the first message of a subject, and messages with more than prefix and body
     # ---------------------------------
@@ -193,6 +196,7 @@ class Serializer(Serde, Generic[T_contra]):
 
         encode = encode_until_due if self._is_refreshed else plan.encode
         self._ready = {**self._ready, (topic, field): (encode, plan.prefix)}
+        use_serializer_call(self, self._ready)
 
     def _plan(self, ctx: MessageContext | None) -> WritePlan:
         topic, field = topic_of(ctx), field_of(ctx)

@@ -97,14 +97,19 @@ def _scalars(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:
     arrow_type = column_of(avro_type).type
     conversion = conversion_of(avro_type)
     try:
-        if conversion is None or pa.types.is_decimal(arrow_type):
-            return pa.array(values, arrow_type)
-        numbers = [None if value is None else conversion.encode(value) for value in values]
         if isinstance(arrow_type, pa.UuidType):
             return pa.ExtensionArray.from_storage(arrow_type, pa.array([*map(_uuid_bytes, values)], pa.binary(16)))
-        return pa.array(numbers, arrow_type)
+        if conversion is None or _is_of_values(arrow_type):
+            return pa.array(values, arrow_type)
+        return pa.array([None if value is None else conversion.encode(value) for value in values], arrow_type)
     except (pa.ArrowException, ValueError, ArithmeticError, TypeError) as error:
         raise SerdeError(f"A value of {avro_type.kind.value} cannot be stored as {arrow_type}: {error}") from error
+
+
+def _is_of_values(arrow_type: pa.DataType) -> bool:
+    """Return whether Arrow itself makes the array of decimals, dates, times and instants, without loss of precision."""
+    is_exact = pa.types.is_date(arrow_type) or getattr(arrow_type, "unit", None) == "us"
+    return is_exact or pa.types.is_decimal(arrow_type)
 
 
 def _uuid_bytes(value: Any) -> bytes | None:
