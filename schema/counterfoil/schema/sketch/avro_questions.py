@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import MAX_DIFFERENCES
 from counterfoil.schema.formats.avro.compare.places import AvroDifference
-from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record
+from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Primitive, Record
 from counterfoil.schema.sketch.weigh import Count
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _branch(difference: AvroDifference, place: PlaceSketch) -> Count:
     inner = difference.because
     if isinstance(difference.place.writer, Enum) and inner is not None and inner.rule == rules.MISSING_ENUM_SYMBOLS.id:
         return _symbols(inner, place)
-    return Count(place.records)
+    return Count(place.records, is_exact=isinstance(difference.place.writer, Primitive))
 
 
 def _large_numbers(difference: AvroDifference, place: PlaceSketch) -> Count:
