@@ -93,9 +93,7 @@ def test_spark_and_one_process_make_the_same_sketch(filled: Filled, spark: Any, 
     filled.fill(language)
     ranges, options = filled.cluster.watermarks(filled.topic), SketchOptions()
     said: list[str] = []
-    alone = scan_alone(
-        filled.cluster, filled.topic, ranges, registry=filled.registry, options=options, say=said.append
-    )
+    alone = scan_alone(filled.cluster, filled.topic, ranges, registry=filled.registry, options=options, say=said.append)
     spread = scan_with_spark(
         spark, filled.broker.bootstrap_servers, filled.topic, ranges, registry=filled.registry, options=options
     )
@@ -117,7 +115,9 @@ def test_a_sample_is_the_same_in_both_engines(filled: Filled, spark: Any):
     assert 0 < alone.value.records < RECORDS
 
 
-def test_the_check_says_how_many_records_trigger_each_finding(filled: Filled, live_registry: RegistryProcess, tmp_path: Path):
+def test_the_check_says_how_many_records_trigger_each_finding(
+    filled: Filled, live_registry: RegistryProcess, tmp_path: Path
+):
     filled.fill("avro")
 
     def run(*arguments: str) -> tuple[int, str]:

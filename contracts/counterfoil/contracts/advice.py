@@ -63,8 +63,8 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
         FileRule(
             "unread-in-topic",
-            "The sketch of the topic has records of a schema that the check did not compare, and some of them may not be "
-            "read with this one. With --ignore-untriggered it is an error.",
+            "The sketch of the topic has records of a schema that the check did not compare, and some of them may not "
+            "be read with this one. With --ignore-untriggered it is an error.",
             "Compare with that version too, as under a transitive level, or convert these records first.",
         ),
         FileRule(

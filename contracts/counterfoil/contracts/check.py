@@ -15,6 +15,7 @@ from counterfoil.contracts.model import (
     Finding,
     Severity,
     Status,
+    TopicRecords,
     fingerprint,
 )
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
@@ -34,7 +35,7 @@ from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.model import Identity
@@ -115,10 +116,19 @@ def check_files(
         baseline.label,
         tuple(outcomes),
         tuple(findings),
-        baseline.note,
+        _note(baseline.note, topics, checks.values()),
         names_subjects=baseline.names_subjects,
         needs_all=needs_all,
     )
+
+
+def _note(note: str, topics: Topics | None, checks: Collection[_FileCheck]) -> str:
+    """Return the note of a report, also about sketches that are of no checked file."""
+    if topics is None or any(check.has_sketch for check in checks):
+        return note
+    subjects = ", ".join(subject for sketch in topics.sketches for subject, part in sketch.parts() if part.records)
+    unused = f"no checked file is of a subject in the sketch: {subjects or 'it has no records'}"
+    return f"{note}; {unused}" if note else unused
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:
@@ -261,8 +271,10 @@ class _FileCheck:
         weighed, topics = self._weighed, self._request.topics
         if weighed is None or topics is None or finding.direction is None:
             return finding
-        is_about_records = finding.fingerprint in self._weighable and not finding.also_breaks
-        records = weighed.records(finding.fingerprint, is_about_records=is_about_records)
+        if finding.direction != Direction.BACKWARD.name:
+            return replace(finding, records=TopicRecords(None, weighed.total, is_about_later=True))
+        is_known = finding.fingerprint in self._weighable and not finding.also_breaks
+        records = weighed.records(finding.fingerprint, is_known=is_known)
         is_ignored = topics.ignores_untriggered and records.is_harmless
         return replace(finding, records=records, severity=Severity.NOTICE if is_ignored else finding.severity)
 
@@ -286,6 +298,13 @@ class _FileCheck:
                 severity = Severity.ERROR if topics.ignores_untriggered else Severity.WARNING
                 identity = (each.writer, _identity(each.difference))
                 self._add(_UNREAD_IN_TOPIC, severity, each.text, path=each.difference.element, identity=identity)
+
+    @property
+    def has_sketch(self) -> bool:
+        """Whether a sketch has the records of this schema's subject."""
+        topics, schema = self._request.topics, self._candidate.schema
+        found = find_part(topics.sketches, self._subject, schema) if topics and schema else None
+        return found is not None
 
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
         """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""

@@ -88,6 +88,7 @@ class TopicRecords:
 
     ``triggering`` of ``total`` records do, at most if not ``is_exact``; None: the sketch cannot say. ``unread`` further
     records could not be read; ``is_sample``: not all records of the topic were looked at.
+    ``is_about_later``: the finding is about records that the checked schema will write.
     """
 
     triggering: int | None
@@ -95,6 +96,7 @@ class TopicRecords:
     is_exact: bool = False
     unread: int = 0
     is_sample: bool = False
+    is_about_later: bool = False
 
     @property
     def is_harmless(self) -> bool:
@@ -104,6 +106,8 @@ class TopicRecords:
     @property
     def text(self) -> str:
         """The sentence for people."""
+        if self.is_about_later:
+            return "the sketch cannot say how many records trigger this finding: it is about records to come"
         records = f"{self.total:,} {'sampled ' if self.is_sample else ''}record{'' if self.total == 1 else 's'}"
         more = f"; {self.unread:,} more could not be read" if self.unread else ""
         if self.triggering is None:

@@ -78,6 +78,7 @@ class WeighedSchema:
         self._counts: dict[str, list[Count | None]] = {}
         self._found: list[tuple[str, Unreported]] = []
         self._unknown = 0
+        self.total = part.records
         for name, sketch in part.by_writer.items():
             try:
                 weights = weigh(schema, _parsed(sketch.writer), sketch, policy=policy)
@@ -89,11 +90,11 @@ class WeighedSchema:
                 self._counts.setdefault(known_as, []).append(weight.count)
                 self._found.append((known_as, Unreported(name, sketch.records, weight.difference, weight.count)))
 
-    def records(self, fingerprint: str, *, is_about_records: bool) -> TopicRecords:
-        """Return how many records trigger a finding; ``is_about_records``: it is about those that exist already."""
-        total, unread = self._part.records, self._part.unread + self._unknown
+    def records(self, fingerprint: str, *, is_known: bool) -> TopicRecords:
+        """Return how many records trigger a finding; not ``is_known``: it is not only about the records of this schema."""
+        total, unread = self.total, self._part.unread + self._unknown
         counts = self._counts.get(fingerprint, [])
-        if not is_about_records or self._unknown or None in counts:
+        if not is_known or self._unknown or None in counts:
             return TopicRecords(None, total, unread=unread, is_sample=self._is_sample)
         known = [each for each in counts if each is not None]
         triggering = min(sum(each.most for each in known), total)

@@ -183,7 +183,9 @@ def verify(**options: Any) -> ExitCode:
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 @click.option("--key-subject", metavar="SUBJECT", help="The subject of the keys.  [default: TOPIC-key]")
 @click.option("--value-subject", metavar="SUBJECT", help="The subject of the values.  [default: TOPIC-value]")
-@click.option("--no-texts", is_flag=True, help="Keep no text of a record: only counts, lengths, numbers and enum symbols.")
+@click.option(
+    "--no-texts", is_flag=True, help="Keep no text of a record: only counts, lengths, numbers and enum symbols."
+)
 @click.option(
     "--hide-tag",
     "hide",
@@ -203,14 +205,16 @@ def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> Exit
     Exit codes: 0 done, 2 usage, 4 no record could be read, 11 broker or registry unreachable, 12 registry refused, 14
     no such topic, or something is not installed.
     """
+    from dataclasses import replace
+
     from counterfoil.converter.sketch.command import SketchRequest, sketch_topic
     from counterfoil.converter.sketch.records import SketchOptions
 
-    kept = {"share": options.pop("sample"), "seed": options.pop("seed"), "texts": not options.pop("no_texts")}
+    kept = SketchOptions(options.pop("sample"), options.pop("seed"), texts=not options.pop("no_texts"))
     hide = frozenset(options.pop("hide"))
     return sketch_topic(
         SketchRequest(**options),
-        SketchOptions(**kept, **({"hide": hide} if hide else {})),
+        replace(kept, hide=hide) if hide else kept,
         registry=registry,
         bootstrap_servers=bootstrap_servers,
     )

@@ -455,7 +455,7 @@ def test_merging_cuts_at_the_same_depth_in_any_order(seed: int):
     parts = []
     for _ in range(3):
         some = rng.sample(names, rng.choice((3, 60)))
-        parts.append(sketch_of(JSON, text, [{outer: dict.fromkeys(some, {"n1": 1})} for outer in some]))
+        parts.append(sketch_of(JSON, text, [{outer: {name: {"n1": 1} for name in some}} for outer in some]))
     one, two, three = parts
     assert one.merge(two).merge(three) == one.merge(two.merge(three)) == three.merge(one).merge(two)
 

@@ -90,9 +90,7 @@ def _scan(
     client = registry.open()
     with client:
         if request.engine == "python":
-            return scan_alone(
-                cluster, request.topic, ranges, registry=client, options=options, say=lambda line: _say(line)
-            )
+            return scan_alone(cluster, request.topic, ranges, registry=client, options=options, say=_say)
         from counterfoil.converter.spark.session import start_session
 
         with tempfile.TemporaryDirectory(prefix="counterfoil-sketch-") as folder:
@@ -210,7 +208,9 @@ def _said(sketch: PlaceSketch) -> str:
         said.append(f"length {sketch.shortest} to {sketch.longest}")
     if sketch.symbols:
         common = sorted(sketch.symbols.items(), key=lambda each: (-each[1], each[0]))
-        shown = ", ".join(f"{json.dumps(text, ensure_ascii=False)} {count:,}" for text, count in common[:_SHOWN_SYMBOLS])
+        shown = ", ".join(
+            f"{json.dumps(text, ensure_ascii=False)} {count:,}" for text, count in common[:_SHOWN_SYMBOLS]
+        )
         more = len(common) - _SHOWN_SYMBOLS
         said.append(f"{shown}{f' and {more} more' if more > 0 else ''}")
     if sketch.branches:

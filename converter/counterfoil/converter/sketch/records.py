@@ -117,9 +117,7 @@ class PartCounter:
             writer.text, writer.schema_type, references=writer.references, validation=Validation.LENIENT
         )
         tags = schema.metadata.tags if schema.metadata is not None else {}
-        return make_sketcher(
-            parsed, writer, texts=self._options.texts, hide=self._options.hide, tags_by_path=tags
-        )
+        return make_sketcher(parsed, writer, texts=self._options.texts, hide=self._options.hide, tags_by_path=tags)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,7 @@ def scan_alone(
     counter = TopicCounter(registry, options)
     total = sum(end - first for first, end in ranges.values())
     started = said = time.monotonic()
-    done = 0
-    for message in cluster.read(topic, ranges):
-        done += 1
+    for done, message in enumerate(cluster.read(topic, ranges), 1):
         if options.takes(message.partition(), message.offset()):
             headers = message.headers() or []
             counter.add(

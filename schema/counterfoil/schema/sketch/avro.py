@@ -67,13 +67,18 @@ class AvroSketcher:
         name = node.full_name
         known = self._visit_by_name.get(name)
         if known is None:
-            # what a recursive type finds for itself, until it is complete
-            self._visit_by_name[name] = lambda value, record: self._visit_by_name[name](value, record)
+            self._visit_by_name[name] = self._later(name)  # what a recursive type finds for itself
             counts = self._builder.at((name,), _kind(node), is_hidden=name in self._hidden_types)
             known = self._visit_by_name[name] = self._named(node, counts)
         if len(place) == 1:
             return known
         return _used(self._builder.at(place, _kind(node), is_hidden=is_hidden), known)
+
+    def _later(self, name: str) -> Visit:
+        def visit_later(value: Any, record: int) -> None:
+            self._visit_by_name[name](value, record)
+
+        return visit_later
 
     def _named(self, node: Record | Enum | Fixed, counts: PlaceCounts) -> Visit:
         if isinstance(node, Enum):
@@ -84,7 +89,7 @@ class AvroSketcher:
 
             return visit_enum
         if isinstance(node, Fixed):
-            return lambda value, record: counts.seen(record)
+            return lambda _, record: counts.seen(record)
         is_inside = node.full_name in self._hidden_types
         fields = [
             (

@@ -57,7 +57,7 @@ def _around(pair: TypePair) -> TypePair:
 
 def _place_of(pair: TypePair) -> Place:
     origin = pair.writer_origin()
-    return (origin.holder, *origin.steps)
+    return (origin.holder, *map(str, origin.steps))
 
 
 def _is_only_use(pair: TypePair, sketch: SchemaSketch) -> bool:
@@ -66,7 +66,7 @@ def _is_only_use(pair: TypePair, sketch: SchemaSketch) -> bool:
     while inner is not None and inner.parent is not None:
         if isinstance(inner.writer, Record | Enum | Fixed) and inner.writer_step:
             around = inner.parent.writer_origin(inner.writer_step)
-            use, values = sketch.find((around.holder, *around.steps)), sketch.find(_place_of(inner))
+            use, values = sketch.find((around.holder, *map(str, around.steps))), sketch.find(_place_of(inner))
             if use is None or values is None or use.values != values.values:
                 return False
         inner = inner.parent
@@ -74,19 +74,19 @@ def _is_only_use(pair: TypePair, sketch: SchemaSketch) -> bool:
 
 
 def _every_value(difference: AvroDifference, place: PlaceSketch) -> Count:
-    """Every value at the place triggers it."""
+    """Count all values at the place: each triggers it."""
     del difference
     return Count(place.records, is_exact=True)
 
 
 def _any_value(difference: AvroDifference, place: PlaceSketch) -> Count:
-    """Some values at the place trigger it; which ones, the sketch does not show."""
+    """Count all values at the place: some trigger it, and the sketch does not show which ones."""
     del difference
     return Count(place.records)
 
 
 def _symbols(difference: AvroDifference, place: PlaceSketch) -> Count:
-    """The values that are one of the missing symbols trigger it."""
+    """Count the values that are one of the missing symbols."""
     symbols = difference.facts.get("symbols")
     if place.symbols is None or not isinstance(symbols, tuple):
         return Count(place.records)
@@ -95,7 +95,7 @@ def _symbols(difference: AvroDifference, place: PlaceSketch) -> Count:
 
 
 def _branch(difference: AvroDifference, place: PlaceSketch) -> Count:
-    """Every value triggers it, unless an enum in the reader's union has the symbol."""
+    """Count all values, or of an enum those whose symbol the reader's union does not have."""
     inner = difference.because
     if isinstance(difference.place.writer, Enum) and inner is not None and inner.rule == rules.MISSING_ENUM_SYMBOLS.id:
         return _symbols(inner, place)
@@ -103,7 +103,7 @@ def _branch(difference: AvroDifference, place: PlaceSketch) -> Count:
 
 
 def _large_numbers(difference: AvroDifference, place: PlaceSketch) -> Count:
-    """The numbers that the reader's type rounds trigger it."""
+    """Count nothing if the reader's type has every integer of the range."""
     limit = _EXACT_TO.get(difference.place.reader.kind)
     is_small = place.least is not None and place.most is not None and not place.is_hidden
     if limit is not None and is_small and -limit <= (place.least or 0) and (place.most or 0) <= limit:

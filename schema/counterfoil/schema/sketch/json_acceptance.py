@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import are_equal
-from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.sketch.jsonschema import ITEMS, OTHERS, declared_names, step_of
 from counterfoil.schema.sketch.model import PlaceSketch
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.sketch.model import Place, SchemaSketch
 
@@ -179,9 +179,10 @@ class Acceptance:
             found = least if keyword == "minimum" else most
             if found is None or not _is_within(found, limit, is_low=keyword == "minimum"):
                 self._refuse(schema, values, _spelled(schema, keyword))
-        if facts.multiple_of is not None and not any(each.facts.multiple_of == facts.multiple_of for each in writers):
-            if facts.multiple_of != 1 or values.types != {"integer"}:
-                self._refuse(schema, values, "multipleOf")
+        unit = facts.multiple_of
+        is_whole = unit == 1 and values.types == {"integer"}
+        if unit is not None and not is_whole and not any(each.facts.multiple_of == unit for each in writers):
+            self._refuse(schema, values, "multipleOf")
 
     def _texts(self, schema: Schema, facts: Facts, values: _Values, writers: list[Schema]) -> None:
         self._sizes(schema, values, writers, ("min_length", "minLength"), ("max_length", "maxLength"))
@@ -292,25 +293,28 @@ class Acceptance:
         for each in facts.all_of:
             self._applies(each, values, writers)
         for keyword, branches in (("anyOf", facts.any_of), ("oneOf", facts.one_of)):
-            if branches is None or any(_are_same(branches, _branches(each.facts, keyword)) for each in writers):
-                continue
-            for name in sorted(values.types):
-                of_type = values.only([name])
-                fits = [each for each in branches if self._accepts(each, of_type, writers)]
-                others = [each for each in branches if each not in fits]
-                is_one = keyword == "anyOf" or (
-                    len(fits) == 1 and all(_surely_refuses(each, of_type) for each in others)
-                )
-                if not fits or not is_one:
-                    self._refuse(schema, of_type, keyword)
+            if branches is not None and not any(_are_same(branches, _branches(each.facts, keyword)) for each in writers):
+                self._alternatives(schema, keyword, branches, values, writers)
         refused = facts.refused
-        if refused is not None and not any(_is_same(refused, each.facts.refused) for each in writers):
-            if not _surely_refuses(refused, values):
-                self._refuse(schema, values, "not")
+        is_same = any(_is_same(refused, each.facts.refused) for each in writers)
+        if refused is not None and not is_same and not _surely_refuses(refused, values):
+            self._refuse(schema, values, "not")
         if facts.condition is not None and not any(_is_same_condition(facts, each.facts) for each in writers):
-            for each in (facts.consequence, facts.alternative):
-                if each is not None:
-                    self._applies(each, values, writers)
+            for inner in (facts.consequence, facts.alternative):
+                if inner is not None:
+                    self._applies(inner, values, writers)
+
+    def _alternatives(
+        self, schema: Schema, keyword: str, branches: tuple[Schema, ...], values: _Values, writers: list[Schema]
+    ) -> None:
+        """Apply the branches of anyOf or oneOf to the values of each type by itself."""
+        for name in sorted(values.types):
+            of_type = values.only([name])
+            fits = [each for each in branches if self._accepts(each, of_type, writers)]
+            others = [each for each in branches if each not in fits]
+            is_one = len(fits) == 1 and all(_surely_refuses(each, of_type) for each in others)
+            if not fits or (keyword == "oneOf" and not is_one):
+                self._refuse(schema, of_type, keyword)
 
 
 def _all_of(schemas: Iterable[Schema]) -> Iterator[Schema]:

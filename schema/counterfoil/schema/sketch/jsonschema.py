@@ -62,8 +62,9 @@ class JsonSketcher:
                 counts.branch("array")
                 counts.size(len(value))
                 child = self._below(node, ITEMS) if value else None
-                for each in value if child is not None else ():
-                    self._visit(child, each, record)
+                if child is not None:
+                    for each in value:
+                        self._visit(child, each, record)
             case int():
                 counts.branch("integer")
                 counts.number(value)

@@ -53,18 +53,18 @@ def _field(difference: ProtobufDifference, sketch: SchemaSketch, *inside: str) -
 
 
 def _every_record(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """It is about the file, so that every record triggers it."""
+    """Count all records: it is about the file."""
     del difference
     return Count(sketch.records, is_exact=True)
 
 
 def _every_message(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """Every message of the type triggers it."""
+    """Count all messages of the type."""
     return Count(_message(difference, sketch).records)
 
 
 def _gone_message(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The messages of a type that the reader does not have, or of a type inside it, trigger it."""
+    """Count the messages of a type that the reader does not have, and of the types inside it."""
     writer = difference.place.writer
     if writer is None:
         return Count(sketch.records)
@@ -74,7 +74,7 @@ def _gone_message(difference: ProtobufDifference, sketch: SchemaSketch) -> Count
 
 
 def _set_field(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The records in which the field is set trigger it, and those that lack it if only the reader requires it."""
+    """Count the records in which the field is set, and those that lack it if only the reader requires it."""
     field = _field(difference, sketch)
     if field is None:
         return Count(_message(difference, sketch).records)
@@ -85,14 +85,14 @@ def _set_field(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
 
 
 def _unset_field(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The messages in which the field is not set trigger it."""
+    """Count the messages in which the field is not set."""
     field, message = _field(difference, sketch), _message(difference, sketch)
     absent = message.values - (field.values if field is not None else 0)
     return Count(min(absent, sketch.records), is_exact=message.values == message.records)
 
 
 def _label(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """A change of the label is about the field where it is set; where it is made required, about the others."""
+    """Count the messages in which the field is set, or if it is made required, those in which it is not."""
     place = difference.place
     is_repeated = place.writer_field is not None and place.writer_field.is_repeated
     if _is_newly_required(difference) and not is_repeated:
@@ -101,7 +101,7 @@ def _label(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
 
 
 def _several(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The fields with more than one value trigger it."""
+    """Count nothing if no field has more than one value."""
     field = _field(difference, sketch)
     is_single = field is not None and (field.longest or 0) <= 1 and not field.is_hidden
     if is_single and not _is_newly_required(difference):
@@ -110,20 +110,20 @@ def _several(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
 
 
 def _large_numbers(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The numbers outside the reader's range trigger it."""
+    """Count nothing if all numbers are in the reader's range."""
     reader, writer = difference.place.reader_field, difference.place.writer_field
     limits = read_range(reader.holds) if reader is not None and not reader.holds.is_map else None
     if limits is None or writer is None or writer.holds.is_map or _is_other_label(difference):
         return _set_field(difference, sketch)
     field = _field(difference, sketch, *(["items"] if writer.is_repeated else []))
-    if field is not None and field.least is not None and field.most is not None:
-        if limits.start <= field.least and field.most < limits.stop:
-            return Count(0, is_exact=True)
+    least, most = (field.least, field.most) if field is not None else (None, None)
+    if least is not None and most is not None and limits.start <= least and most < limits.stop:
+        return Count(0, is_exact=True)
     return _set_field(difference, sketch)
 
 
 def _enum_value(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The values of the enum with the number trigger it."""
+    """Count the values of the enum with the number."""
     enums = difference.place.enums
     if enums is None:
         return Count(sketch.records)
@@ -139,7 +139,7 @@ def _enum_value(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
 
 
 def _closed_enum(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The values whose number the reader's enum lacks trigger it."""
+    """Count the values whose number the reader's enum lacks."""
     reader, writer = difference.place.reader_field, difference.place.writer_field
     is_plain = reader is not None and writer is not None and not writer.holds.is_map
     if reader is None or writer is None or not is_plain or reader.holds.enum is None or writer.holds.enum is None:
@@ -154,7 +154,7 @@ def _closed_enum(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
 
 
 def _united(difference: ProtobufDifference, sketch: SchemaSketch) -> Count:
-    """The messages that have several of the fields set trigger it."""
+    """Count the messages that may have several of the fields set."""
     place, name = difference.place, difference.facts.get("name")
     if place.reader is None or place.writer is None or name not in place.reader.oneofs:
         return _every_message(difference, sketch)

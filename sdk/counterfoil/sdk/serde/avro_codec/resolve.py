@@ -222,6 +222,7 @@ class BaseResolver(NamingResolver):
     """Makes such plans without logical types: values are those of the base types."""
 
     def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
+        del writer, reader
         return None
 
 
