@@ -112,7 +112,7 @@ class TopicRecords:
         more = f"; {self.unread:,} more could not be read" if self.unread else ""
         if self.triggering is None:
             return f"the sketch cannot say how many of {records} trigger this finding{more}"
-        verb = "triggers" if self.triggering == 1 else "trigger"
+        verb = "triggers" if 1 in (self.triggering, self.total) else "trigger"
         limit = "" if self.is_exact or not self.triggering else "at most "
         return f"{limit}{self.triggering:,} of {records} {verb} this finding{more}"
 

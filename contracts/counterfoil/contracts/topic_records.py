@@ -91,7 +91,10 @@ class WeighedSchema:
                 self._found.append((known_as, Unreported(name, sketch.records, weight.difference, weight.count)))
 
     def records(self, fingerprint: str, *, is_known: bool) -> TopicRecords:
-        """Return how many records trigger a finding; not ``is_known``: it is not only about the records of this schema."""
+        """Return how many records trigger a finding.
+
+        If not ``is_known``, it is not only about the records of this schema, and the sketch cannot say.
+        """
         total, unread = self.total, self._part.unread + self._unknown
         counts = self._counts.get(fingerprint, [])
         if not is_known or self._unknown or None in counts:

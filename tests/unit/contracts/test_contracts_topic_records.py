@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +13,9 @@ from counterfoil.contracts.cli.check import check
 from counterfoil.schema import parse_schema
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def ride(symbols: list[str], payment: str = "string", **more: Any) -> str:
@@ -115,7 +117,7 @@ def test_such_records_fail_a_check_that_ignores_what_no_record_triggers(tmp_path
 
 def test_a_sketch_is_found_by_the_name_of_the_record_too(tmp_path: Path):
     _, report = run(tmp_path, ride(["CMT"]), topic(part_of({BEFORE: [CMT]})), name="ride")
-    assert said(report) == {"missing-enum-symbols": "0 of 1 record trigger this finding"}
+    assert said(report) == {"missing-enum-symbols": "0 of 1 record triggers this finding"}
 
 
 def test_a_sketch_of_other_subjects_is_named(tmp_path: Path):

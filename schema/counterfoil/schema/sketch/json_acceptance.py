@@ -293,7 +293,8 @@ class Acceptance:
         for each in facts.all_of:
             self._applies(each, values, writers)
         for keyword, branches in (("anyOf", facts.any_of), ("oneOf", facts.one_of)):
-            if branches is not None and not any(_are_same(branches, _branches(each.facts, keyword)) for each in writers):
+            is_same = any(_are_same(branches, _branches(each.facts, keyword)) for each in writers)
+            if branches is not None and not is_same:
                 self._alternatives(schema, keyword, branches, values, writers)
         refused = facts.refused
         is_same = any(_is_same(refused, each.facts.refused) for each in writers)
@@ -383,8 +384,8 @@ def _is_same(one: Schema | None, other: Schema | None) -> bool:
     return one.text is not None and one.text == other.text
 
 
-def _are_same(one: tuple[Schema, ...], other: tuple[Schema, ...] | None) -> bool:
-    return other is not None and len(one) == len(other) and all(map(_is_same, one, other))
+def _are_same(one: tuple[Schema, ...] | None, other: tuple[Schema, ...] | None) -> bool:
+    return one is not None and other is not None and len(one) == len(other) and all(map(_is_same, one, other))
 
 
 def _restricts(schema: Schema | None) -> bool:
