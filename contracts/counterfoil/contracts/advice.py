@@ -62,6 +62,12 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "See whether such records exist. --policy SOUND refuses the change.",
         ),
         FileRule(
+            "unread-in-topic",
+            "The sketch of the topic has records of a schema that the check did not compare, and some of them may not "
+            "be read with this one. With --ignore-untriggered it is an error.",
+            "Compare with that version too, as under a transitive level, or convert these records first.",
+        ),
+        FileRule(
             "missing-import",
             "The file imports a file that does not exist. The types which that file declares are left out of the "
             "comparison, and a compiler will require them.",

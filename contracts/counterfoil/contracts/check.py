@@ -15,9 +15,11 @@ from counterfoil.contracts.model import (
     Finding,
     Severity,
     Status,
+    TopicRecords,
     fingerprint,
 )
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
+from counterfoil.contracts.topic_records import WeighedSchema, find_part
 from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -33,10 +35,11 @@ from counterfoil.schema.position import Position
 from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.model import Identity
+    from counterfoil.contracts.topic_records import Topics
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.judgement.judge import Incompatibility, UnreadValue
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 DEFAULT_LEVEL = CompatibilityLevel.BACKWARD
 DEFAULT_POLICY = CompatibilityPolicy.STRICT
 _UNREAD: Final = "compatible-yet-unread"
+_UNREAD_IN_TOPIC: Final = "unread-in-topic"
 _MISSING_IMPORT: Final = "missing-import"
 _UNRESOLVED: Final = "unresolved-reference"
 """The rule of a difference about a reference that is not resolved, which is then the only difference of the pair."""
@@ -64,6 +68,7 @@ def check_files(
     policy: CompatibilityPolicy | None = None,
     confirm: int = 0,
     allow_unmapped: bool = False,
+    topics: Topics | None = None,
 ) -> CheckReport:
     """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -75,6 +80,8 @@ def check_files(
 
     A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: a file without a
     subject or versions there is then a warning, and the report's result is "cannot say".
+
+    ``topics`` are sketches of topics: each finding gets the number of records that trigger it.
     """
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
@@ -84,6 +91,7 @@ def check_files(
             policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
             needs_all,
+            topics,
         )
         checks[path] = _FileCheck(head, path, baseline, request)
     outcomes = [check.run() for check in checks.values()]
@@ -108,10 +116,19 @@ def check_files(
         baseline.label,
         tuple(outcomes),
         tuple(findings),
-        baseline.note,
+        _note(baseline.note, topics, checks.values()),
         names_subjects=baseline.names_subjects,
         needs_all=needs_all,
     )
+
+
+def _note(note: str, topics: Topics | None, checks: Collection[_FileCheck]) -> str:
+    """Return the note of a report, also about sketches that are of no checked file."""
+    if topics is None or any(check.has_sketch for check in checks):
+        return note
+    subjects = ", ".join(subject for sketch in topics.sketches for subject, part in sketch.parts() if part.records)
+    unused = f"no checked file is of a subject in the sketch: {subjects or 'it has no records'}"
+    return f"{note}; {unused}" if note else unused
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:
@@ -195,6 +212,7 @@ class _Request:
     policy: CompatibilityPolicy
     confirm: int = 0
     needs_all: bool = False
+    topics: Topics | None = None
 
 
 class _FileCheck:
@@ -211,6 +229,8 @@ class _FileCheck:
         self._subject = baseline.subject(path) or (names and names.name) or path
         self._confirmed = 0
         self._compared: tuple[str, ...] = ()
+        self._weighed: WeighedSchema | None = None
+        self._weighable: set[str] = set()
         self.drafts = Drafts()
 
     def run(self) -> FileOutcome:
@@ -244,7 +264,47 @@ class _FileCheck:
 
     def findings(self) -> list[Finding]:
         """Return the findings in the order of their positions, each with its proof."""
-        return sorted((draft.finished() for draft in self.drafts), key=_reading_order)
+        return sorted((self._with_records(draft.finished()) for draft in self.drafts), key=_reading_order)
+
+    def _with_records(self, finding: Finding) -> Finding:
+        """Return a finding with the number of records that trigger it; one that none triggers may be a notice."""
+        weighed, topics = self._weighed, self._request.topics
+        if weighed is None or topics is None or finding.direction is None:
+            return finding
+        if finding.direction != Direction.BACKWARD.name:
+            return replace(finding, records=TopicRecords(None, weighed.total, is_about_later=True))
+        is_known = finding.fingerprint in self._weighable and not finding.also_breaks
+        records = weighed.records(finding.fingerprint, is_known=is_known)
+        is_ignored = topics.ignores_untriggered and records.is_harmless
+        return replace(finding, records=records, severity=Severity.NOTICE if is_ignored else finding.severity)
+
+    def _weigh(self) -> None:
+        """Weigh the schema with the records of its topic, and report what the earlier versions do not show."""
+        topics, schema = self._request.topics, self._candidate.schema
+        found = find_part(topics.sketches, self._subject, schema) if topics is not None and schema is not None else None
+        if topics is None or schema is None or found is None or not self._request.level.directions:
+            return
+        part, sketch = found
+        backward = Direction.BACKWARD
+
+        def known_as(difference: Difference) -> str:
+            return fingerprint(difference.rule, self._subject, backward.name, _identity(difference))
+
+        weighed = self._weighed = WeighedSchema(
+            schema, part, policy=self._request.policy, fingerprint=known_as, is_sample=sketch.is_sample
+        )
+        if backward in self._request.level.directions:
+            for each in weighed.unreported(self._weighable):
+                severity = Severity.ERROR if topics.ignores_untriggered else Severity.WARNING
+                identity = (each.writer, _identity(each.difference))
+                self._add(_UNREAD_IN_TOPIC, severity, each.text, path=each.difference.element, identity=identity)
+
+    @property
+    def has_sketch(self) -> bool:
+        """Whether a sketch has the records of this schema's subject."""
+        topics, schema = self._request.topics, self._candidate.schema
+        found = find_part(topics.sketches, self._subject, schema) if topics and schema else None
+        return found is not None
 
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
         """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""
@@ -316,6 +376,7 @@ class _FileCheck:
 
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
         judged = [earlier for earlier in history if self._judge(earlier)]
+        self._weigh()
         self._compared = tuple(earlier.label for earlier in judged)
         return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
 
@@ -394,6 +455,9 @@ class _FileCheck:
 
     def _add_difference(self, found: Incompatibility, earlier: ReadSchema) -> None:
         failure, difference = found.failure, found.difference
+        if failure.direction is Direction.BACKWARD:
+            names = (self._subject, failure.direction.name, _identity(difference))
+            self._weighable.add(fingerprint(difference.rule, *names))
         self._add(
             difference.rule,
             Severity.ERROR,

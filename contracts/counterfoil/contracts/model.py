@@ -83,6 +83,41 @@ class Dependant:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicRecords:
+    """How many of a topic's records trigger a finding, as the sketch of the topic shows.
+
+    ``triggering`` of ``total`` records do, at most if not ``is_exact``; None: the sketch cannot say. ``unread`` further
+    records could not be read; ``is_sample``: not all records of the topic were looked at.
+    ``is_about_later``: the finding is about records that the checked schema will write.
+    """
+
+    triggering: int | None
+    total: int
+    is_exact: bool = False
+    unread: int = 0
+    is_sample: bool = False
+    is_about_later: bool = False
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no record of the topic triggers the finding: all records were looked at and read."""
+        return self.triggering == 0 and not self.unread and not self.is_sample
+
+    @property
+    def text(self) -> str:
+        """The sentence for people."""
+        if self.is_about_later:
+            return "the sketch cannot say how many records trigger this finding: it is about records to come"
+        records = f"{self.total:,} {'sampled ' if self.is_sample else ''}record{'' if self.total == 1 else 's'}"
+        more = f"; {self.unread:,} more could not be read" if self.unread else ""
+        if self.triggering is None:
+            return f"the sketch cannot say how many of {records} trigger this finding{more}"
+        verb = "triggers" if 1 in (self.triggering, self.total) else "trigger"
+        limit = "" if self.is_exact or not self.triggering else "at most "
+        return f"{limit}{self.triggering:,} of {records} {verb} this finding{more}"
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One result about one schema file.
 
@@ -91,7 +126,8 @@ class Finding:
     ``element`` the part of the schema, such as ``items[].sku``, empty for the whole; ``against`` the affected earlier
     versions; ``direction`` which side fails to read the other's records, if it is about compatibility. Then
     ``evidence`` is the record that proves it, or ``no_witness`` has the number of records that were tried without a
-    result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone.
+    result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
+    many records of the topic trigger it, if a sketch of the topic was given.
     """
 
     rule: str
@@ -108,6 +144,7 @@ class Finding:
     no_witness: str = ""
     advice: str = ""
     also_breaks: tuple[Dependant, ...] = ()
+    records: TopicRecords | None = None
 
 
 @dataclass(frozen=True, slots=True)

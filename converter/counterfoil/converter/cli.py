@@ -1,4 +1,7 @@
-"""``counterfoil bridge``: the options of its sub-commands. :mod:`counterfoil.converter.commands` carries them out."""
+"""``counterfoil bridge`` and ``counterfoil sketch``: their options.
+
+:mod:`counterfoil.converter.commands` and :mod:`counterfoil.converter.sketch.command` carry them out.
+"""
 
 from __future__ import annotations
 
@@ -147,3 +150,71 @@ def verify(**options: Any) -> ExitCode:
     from counterfoil.converter.commands import verify_bridge
 
     return verify_bridge(**options)
+
+
+@click.command()
+@click.argument("topic")
+@_options(_REGISTRY, _BROKER, _JARS, _MASTER)
+@click.option(
+    "--engine",
+    type=click.Choice(["spark", "python"]),
+    default="spark",
+    show_default=True,
+    help="What reads the topic: Spark, all partitions at once, or this process alone, without Java, for small topics.",
+)
+@click.option(
+    "--since", metavar="TIME|AGE", help="Read records from this time on: 2026-01-31T12:00, or an age such as 36h or 7d."
+)
+@click.option(
+    "--offsets",
+    "ranges",
+    multiple=True,
+    metavar="PARTITION:FROM-TO",
+    help="Read these offsets, TO exclusive; either may be left out. Repeatable; other partitions are not read.",
+)
+@click.option(
+    "--sample",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Look at this share of the records, such as 0.01.",
+)
+@click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
+@click.option("--key-subject", metavar="SUBJECT", help="The subject of the keys.  [default: TOPIC-key]")
+@click.option("--value-subject", metavar="SUBJECT", help="The subject of the values.  [default: TOPIC-value]")
+@click.option(
+    "--no-texts", is_flag=True, help="Keep no text of a record: only counts, lengths, numbers and enum symbols."
+)
+@click.option(
+    "--hide-tag",
+    "hide",
+    multiple=True,
+    metavar="TAG",
+    help="Keep no value of fields with this tag, in any case of letters. Repeatable.  [default: PII]",
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the sketch to this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print the sketch as JSON.")
+def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> ExitCode:
+    """Summarize the records of TOPIC for 'counterfoil check --sketch'.
+
+    The topic is read once, committed records only. The sketch has, for each schema that records were written with and
+    for each field, how many values there are, how many are null, the range of numbers and lengths, and the symbols of
+    enums and of texts if there are few. It keeps no record, and no value of a field that is tagged PII.
+
+    Exit codes: 0 done, 2 usage, 4 no record could be read, 11 broker or registry unreachable, 12 registry refused, 14
+    no such topic, or something is not installed.
+    """
+    from dataclasses import replace
+
+    from counterfoil.converter.sketch.command import SketchRequest, sketch_topic
+    from counterfoil.converter.sketch.records import SketchOptions
+
+    kept = SketchOptions(options.pop("sample"), options.pop("seed"), texts=not options.pop("no_texts"))
+    hide = frozenset(options.pop("hide"))
+    return sketch_topic(
+        SketchRequest(**options),
+        replace(kept, hide=hide) if hide else kept,
+        registry=registry,
+        bootstrap_servers=bootstrap_servers,
+    )

@@ -20,6 +20,7 @@ from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 if TYPE_CHECKING:
     from counterfoil.contracts.baselines.choose import Comparison, Request
     from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.registry_options import RegistryAccess
 
@@ -84,6 +85,19 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     help="Against a registry: do not end in exit code 4 when files could not be judged, because nothing names "
     "their subject, the registry does not have it, or its versions cannot be read.",
 )
+@click.option(
+    "--sketch",
+    "sketches",
+    multiple=True,
+    metavar="FILE",
+    help="A sketch of a topic ('counterfoil sketch'): each finding gets the number of records that trigger it. It is "
+    "for the files of its subjects, or of a record with the same name. Repeatable.",
+)
+@click.option(
+    "--ignore-untriggered",
+    is_flag=True,
+    help="With --sketch: a finding that no record of the topic triggers is a notice.",
+)
 @click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
 @output_options
 def check(
@@ -97,6 +111,8 @@ def check(
     confirm: int,
     allow_empty: bool,
     allow_unmapped: bool,
+    sketches: tuple[str, ...],
+    ignore_untriggered: bool,
     offline: bool,
     formats: tuple[str, ...],
     no_color: bool,
@@ -117,6 +133,7 @@ def check(
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats)
+    topics = _topics(sketches, ignores_untriggered=ignore_untriggered)
     request = _request(
         paths,
         against=against,
@@ -124,7 +141,7 @@ def check(
         subjects=parse_subjects(subjects),
         registry=None if offline else registry,
     )
-    comparison, report = _judge(request, level, policy, confirm, allow_unmapped=allow_unmapped)
+    comparison, report = _judge(request, level, policy, confirm, topics, allow_unmapped=allow_unmapped)
     code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
 
     def as_text(output: Output) -> str:
@@ -143,8 +160,36 @@ def check(
     return code
 
 
+def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | None:
+    """Return the sketches in these files; None without one."""
+    if not paths:
+        if ignores_untriggered:
+            raise click.UsageError("--ignore-untriggered needs a sketch of the topic: --sketch FILE")
+        return None
+    from pathlib import Path
+
+    from counterfoil.contracts.errors import PreconditionFailed
+    from counterfoil.contracts.topic_records import Topics
+    from counterfoil.schema.sketch import InvalidSketch, read_sketch
+
+    found = []
+    for path in paths:
+        try:
+            found.append(read_sketch(Path(path).read_text(encoding="utf-8")))
+        except (InvalidSketch, UnicodeDecodeError) as error:
+            problem = error.problem if isinstance(error, InvalidSketch) else f"it is not UTF-8 ({error.reason})"
+            raise PreconditionFailed(f"{path} is no sketch of a topic: {problem}") from None
+    return Topics(tuple(found), ignores_untriggered)
+
+
 def _judge(
-    request: Request, level: str | None, policy: str | None, confirm: int, *, allow_unmapped: bool
+    request: Request,
+    level: str | None,
+    policy: str | None,
+    confirm: int,
+    topics: Topics | None,
+    *,
+    allow_unmapped: bool,
 ) -> tuple[Comparison, CheckReport]:
     from counterfoil.contracts.baselines.choose import open_comparison
     from counterfoil.contracts.check import check_files
@@ -162,6 +207,7 @@ def _judge(
             policy=parse_policy(policy) if policy else None,
             confirm=confirm,
             allow_unmapped=allow_unmapped,
+            topics=topics,
         )
     return comparison, report
 

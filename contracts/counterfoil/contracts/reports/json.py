@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.contracts.model import Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding
+    from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding, TopicRecords
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
@@ -70,6 +70,18 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fingerprint": finding.fingerprint,
         "noWitness": finding.no_witness,
         "alsoBreaks": [_dependant(dependant) for dependant in finding.also_breaks],
+        **({"records": _records(finding.records)} if finding.records is not None else {}),
+    }
+
+
+def _records(records: TopicRecords) -> dict[str, Any]:
+    return {
+        "triggering": records.triggering,
+        "total": records.total,
+        "exact": records.is_exact,
+        "unread": records.unread,
+        "sampled": records.is_sample,
+        "text": records.text,
     }
 
 

@@ -111,6 +111,8 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
         yield f"  {word}{finding.rule}  {said}"
     if finding.direction:
         yield from _wrapped(_who_fails(finding))
+    if finding.records is not None:
+        yield from _wrapped(finding.records.text)
     yield from _witness(finding)
     yield from _dependants(finding, style)
     if finding.advice:

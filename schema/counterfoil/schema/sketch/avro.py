@@ -2,105 +2,205 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
-from counterfoil.schema.pointer import print_pointer
-from counterfoil.schema.sketch.collect import SketchBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
-    from counterfoil.schema.sketch.model import SchemaSketch
+    from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
+    from counterfoil.schema.sketch.hidden import Hidden
+    from counterfoil.schema.sketch.model import Place
 
-_TYPES_BY_KIND: Final[Mapping[Kind, tuple[type, ...]]] = {
-    Kind.NULL: (type(None),),
-    Kind.BOOLEAN: (bool,),
-    Kind.INT: (int,),
-    Kind.LONG: (int,),
-    Kind.FLOAT: (float, int),
-    Kind.DOUBLE: (float, int),
-    Kind.BYTES: (bytes, bytearray),
-    Kind.STRING: (str,),
-    Kind.ARRAY: (list, tuple),
-    Kind.MAP: (dict,),
-}
+    Visit: TypeAlias = Callable[[Any, int], None]
 
 
-def sketch_avro(schema: AvroSchema, data: Iterable[Any]) -> SchemaSketch:
-    """Return the sketch of ``data``, which were written with ``schema``.
+class AvroSketcher:
+    """Counts data of one Avro schema.
 
-    Data are decoded without logical types: None, bool, int, float, str, bytes, list, dict; a union's value plain, or a
-    pair of branch name and value. Values inside types from references have no place in the text and are not counted.
-    Raises ``InvalidSchema`` for a datum that ``schema`` does not allow.
+    Data are decoded without logical types: None, bool, int, float, str, bytes, list, dict; a value of a union with
+    several types besides null is a pair of the type's name and the value.
     """
-    walk = _Walk(schema.root)
-    for datum in data:
-        walk.builder.begin_record()
-        walk.visit(schema.root, datum)
-    return walk.builder.finish()
 
+    def __init__(self, schema: AvroSchema, builder: SketchBuilder, hidden: Hidden) -> None:
+        self._builder = builder
+        self._hidden = hidden
+        self._hidden_types = self._types_in_hidden(schema.root)
+        self._visit_by_name: dict[str, Visit] = {}
+        self._visit = self._compiled(schema.root, ("",), is_hidden=False)
 
-class _Walk:
-    def __init__(self, root: AvroType) -> None:
-        self.builder = SketchBuilder()
-        self._root = root
-        self._list_places()
+    def add(self, value: Any, size: int) -> None:
+        """Count a record."""
+        del size
+        self._builder.records += 1
+        self._visit(value, self._builder.records)
 
-    def _list_places(self) -> None:
-        """List every place of the schema, so that a place without values is distinguished from an unknown one."""
-        seen: set[int] = set()
-        waiting = [self._root]
+    def _is_hidden(self, record: Record, field: str) -> bool:
+        return f"{record.full_name}.{field}" in self._hidden.paths
+
+    def _types_in_hidden(self, root: AvroType) -> set[str]:
+        """Return the named types of which a value may be in a hidden field."""
+        found: set[str] = set()
+        seen: set[tuple[int, bool]] = set()
+        waiting = [(root, False)]
         while waiting:
-            node = waiting.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            if self._stands(node):
-                self.builder.at(node.pointer)
-            waiting += _parts(node)
+            node, is_hidden = waiting.pop()
+            if isinstance(node, Record | Enum | Fixed):
+                is_hidden = is_hidden or node.full_name in self._hidden.paths
+                found.update([node.full_name] if is_hidden else [])
+            if (id(node), is_hidden) not in seen:
+                seen.add((id(node), is_hidden))
+                if isinstance(node, Record):
+                    waiting += [(each.type, is_hidden or self._is_hidden(node, each.name)) for each in node.fields]
+                else:
+                    waiting += [(each, is_hidden) for each in _parts(node)]
+        return found
 
-    def visit(self, node: AvroType, datum: Any) -> None:
-        """Count ``datum``, which was written as ``node``, and everything in it."""
-        if isinstance(node, Union):
-            index, value = _branch_of(node, datum)
-            if self._stands(node):
-                self.builder.at(node.pointer).branch(str(index)).value(value)
-            self.visit(node.branches[index], value)
-            return
-        if not _fits(node, datum):
-            raise InvalidSchema(
-                f"The datum {datum!r} is no {node.kind}, which the schema has at {print_pointer(node.pointer) or '/'}"
+    def _compiled(self, node: AvroType, place: Place, *, is_hidden: bool) -> Visit:
+        """Return the function that counts a value of ``node``, and everything in it."""
+        if not isinstance(node, Record | Enum | Fixed):
+            counts = self._builder.at(place, _kind(node), is_hidden=is_hidden)
+            return self._plain(node, place, counts, is_hidden=is_hidden)
+        name = node.full_name
+        known = self._visit_by_name.get(name)
+        if known is None:
+            self._visit_by_name[name] = self._later(name)  # what a recursive type finds for itself
+            counts = self._builder.at((name,), _kind(node), is_hidden=name in self._hidden_types)
+            known = self._visit_by_name[name] = self._named(node, counts)
+        if len(place) == 1:
+            return known
+        return _used(self._builder.at(place, _kind(node), is_hidden=is_hidden), known)
+
+    def _later(self, name: str) -> Visit:
+        def visit_later(value: Any, record: int) -> None:
+            self._visit_by_name[name](value, record)
+
+        return visit_later
+
+    def _named(self, node: Record | Enum | Fixed, counts: PlaceCounts) -> Visit:
+        if isinstance(node, Enum):
+
+            def visit_enum(value: Any, record: int) -> None:
+                counts.seen(record)
+                counts.word(value)
+
+            return visit_enum
+        if isinstance(node, Fixed):
+            return lambda _, record: counts.seen(record)
+        is_inside = node.full_name in self._hidden_types
+        fields = [
+            (
+                each.name,
+                self._compiled(
+                    each.type, (node.full_name, each.name), is_hidden=is_inside or self._is_hidden(node, each.name)
+                ),
             )
-        if self._stands(node):
-            self.builder.at(node.pointer).value(datum)
-        self._inside(node, datum)
+            for each in node.fields
+        ]
 
-    def _inside(self, node: AvroType, datum: Any) -> None:
+        def visit_record(value: Any, record: int) -> None:
+            counts.seen(record)
+            for name, visit in fields:
+                visit(value[name], record)
+
+        return visit_record
+
+    def _plain(self, node: AvroType, place: Place, counts: PlaceCounts, *, is_hidden: bool) -> Visit:
         match node:
-            case Record():
-                for field in node.fields:
-                    self.visit(field.type, datum[field.name])
+            case Union():
+                inner = [
+                    self._compiled(each, (*place, str(index)), is_hidden=is_hidden)
+                    for index, each in enumerate(node.branches)
+                ]
+                return _union(node, counts, inner)
             case Array():
-                for item in datum:
-                    self.visit(node.items, item)
+                return _array(counts, self._compiled(node.items, (*place, "items"), is_hidden=is_hidden))
             case Map():
-                for value in datum.values():
-                    self.visit(node.values, value)
-
-    def _stands(self, node: AvroType) -> bool:
-        return bool(node.pointer) or node is self._root
+                return _map(counts, self._compiled(node.values, (*place, "values"), is_hidden=is_hidden))
+        return _primitive(node.kind, counts)
 
 
-def _parts(node: AvroType) -> Sequence[AvroType]:
+def _used(counts: PlaceCounts, inner: Visit) -> Visit:
+    """Return the function that also counts a value of a named type where the type is used."""
+
+    def visit_used(value: Any, record: int) -> None:
+        counts.seen(record)
+        inner(value, record)
+
+    return visit_used
+
+
+def _union(node: Union, counts: PlaceCounts, inner: list[Visit]) -> Visit:
+    visit_by_name = {branch_name(each): visit for each, visit in zip(node.branches, inner, strict=True)}
+    others = [name for name in visit_by_name if name != "null"]
+    only = others[0] if len(others) == 1 else None
+
+    def visit_union(value: Any, record: int) -> None:
+        counts.seen(record)
+        if value is None:
+            name = "null"
+            counts.null()
+        elif only is not None:
+            name = only
+        else:
+            name, value = value
+        counts.branch(name)
+        visit_by_name[name](value, record)
+
+    return visit_union
+
+
+def _array(counts: PlaceCounts, inner: Visit) -> Visit:
+    def visit_array(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.size(len(value))
+        for each in value:
+            inner(each, record)
+
+    return visit_array
+
+
+def _map(counts: PlaceCounts, inner: Visit) -> Visit:
+    def visit_map(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.size(len(value))
+        for name, each in value.items():
+            counts.name(name)
+            inner(each, record)
+
+    return visit_map
+
+
+def _primitive(kind: Kind, counts: PlaceCounts) -> Visit:
+    def visit_number(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.number(value)
+
+    def visit_text(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.text(value)
+
+    def visit_bytes(value: Any, record: int) -> None:
+        counts.seen(record)
+        counts.size(len(value))
+
+    def visit_other(value: Any, record: int) -> None:
+        counts.seen(record)
+        if value is None:
+            counts.null()
+
+    if kind in (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE):
+        return visit_number
+    return {Kind.STRING: visit_text, Kind.BYTES: visit_bytes}.get(kind, visit_other)
+
+
+def _parts(node: AvroType) -> Iterable[AvroType]:
     match node:
         case Union():
             return node.branches
-        case Record():
-            return [field.type for field in node.fields]
         case Array():
             return [node.items]
         case Map():
@@ -108,25 +208,6 @@ def _parts(node: AvroType) -> Sequence[AvroType]:
     return ()
 
 
-def _branch_of(union: Union, datum: Any) -> tuple[int, Any]:
-    """Return the index of the branch with which ``datum`` was written, and its plain value."""
-    if isinstance(datum, tuple) and len(datum) == 2:  # noqa: PLR2004 - a pair of name and value
-        for index, branch in enumerate(union.branches):
-            if branch_name(branch) == datum[0]:
-                return index, datum[1]
-    for index, branch in enumerate(union.branches):
-        if _fits(branch, datum):
-            return index, datum
-    raise InvalidSchema(f"The datum {datum!r} is of no branch of the union at {print_pointer(union.pointer) or '/'}")
-
-
-def _fits(node: AvroType, datum: Any) -> bool:
-    """Return whether a plain value may be one of ``node``; for a record, whether it has exactly its fields."""
-    match node:
-        case Record():
-            return isinstance(datum, dict) and datum.keys() == {field.name for field in node.fields}
-        case Enum():
-            return datum in node.symbols
-        case Fixed():
-            return isinstance(datum, bytes) and len(datum) == node.size
-    return type(datum) in _TYPES_BY_KIND[node.kind]
+def _kind(node: AvroType) -> str:
+    logical = node.logical_type
+    return f"{node.kind.value} {logical.name}" if logical is not None else node.kind.value

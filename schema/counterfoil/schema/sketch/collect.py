@@ -2,105 +2,148 @@
 
 from __future__ import annotations
 
-import math
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
-from counterfoil.schema.sketch.model import MAX_SYMBOLS, PlaceSketch, SchemaSketch
+from counterfoil.schema.sketch.model import MAX_SYMBOLS, MAX_TEXT, PlaceSketch, SchemaSketch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.sketch.model import Place, WriterSchema
 
 
 class SketchBuilder:
-    """Counts the values at the places of one schema, record by record."""
+    """Counts the values at the places of one schema, record by record; ``texts`` is whether texts are kept."""
 
-    def __init__(self) -> None:
-        self._records = 0
-        self._places: dict[Pointer, _PlaceCounts] = {}
+    def __init__(self, writer: WriterSchema, *, texts: bool = True) -> None:
+        self.records = 0
+        self.uncertain = 0
+        self.depth: int | None = None
+        self.places: dict[Place, PlaceCounts] = {}
+        self._writer = writer
+        self._texts = texts
 
-    def begin_record(self) -> None:
-        """Count a record."""
-        self._records += 1
-
-    def at(self, pointer: Pointer) -> _PlaceCounts:
-        """Return the place with this pointer, for counting."""
-        place = self._places.get(pointer)
-        if place is None:
-            place = self._places[pointer] = _PlaceCounts()
-        return place
+    def at(self, place: Place, kind: str = "", *, is_hidden: bool = False) -> PlaceCounts:
+        """Return the counts of a place; they are the same object for one place."""
+        known = self.places.get(place)
+        if known is None:
+            known = self.places[place] = PlaceCounts(kind, is_hidden=is_hidden, texts=self._texts)
+        return known
 
     def finish(self) -> SchemaSketch:
         """Return the sketch of the counted records."""
-        return SchemaSketch(self._records, {pointer: place.frozen() for pointer, place in self._places.items()})
+        places = {place: counts.frozen() for place, counts in self.places.items()}
+        return SchemaSketch(self._writer, self.records, places, self.uncertain, self.depth).bounded()
 
 
-class _PlaceCounts:
+class PlaceCounts:
     """The counts of one place during collection; see :class:`~counterfoil.schema.sketch.model.PlaceSketch`."""
 
-    __slots__ = ("_absent", "_branches", "_least", "_longest", "_most", "_nulls", "_shortest", "_symbols", "_values")
+    __slots__ = (
+        "_branches",
+        "_is_hidden",
+        "_kind",
+        "_last_record",
+        "_least",
+        "_longest",
+        "_most",
+        "_names",
+        "_nulls",
+        "_records",
+        "_shortest",
+        "_symbols",
+        "_texts",
+        "_values",
+    )
 
-    def __init__(self) -> None:
-        self._values = self._nulls = self._absent = 0
+    def __init__(self, kind: str = "", *, is_hidden: bool = False, texts: bool = True) -> None:
+        self._kind = kind
+        self._records = self._values = self._nulls = 0
+        self._last_record = -1
         self._branches: dict[str, int] = {}
-        self._symbols: dict[str, int] | None = {}
-        self._least: Any = None
-        self._most: Any = None
+        self._symbols: dict[str, int] | None = None if is_hidden else {}
+        self._names: dict[str, int] | None = None if is_hidden else {}
+        self._least: float | None = None
+        self._most: float | None = None
         self._shortest: int | None = None
         self._longest: int | None = None
+        self._is_hidden = is_hidden
+        self._texts = texts and not is_hidden
 
-    def absent(self) -> None:
-        """Count an occurrence of the parent without this place."""
-        self._absent += 1
-
-    def branch(self, name: str) -> Self:
-        """Count the branch or type of a value."""
-        self._branches[name] = self._branches.get(name, 0) + 1
-        return self
-
-    def value(self, value: Any) -> None:
-        """Count a value: null, bool, a number, text, bytes, or something with a length."""
+    def seen(self, record: int) -> None:
+        """Count a value of the record with this number."""
         self._values += 1
-        if value is None:
-            self._nulls += 1
-        elif isinstance(value, str):
-            self._symbol(value)
-            self._length(len(value))
-        elif isinstance(value, (bytes, bytearray, list, tuple, dict)):
-            self._length(len(value))
-        elif isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-            self._number(value)
+        if record != self._last_record:
+            self._last_record = record
+            self._records += 1
 
-    def _symbol(self, text: str) -> None:
-        if self._symbols is None:
+    def null(self) -> None:
+        """Count a value as null."""
+        self._nulls += 1
+
+    def branch(self, name: str) -> None:
+        """Count the union branch or JSON type of a value."""
+        self._branches[name] = self._branches.get(name, 0) + 1
+
+    def text(self, text: str) -> None:
+        """Count a text."""
+        self.size(len(text))
+        if self._symbols is not None:
+            if self._texts and len(text) <= MAX_TEXT:
+                self.word(text)
+            else:
+                self._symbols = None
+
+    def word(self, word: str) -> None:
+        """Count a word of the schema: a symbol of an enum."""
+        symbols = self._symbols
+        if symbols is None:
             return
-        self._symbols[text] = self._symbols.get(text, 0) + 1
-        if len(self._symbols) > MAX_SYMBOLS:
+        symbols[word] = symbols.get(word, 0) + 1
+        if len(symbols) > MAX_SYMBOLS:
             self._symbols = None
 
-    def _length(self, length: int) -> None:
-        self._shortest = length if self._shortest is None else min(self._shortest, length)
-        self._longest = length if self._longest is None else max(self._longest, length)
-
-    def _number(self, number: float | Decimal) -> None:
-        if math.isnan(number):
+    def name(self, name: str) -> None:
+        """Count a name that the schema does not have: of a property, or the key of a map."""
+        names = self._names
+        if names is None:
             return
-        self._least = number if self._least is None else min(self._least, number)
-        self._most = number if self._most is None else max(self._most, number)
+        if not self._texts or len(name) > MAX_TEXT:
+            self._names = None
+            return
+        names[name] = names.get(name, 0) + 1
+        if len(names) > MAX_SYMBOLS:
+            self._names = None
+
+    def size(self, size: int) -> None:
+        """Extend the range of lengths."""
+        if self._is_hidden:
+            return
+        if self._shortest is None or size < self._shortest:
+            self._shortest = size
+        if self._longest is None or size > self._longest:
+            self._longest = size
+
+    def number(self, number: float) -> None:
+        """Extend the range of numbers; what is not a number has no place in it."""
+        if self._is_hidden or number != number:  # noqa: PLR0124 - only NaN differs from itself
+            return
+        if self._least is None or number < self._least:
+            self._least = number
+        if self._most is None or number > self._most:
+            self._most = number
 
     def frozen(self) -> PlaceSketch:
         """Return the counts as a frozen value."""
-        branches: Mapping[str, int] = dict(self._branches)
         return PlaceSketch(
+            kind=self._kind,
+            records=self._records,
             values=self._values,
             nulls=self._nulls,
-            absent=self._absent,
-            branches=branches,
+            branches=dict(self._branches),
             symbols=None if self._symbols is None else dict(self._symbols),
+            names=None if self._names is None else dict(self._names),
             least=self._least,
             most=self._most,
             shortest=self._shortest,
             longest=self._longest,
+            is_hidden=self._is_hidden,
         )

@@ -1,92 +1,216 @@
-"""The sketch of a topic: counts, symbols, ranges and lengths by place in the writer's schema.
+"""The sketch of a topic: counts, symbols, ranges and lengths of the values at each place of the writers' schemas.
 
 Sketches merge: ``a.merge(b)`` is the sketch of the records of both, in any order and grouping of the parts, so that a
-cluster can build one from many partitions. Their size depends on the schemas, not on the records.
+cluster can build one from many partitions. Their size depends on the schemas, not on the number of records.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from decimal import Decimal
+    from collections.abc import Callable, Collection, Mapping
 
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.model import ResolvedReference, SchemaType
 
-    Number = int | float | Decimal
+    Number = int | float
+
+Place: TypeAlias = tuple[str, ...]
+"""Where values are, in the terms of the language; :func:`print_place` is its text.
+
+Avro: the full name of the innermost named type around it, then field names, ``items``, ``values`` and branch numbers.
+Protobuf: the full name of a message or enum, then a field's number, then ``items``, ``keys`` or ``values``. JSON: the
+steps from the root: ``.name``, ``[]`` for items, ``{}`` for properties that no schema of the writer names.
+"""
 
 MAX_SYMBOLS: Final = 256
-"""The largest number of different texts that are counted at one place; if there are more, none is counted."""
+"""The largest number of different texts or names that are counted at one place; if there are more, none is counted."""
+MAX_TEXT: Final = 80
+"""The length of the longest text that is counted; if there is a longer one at a place, none is counted there."""
+MAX_PLACES: Final = 4096
+"""The largest number of places of one schema; if there are more, the deepest ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceSketch:
-    """The counts of the values at one place of a schema.
+    """The counts of the values at one place.
 
-    ``values`` counts the values there, ``nulls`` those among them that were null, ``absent`` how often the parent
-    occurred without this place. ``branches`` counts values by the union branch or JSON type that they had. ``symbols``
-    counts texts, and is None once more than ``MAX_SYMBOLS`` different ones were seen. ``least`` and ``most`` are the
-    range of numbers; ``shortest`` and ``longest`` that of lengths: characters of a text, bytes, items. The four are
-    None when nothing could be measured.
+    ``records`` counts the records with a value there, ``values`` all values, ``nulls`` those among them that were null.
+    ``branches`` counts values by union branch or JSON type. ``symbols`` counts texts and enum symbols, ``names`` the
+    properties of objects and keys of maps that the schema does not name; both are None where they were not kept: too
+    many, too long, or left out on request. ``least`` and ``most`` are the range of numbers; ``shortest`` and
+    ``longest`` that of lengths: characters of a text, bytes, items, properties. The four are None when nothing was
+    measured, and also if ``is_hidden``: the schema's tags forbid to keep more than counts. ``kind`` is the type in the
+    schema's words, if it is always the same.
     """
 
+    kind: str = ""
+    records: int = 0
     values: int = 0
     nulls: int = 0
-    absent: int = 0
     branches: Mapping[str, int] = field(default_factory=dict)
     symbols: Mapping[str, int] | None = field(default_factory=dict)
+    names: Mapping[str, int] | None = field(default_factory=dict)
     least: Number | None = None
     most: Number | None = None
     shortest: int | None = None
     longest: int | None = None
+    is_hidden: bool = False
 
     def merge(self, other: Self) -> Self:
         """Return the sketch of the values of both."""
         return type(self)(
+            kind=self.kind or other.kind,
+            records=self.records + other.records,
             values=self.values + other.values,
             nulls=self.nulls + other.nulls,
-            absent=self.absent + other.absent,
             branches=_summed(self.branches, other.branches),
             symbols=_summed_symbols(self.symbols, other.symbols),
+            names=_summed_symbols(self.names, other.names),
             least=_either(min, self.least, other.least),
             most=_either(max, self.most, other.most),
             shortest=_either(min, self.shortest, other.shortest),
             longest=_either(max, self.longest, other.longest),
+            is_hidden=self.is_hidden or other.is_hidden,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class WriterSchema:
+    """The schema that records were written with, complete: with the texts of its references."""
+
+    schema_type: SchemaType
+    text: str
+    references: tuple[ResolvedReference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaSketch:
     """The summary of the records that were written with one schema.
 
-    ``places`` are by the pointer of the place in that schema's own text, as in a difference; a
-    type that is declared once and used in many places is one place.
+    ``uncertain`` counts records whose bytes hold more than the places can show, such as unknown fields: nothing is
+    said to be absent while there are some. ``depth`` is None, or the length of the longest places that were kept,
+    because there were too many.
     """
 
+    writer: WriterSchema
     records: int = 0
-    places: Mapping[Pointer, PlaceSketch] = field(default_factory=dict)
+    places: Mapping[Place, PlaceSketch] = field(default_factory=dict)
+    uncertain: int = 0
+    depth: int | None = None
+
+    def find(self, place: Place) -> PlaceSketch | None:
+        """Return the counts of a place, which are zero for an unknown one; None if they were not kept."""
+        known = self.places.get(place)
+        if known is None and (self.depth is None or len(place) <= self.depth):
+            return PlaceSketch()
+        return known
 
     def merge(self, other: Self) -> Self:
-        """Return the sketch of the records of both."""
-        return type(self)(self.records + other.records, _merged(self.places, other.places))
+        """Return the sketch of the records of both, which have the same writer."""
+        return type(self)(
+            self.writer,
+            self.records + other.records,
+            _merged(self.places, other.places),
+            self.uncertain + other.uncertain,
+            _either(min, self.depth, other.depth),
+        ).bounded()
+
+    def bounded(self) -> Self:
+        """Return the sketch without its deepest places, if it has too many.
+
+        How deep the kept places are depends on all records together, and not on the order in which they are merged.
+        """
+        depth = depth_that_fits(self.places, self.depth)
+        if depth is None:
+            return self
+        kept = {place: sketch for place, sketch in self.places.items() if len(place) <= depth}
+        return replace(self, places=kept, depth=depth)
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSketch:
-    """The summary of a topic: a sketch for each schema id of its records."""
+class PartSketch:
+    """The summary of the keys, or of the values, of a topic: a sketch for each schema they were written with.
 
-    by_schema_id: Mapping[int, SchemaSketch] = field(default_factory=dict)
+    ``by_writer`` is by schema id, or guid where a header names that; ``nulls`` counts records without this part, such
+    as tombstones; ``problems`` counts by kind those that could not be read and are in no sketch.
+    """
+
+    by_writer: Mapping[str, SchemaSketch] = field(default_factory=dict)
+    nulls: int = 0
+    problems: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
         """The number of summarized records."""
-        return sum(each.records for each in self.by_schema_id.values())
+        return sum(each.records for each in self.by_writer.values())
+
+    @property
+    def unread(self) -> int:
+        """The number of records that could not be read."""
+        return sum(self.problems.values())
 
     def merge(self, other: Self) -> Self:
         """Return the sketch of the records of both."""
-        return type(self)(_merged(self.by_schema_id, other.by_schema_id))
+        return type(self)(
+            _merged(self.by_writer, other.by_writer), self.nulls + other.nulls, _summed(self.problems, other.problems)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSketch:
+    """The summary of a topic.
+
+    ``offsets`` are the ranges that were read, by partition, the end of each exclusive. ``share`` is the share of their
+    records that was looked at: 1 for all of them. ``subjects`` are those of key and value.
+    """
+
+    topic: str = ""
+    key: PartSketch = field(default_factory=PartSketch)
+    value: PartSketch = field(default_factory=PartSketch)
+    offsets: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    share: float = 1.0
+    key_subject: str = ""
+    value_subject: str = ""
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some records of the ranges were not looked at."""
+        return self.share < 1
+
+    def parts(self) -> tuple[tuple[str, PartSketch], ...]:
+        """Return the subject and the sketch of the keys and of the values."""
+        return (self.key_subject, self.key), (self.value_subject, self.value)
+
+
+def depth_that_fits(places: Collection[Place], depth: int | None = None) -> int | None:
+    """Return the largest length at most ``depth`` up to which there are no more than ``MAX_PLACES`` places.
+
+    None if all of them fit and there is no limit yet.
+    """
+    if depth is None and len(places) <= MAX_PLACES:
+        return None
+    by_length = Counter(len(place) for place in places)
+    left, fits = MAX_PLACES, -1
+    for length in sorted(by_length):
+        left -= by_length[length]
+        if left < 0 or (depth is not None and length > depth):
+            break
+        fits = length
+    return fits if left < 0 else depth
+
+
+def print_place(place: Place) -> str:
+    """Return a place as text.
+
+    >>> print_place(("shop.Order", "lines", "items")), print_place((".lines", "[]", ".sku")), print_place(())
+    ('shop.Order.lines.items', '.lines[].sku', '.')
+    """
+    if not place or place[0].startswith((".", "[]", "{}")):
+        return "".join(place) or "."
+    return ".".join(each for each in place if each)
 
 
 def _merged(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -10,7 +10,7 @@ from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.plan import name_records
-from counterfoil.sdk.serde.avro_codec.resolve import NamingResolver, resolve
+from counterfoil.sdk.serde.avro_codec.resolve import BaseResolver, NamingResolver, resolve
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.sdk.serde.avro_codec.plan import Step
     from counterfoil.sdk.serde.avro_codec.resolve import Resolver
 
 
@@ -122,7 +123,22 @@ def compile_hinted_decoder(writer: AvroSchema, reader: AvroSchema | None = None)
     A value of a union with several types besides null is ``(name, value)``, so that an encoder writes it as it was
     read. The function walks the plan: it is for commands, not for every message of a topic. All data has to be read.
     """
-    plan = resolve(writer, reader, resolver=NamingResolver())
+    return _walking(resolve(writer, reader, resolver=NamingResolver()))
+
+
+def compile_base_decoder(writer: AvroSchema) -> Decode:
+    """Return a function that reads data of ``writer`` without logical types, for summaries of many messages.
+
+    A value of a union with several types besides null is ``(name, value)``; a schema that has such a union is read by
+    walking its plan. All data has to be read.
+    """
+    resolver = BaseResolver()
+    plan = resolve(writer, resolver=resolver)
+    return _walking(plan) if resolver.has_named else make_decoder(writer, whole=True, resolver=BaseResolver()).decode
+
+
+def _walking(plan: Step) -> Decode:
+    """Return a function that walks the plan, and reads all data."""
 
     def decode(data: bytes, offset: int = 0, /) -> Any:
         walk = DecodeWalk(data, offset)

@@ -200,14 +200,30 @@ class Resolver:
 
 
 class NamingResolver(Resolver):
-    """Makes plans that read a value of a union of several types as a pair (:class:`.plan.BranchStep`)."""
+    """Makes plans that read a value of a union of several types as a pair (:class:`.plan.BranchStep`).
+
+    ``has_named`` is whether there is such a union.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_named = False
 
     def branch(self, union: Union, number: int, step: Step) -> Step:
         """Return the step that reads a branch of the reader's union."""
         branch = union.branches[number]
         if self.is_skipping or branch.kind is Kind.NULL or is_optional(union):
             return step
+        self.has_named = True
         return BranchStep(branch_name(branch), step)
+
+
+class BaseResolver(NamingResolver):
+    """Makes such plans without logical types: values are those of the base types."""
+
+    def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
+        del writer, reader
+        return None
 
 
 def _match_fields(writer: Record, reader: Record) -> dict[str, Field]:
