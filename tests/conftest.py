@@ -32,6 +32,7 @@ from local_services import (
     connector_jars,
     stop_services_of,
 )
+from local_services.spark_classes import java_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -50,9 +51,7 @@ settings.register_profile(
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-# A session of a test ends long before Java's second compiler and its parallel collector pay off: they would take 40 %
-# of the CPU time of Spark's tests.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DAY_S = 24 * 60 * 60
+DEADLINE_S = 120
 PII = {"confluent:tags": ["PII"]}
 PERSON = json.dumps(
     {
@@ -690,13 +691,13 @@ def test_a_slow_service_delays_the_messages_of_its_key_alone(world: World) -> No
     class Slow(Vault):
         def wrap(self, key_id: str, plain: bytes) -> bytes:
             begun.set()
-            assert goes_on.wait(30)
+            assert goes_on.wait(DEADLINE_S)
             return super().wrap(key_id, plain)
 
     world.vault.wrap = Slow().wrap  # type: ignore[method-assign]
     waiting = threading.Thread(target=serialize, args=(ANNA, CTX))
     waiting.start()
-    assert begun.wait(30)
+    assert begun.wait(DEADLINE_S), "waited for the request of the key"
     for _ in range(10):
         assert serialize(ANNA, SerializationContext("others"))
     goes_on.set()
