@@ -50,7 +50,7 @@ def parsed(schema: Any, validation: Validation = Validation.STRICT, **documents:
 @example({"properties": {"properties": {"items": False}}}, {"properties": [1]})
 @example({"anyOf": [{"items": {"if": True, "then": False}}]}, [1])
 @example({"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [True], "items": False}, [1, 2, 3])
-@example(False, 1)
+@example(schema=False, value=1)
 def test_both_validators_agree(schema: Any, value: Any):
     try:
         rust = RustValidator(parsed(schema))
