@@ -49,13 +49,17 @@ $(VENV)/.accelerator: $(wildcard $(ACCELERATOR)/src/*.rs) $(wildcard $(ACCELERAT
 	@test -e $@ || test "$$COUNTERFOIL_REQUIRE_ACCELERATOR" != 1 || \
 	  { echo "COUNTERFOIL_REQUIRE_ACCELERATOR=1 needs the accelerator: install Rust from https://rustup.rs"; exit 1; }
 
+$(VENV)/spark.jsa: $(VENV)/.installed
+	@echo "Writing $@, from which Spark starts in half the CPU time (once)"
+	@PYTHONPATH=deploy $(BIN)/python -m local_services.spark_classes > /dev/null
+
 wheels: install  ## the accelerator's wheel for this Python and this machine, into dist/
 	@$(BIN)/maturin build --release --locked --manifest-path $(ACCELERATOR)/Cargo.toml --interpreter $(BIN)/python --out dist
 
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
 
-test: install  ## every test, from nothing: real broker, real Spark; about a quarter of an hour
+test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real Spark; about a quarter of an hour
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half

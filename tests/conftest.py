@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import sys
@@ -31,15 +32,16 @@ from local_services import (
     connector_jars,
     stop_services_of,
 )
+from local_services.spark_classes import java_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from counterfoil.registry.service.storage import Storage
 
 # A property test runs a few examples, and the number in COUNTERFOIL_EXAMPLES in `make test-long`. In CI they are drawn
 # from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
-QUICK_EXAMPLES = 12
+QUICK_EXAMPLES = 8
 settings.register_profile(
     "default",
     max_examples=int(os.environ.get("COUNTERFOIL_EXAMPLES") or QUICK_EXAMPLES),
@@ -49,9 +51,7 @@ settings.register_profile(
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-# A session of a test ends long before Java's second compiler and its parallel collector pay off: they would take 40 %
-# of the CPU time of Spark's tests.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,6 +67,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and (folder := os.environ.pop(RUN_FOLDER, None)):
         stop_services_of(Path(folder))
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Leave the tests and their modules out of every search for garbage: half a million objects that stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from counterfoil.converter.spark.java import check_java
 from local_services.jars import jar_folder
-from local_services.process import Service, ServiceError, free_port
+from local_services.process import PATIENCE_S, Service, ServiceError, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ class KafkaClient:
         config = {"retention.ms": "-1", **(settings or {})}
         topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=config)
         for created in self.admin.create_topics([topic]).values():
-            created.result(30)
+            created.result(PATIENCE_S)
 
 
 class KafkaBroker(KafkaClient):

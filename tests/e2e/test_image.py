@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from local_services import free_port, wait_until
+from local_services.process import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -117,4 +118,4 @@ def test_the_built_registry_serves_as_an_unprivileged_user_that_owns_only_its_da
         assert min(path.name for path in (image / "data").iterdir()).startswith("counterfoil.db")
     finally:
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE_S) == 0

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKEN = "root-token"
+DEADLINE_S = 120
 Server = TypeVar("Server", bound="Service")
 
 
@@ -83,7 +84,7 @@ class _Request(BaseHTTPRequestHandler):
         """Wait while ``hangs`` is set; return whether the prepared answer, if there is one, was sent."""
         if self.server.hangs.is_set():
             self.server.begun.set()
-            self.server.goes_on.wait(30)
+            self.server.goes_on.wait(DEADLINE_S)
         if self.server.answer is not None:
             self._send(*self.server.answer)
             return True

@@ -19,7 +19,7 @@ from counterfoil.sdk.adapters.quixstreams import RegistryDeserializer, RegistryS
 
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
 COPY = '{"type": "record", "name": "Copy", "fields": [{"name": "cents", "type": "long"}]}'
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 
 
 def main(broker: str, url: str, topic: str, id_location: str) -> None:

@@ -19,7 +19,7 @@ FIELDS = '[{"name": "vendor", "type": "int"}, {"name": "fare", "type": "double"}
 RIDE = f'{{"type": "record", "name": "Ride", "fields": {FIELDS}}}'
 TABLE = pa.schema([("vendor", pa.int32()), ("fare", pa.float64())])
 TIME_0_MS = 1_700_000_000_000
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 @dataclass

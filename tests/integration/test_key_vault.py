@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from key_services_driver import TOKEN, Vault, certificate_file, serving
+from key_services_driver import DEADLINE_S, TOKEN, Vault, certificate_file, serving
 
 from counterfoil.registry.kms.opening import open_kms
 from local_services import RegistryProcess, free_port
@@ -172,15 +173,27 @@ def test_a_vault_that_hangs_stops_nobody_else(vault: Vault) -> None:
         await kek(registry, f"{vault.url}/transit/keys/orders")
         vault.hangs.set()
         waiting = asyncio.create_task(registry.post(f"{KEKS}/k/deks/s", {}))
-        assert await asyncio.to_thread(vault.begun.wait, 10)
+        assert await asyncio.to_thread(vault.begun.wait, DEADLINE_S), "waited for the request to the vault"
         for _ in range(20):
             assert (await registry.register("s", '"int"')).status == 200
         assert not waiting.done()
-        refused = await waiting
+        vault.goes_on.set()
+        assert (await waiting).status == 200
+
+    tell(story, timeout_s=DEADLINE_S, VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN)
+
+
+def test_a_vault_that_does_not_answer_in_time_is_named_and_tried_again(vault: Vault) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        vault.hangs.set()
+        await kek(registry, f"{vault.url}/transit/keys/orders")
+        refused = await registry.post(f"{KEKS}/k/deks/s", {})
         assert refused.code == 50070
         assert "did not answer within 0.5 s" in refused.json["message"]
         vault.hangs.clear()
-        assert (await registry.post(f"{KEKS}/k/deks/s", {})).status == 200
+        wait_s = time.monotonic() + DEADLINE_S
+        while (await registry.post(f"{KEKS}/k/deks/s", {})).status != 200:  # half a second is short on a busy machine
+            assert time.monotonic() < wait_s, "waited for the vault that answers again"
 
     tell(story, timeout_s=0.5, VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.schema import Schema, SchemaType
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, Registry, SerializationContext
+from local_services.process import PATIENCE_S
 
 if TYPE_CHECKING:
     from local_services import KafkaClient, RegistryProcess
@@ -42,13 +43,15 @@ def registry(live_registry: RegistryProcess, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.fixture
-def call(registry: Registry, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
-    """A function that runs a command with lines as standard input; it returns the exit code and what was printed."""
+def call(registry: Registry, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """A function that runs a command, if it reads lines with these; it returns the exit code and what was printed."""
     assert registry.ping() is None
+    file = tmp_path / "lines.jsonl"
 
     def run_command(*arguments: str, lines: tuple[Any, ...] = ()) -> tuple[int, str, str]:
-        text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in lines)
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        if arguments[0] in {"encode", "produce"}:
+            file.write_text("\n".join(one if isinstance(one, str) else json.dumps(one) for one in lines))
+            arguments = (*arguments, str(file))
         capsys.readouterr()
         code = run(root_command(), arguments)
         printed = capsys.readouterr()
@@ -90,6 +93,13 @@ def test_encoded_values_are_what_the_sdk_reads_and_decode_prints(registry, call,
     assert call("encode", "--schema", str(file), "--bare", lines=(VALUE,))[1].strip() == found["hex"][10:]
     assert call("encode", "--id", str(held.id), "--output", str(tmp_path / "m"), lines=(VALUE,))[0] == 0
     assert (tmp_path / "m").read_bytes().hex() == found["hex"]
+
+
+def test_values_are_read_from_standard_input(registry):
+    registry.register("encode-input-value", Schema('"long"'))
+    command = [Path(sys.executable).with_name("counterfoil"), "encode", "--schema", "encode-input-value@1", "--bare"]
+    done = subprocess.run(command, input="1\n-1\n", capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    assert done.stdout.split() == ["02", "01"]
 
 
 WITH_REFERENCES = [
@@ -267,7 +277,6 @@ def test_where_to_start_and_when_to_end(topic, call):
         (("consume", "TOPIC", "--partition", "9"), (), (14, "has no partition 9; it has 2, from 0")),
         (("consume", "TOPIC", "--from", "yesterday"), (), (2, "--from is 'yesterday'")),
         (("consume", "TOPIC", "--client-setting", "x"), (), (2, "is not KEY=VALUE")),
-        (("consume", "TOPIC", "--client-setting", "bootstrap.servers=127.0.0.1:1"), (), (11, "cannot be read")),
         (("consume", "TOPIC", "--client-setting", "no.such=1"), (), (11, "no.such")),
         (("produce", "TOPIC"), ({"value": VALUE, "partition": 9},), (14, "has no partition 9")),
         (("produce", "TOPIC"), (), (4, "There is no line")),

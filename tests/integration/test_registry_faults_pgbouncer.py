@@ -85,7 +85,8 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
 @pytest.mark.parametrize("servers", [1, 2])
 def test_servers_behind_it_write_at_once(pooled_url: str, servers: int) -> None:
     """Each server's statements have the names that the other's have too, if it prepares any."""
-    running = [RegistryProcess(store=pooled_url) for _ in range(servers)]
+    patient = {"COUNTERFOIL_WRITE_TIMEOUT_S": "300", "COUNTERFOIL_REQUEST_TIMEOUT_S": "300"}
+    running = [RegistryProcess(store=f"{pooled_url}?timeout_s=300", settings=patient) for _ in range(servers)]
     try:
         urls = [registry.url for registry in running]
         with Storm([urls[number % servers] for number in range(4)]) as storm:

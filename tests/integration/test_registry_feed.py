@@ -15,6 +15,7 @@ import pytest
 
 from event_listener import SocketListener
 from local_services import RegistryProcess, wait_until
+from local_services.process import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +139,7 @@ def test_the_webhook_of_the_documentation_works(registry: RegistryProcess, tmp_p
         wait_until(lambda: (tmp_path / "last-change").read_text() == "5", what="the place being kept")
     finally:
         registry.kill()
-        following.join(20)
+        following.join(PATIENCE_S)
         hook.shutdown()
         hook.server_close()
     assert not following.is_alive()

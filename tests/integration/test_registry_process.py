@@ -20,6 +20,7 @@ import pytest
 from counterfoil.registry.store.sqlite.file import APPLICATION_ID, FORMAT
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until
+from local_services.process import PATIENCE_S
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 ROUNDS = 3
@@ -64,7 +65,7 @@ def test_it_prints_where_it_listens_and_ends_well() -> None:
         url = line.removeprefix(prefix)
         assert post(f"{url}/subjects/s/versions", "int")["id"] == 1
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     finally:
         process.kill()
         process.stdout.close()

@@ -103,7 +103,7 @@ def test_the_spellings_are_the_names_of_the_fields() -> None:
         ("? [a]\n: 1", ["line 1", "a key must be a plain word"]),
         ("port: 0755", ["line 1", "0755 has two meanings: 493 in YAML 1.1, 755 in YAML 1.2"]),
         ("store: no", ["line 1", "no has two meanings"]),
-        ("[" * 5000 + "]" * 5000, ["nested too deeply"]),
+        ("[\n" * 5000 + "]\n" * 5000, ["nested too deeply"]),
     ],
 )
 def test_what_a_file_cannot_say_is_refused_with_its_place(text: str, said: list[str], tmp_path: Path) -> None:

@@ -249,6 +249,7 @@ def test_eight_threads_share_one_encoder_and_one_decoder():
         assert all(threads.map(there_and_back, range(8)))
 
 
+@pytest.mark.slow
 @each_tier
 def test_memory_does_not_grow_with_messages_errors_and_schemas():
     encode, decode = compile_encoder(ORDER), compile_decoder(ORDER, whole=True)

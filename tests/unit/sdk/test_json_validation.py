@@ -44,6 +44,13 @@ def parsed(schema: Any, validation: Validation = Validation.STRICT, **documents:
 @example({"if": {"type": "string"}, "then": {"minLength": 2}}, "é")
 @example({"format": "date-time"}, "no date")
 @example({"contentEncoding": "base64", "contentMediaType": "application/json"}, "no base64!")
+@example({"allOf": [False]}, 1)
+@example({"allOf": [{"$ref": "#/definitions/x"}], "definitions": {"x": False}}, 1)
+@example({"properties": {"a": False}}, {"a": 1})
+@example({"properties": {"properties": {"items": False}}}, {"properties": [1]})
+@example({"anyOf": [{"items": {"if": True, "then": False}}]}, [1])
+@example({"$schema": "https://json-schema.org/draft/2020-12/schema", "prefixItems": [True], "items": False}, [1, 2, 3])
+@example(schema=False, value=1)
 def test_both_validators_agree(schema: Any, value: Any):
     try:
         rust = RustValidator(parsed(schema))

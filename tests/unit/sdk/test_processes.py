@@ -31,7 +31,7 @@ from counterfoil.sdk.testing import InMemoryRegistry
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
 JSON_RIDE = '{"title": "Ride", "type": "object", "properties": {"fare": {"type": "number"}}}'
 CTX = SimpleNamespace(topic="rides", field="value")
-DEADLINE_S = 60
+DEADLINE_S = 120
 SHARED = InMemoryRegistry()
 
 

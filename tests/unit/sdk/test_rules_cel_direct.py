@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.sdk.serde.rules.cel.direct import NotDirect, compile_direct
 from counterfoil.sdk.serde.rules.cel.python_engine import interpreter, parse
+from depth import times_the_examples
 
 INT_MAX = 2**63 - 1
 EDGES = [0, 1, -1, INT_MAX, -INT_MAX - 1, INT_MAX + 1, 0.0, -0.0, 0.5, 1e308, math.inf, math.nan]
@@ -112,13 +113,13 @@ def agree(text, given_values):
     assert same(found, expected), f"{text} with {given_values}: {found!r}, and cel-python returns {expected!r}"
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@times_the_examples(5)
 @given(text=expressions, given_values=variables)
 def test_cel_python_returns_the_same_for_any_expression(text, given_values):
     agree(text, given_values)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@times_the_examples(5)
 @given(text=conditions | any_scalars, message=messages)
 def test_cel_python_returns_the_same_for_conditions(text, message):
     agree(text, {"m": message})

@@ -15,7 +15,7 @@ from counterfoil.sdk import AvroDeserializer, AvroSerializer, Deletion, Serializ
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply
 
-DEADLINE_S = 60
+DEADLINE_S = 120
 RIDES = SerializationContext("rides")
 
 

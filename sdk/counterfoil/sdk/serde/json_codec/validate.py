@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHOWN: Final = 3
 _MAX_VIOLATIONS: Final = 40
+_OF_NAMES: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"}
+)
 
 
 class Validator(Protocol):
@@ -113,7 +116,17 @@ class PythonValidator:
 
 def _rust_violations(errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
     for error in errors:
-        keyword = str(error.schema_path[-1]) if error.schema_path else ""
-        yield Violation(path_text(error.instance_path), keyword, quote(error), is_inner)
+        yield Violation(path_text(error.instance_path), _keyword_of(error.evaluation_path), quote(error), is_inner)
         for branch in getattr(error.kind, "context", ()):
             yield from _rust_violations(branch, is_inner=True)
+
+
+def _keyword_of(schema_path: Iterable[str | int]) -> str:
+    """Return the last keyword of a path in a schema, which also has names of properties and numbers of branches."""
+    keyword, is_name = "", False
+    for part in schema_path:
+        if is_name:
+            is_name = False
+        elif isinstance(part, str):
+            keyword, is_name = part, part in _OF_NAMES
+    return keyword

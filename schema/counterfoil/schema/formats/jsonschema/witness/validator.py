@@ -19,7 +19,7 @@ from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_mul
 from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from jsonschema import ValidationError
     from jsonschema.protocols import Validator
@@ -85,11 +85,11 @@ def quote(exception: Exception) -> str:
     return excerpt(text, 200)
 
 
-def _failures(errors: Iterable[ValidationError], *, is_inner: bool = False) -> Iterator[Failure]:
+def _failures(errors: Iterable[ValidationError], outer: str = "", *, is_inner: bool = False) -> Iterator[Failure]:
     for error in errors:
-        keyword = str(error.validator)
+        keyword = error.validator if isinstance(error.validator, str) else outer  # the schema false has none of its own
         yield Failure(tuple(error.absolute_path), keyword, error.validator_value, quote(error), is_inner)
-        yield from _failures(error.context or (), is_inner=True)
+        yield from _failures(error.context or (), keyword, is_inner=True)
 
 
 def _compiled(schema: JsonSchema) -> Validator:
@@ -114,9 +114,33 @@ def _class_for(draft: Draft) -> type[Validator]:
         "additionalProperties": _additional_properties,
         "multipleOf": _multiple_of,
     }
+    if draft is Draft.DRAFT_2020_12:
+        bounded["items"] = _items
     with_fraction = draft is not Draft.DRAFT_4
     checker = base.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value, with_fraction=with_fraction))
-    return cast("type[Validator]", validators.extend(base, bounded, type_checker=checker))  # type: ignore[no-untyped-call]  # stubs lack it
+    extended = validators.extend(base, bounded, type_checker=checker)  # type: ignore[no-untyped-call]  # stubs lack it
+    extended.descend = _descend_of(extended)
+    return cast("type[Validator]", extended)
+
+
+def _descend_of(validator_class: Any) -> Callable[..., Iterator[ValidationError]]:
+    """Return the method ``descend``, whose errors at the schema ``false`` have their place and their keyword, too."""
+    descend = validator_class.descend
+
+    def placed(
+        self: Any, instance: Any, schema: Any, *, path: Any = None, schema_path: Any = None, resolver: Any = None
+    ) -> Iterator[ValidationError]:
+        from jsonschema import ValidationError
+
+        if schema is not False:
+            yield from descend(self, instance, schema, path, schema_path, resolver)
+            return
+        own = {"validator": schema_path} if schema_path in {"then", "else"} else {}  # else it is that of the caller
+        yield ValidationError(
+            f"False schema does not allow {instance!r}", path=() if path is None else (path,), instance=instance, **own
+        )
+
+    return placed
 
 
 def _searches(pattern: str, text: str) -> bool:
@@ -156,6 +180,14 @@ def _pattern_properties(validator: Any, schemas: dict[str, Any], value: Any, _: 
         for name, item in value.items():
             if _searches(pattern, name):
                 yield from validator.descend(item, schema, path=name, schema_path=pattern)
+
+
+def _items(validator: Any, items: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+    """Validate ``items`` of 2020-12, where the package's own error for ``false`` has no place."""
+    if validator.is_type(value, "array"):
+        begin = len(schema.get("prefixItems", ()))
+        for index, item in enumerate(value[begin:], begin):
+            yield from validator.descend(item, items, path=index)
 
 
 def _additional_properties(validator: Any, rest: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
