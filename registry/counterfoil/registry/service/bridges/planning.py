@@ -1,14 +1,15 @@
-"""The plan of a bridge, read and derived by the schema room. No other module of the registry calls these functions."""
+"""The plan of a bridge, read and derived by the schema room. No other module of the registry calls these functions.
+
+They are imported at the first request that needs them, since a server starts more often than a bridge is registered.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.documents.nodes import InvalidDocument
 from counterfoil.schema.errors import InvalidBridge
-from counterfoil.schema.evolution import PlanRules, derive_plan
 from counterfoil.schema.rest.bridges import PROBLEM, Problem, ReversePlan
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class DerivedPlan:
 
 def read_plan(text: str) -> BridgeFile:
     """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
+    from counterfoil.schema.bridges.document import read_bridge
+
     try:
         return read_bridge(text)
     except InvalidDocument as mistake:
@@ -41,12 +44,16 @@ def derived_plan(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *
     ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
     have problems. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in the details.
     """
+    from counterfoil.schema.evolution import derive_plan
+
     plan = derive_plan(source, target, file.rules)
     _check_complete(plan, f"The plan of bridge {file.name!r}")
     return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse))
 
 
 def _reverse(file: BridgeFile, plan: ConversionPlan, text: str) -> ReversePlan:
+    from counterfoil.schema.evolution import PlanRules, derive_plan
+
     if not text:
         back = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True))
         return ReversePlan(back.hash, problems=_problems(back), lossy=back.lossy)
