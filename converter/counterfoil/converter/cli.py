@@ -71,6 +71,7 @@ def bridge() -> None:
     "registry is needed.",
 )
 @click.option("--target-schema", type=click.Path(path_type=Path), help="A schema file instead of the target's subject.")
+@click.option("--suggest", is_flag=True, help="Suggest rules for open fields, as YAML comments with evidence.")
 def plan(**options: Any) -> ExitCode:
     """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
     from counterfoil.converter.commands import show_plan

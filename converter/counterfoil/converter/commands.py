@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
+    from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.registry_options import RegistryAccess
 
@@ -37,8 +38,11 @@ def show_plan(
     formats: Sequence[str],
     source_schema: Path | None,
     target_schema: Path | None,
+    suggest: bool,
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
+    from counterfoil.schema.evolution.suggest import suggest_rules
+
     forms = parse_forms(formats)
     declared = load_bridge_file(file)
     if (source_schema is None) != (target_schema is None):
@@ -53,6 +57,7 @@ def show_plan(
     else:
         resolved = _resolved(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
+    suggestions = suggest_rules(plan, declared.rules) if suggest else []
     give(
         forms,
         lines=lambda: [
@@ -61,8 +66,13 @@ def show_plan(
             *_plan_lines(plan),
             *_loss_lines(losses),
             *_problem_lines(plan, problems),
+            *_suggestion_lines(suggestions),
         ],
-        document=lambda: _plan_document(declared, plan, problems) | {"losses": [asdict(loss) for loss in losses]},
+        document=lambda: (
+            _plan_document(declared, plan, problems)
+            | {"losses": [asdict(loss) for loss in losses]}
+            | ({"suggestions": [asdict(each) for each in suggestions]} if suggest else {})
+        ),
     )
     return ExitCode.BROKEN if problems else ExitCode.OK
 
@@ -121,6 +131,11 @@ def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
     if problems:
         return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
     return [*notes, f"complete, plan {plan.hash[:16]}"]
+
+
+def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
+    """Return the suggestions as YAML comments, to be copied under ``fields``."""
+    return ["# suggestions for fields:", *(f"#   {each}" for each in suggestions)] if suggestions else []
 
 
 def _loss_lines(losses: Sequence[Loss]) -> list[str]:

@@ -84,6 +84,8 @@ def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
             raise ConversionError(FailureCode.UNENCODABLE, getattr(error, "path", ""), error.problem) from None
         except Misfit as misfit:
             raise ConversionError(FailureCode.UNENCODABLE, misfit.path, misfit.problem) from None
+        except RecursionError:
+            raise ConversionError(FailureCode.UNENCODABLE, "", "the value is nested too deep") from None
 
     return write
 
@@ -100,8 +102,8 @@ class _Walk:
             return self._turns.once(node, lambda: self.record(node))
         if isinstance(node, Union):
             has_null, inner = split_null(node)
-            if inner is None or isinstance(inner, Union):
-                return self.union(node)
+            if isinstance(inner, Union) or inner is None:
+                return self.tagged(node) if node.is_tagged else self._untagged(node)
             present = self.turn(inner)
             return (lambda value: None if value is None else present(value)) if has_null else present
         if isinstance(node, Array):
@@ -115,14 +117,14 @@ class _Walk:
     def record(self, node: Record) -> Turn:
         raise NotImplementedError
 
-    def union(self, node: Union) -> Turn:
+    def tagged(self, node: Union) -> Turn:
         raise NotImplementedError
 
     def leaf(self, node: Node) -> Turn:
         raise NotImplementedError
 
-    def _turn_by_class(self, node: Union) -> dict[type, Turn]:
-        """Return the functions of a union's branches by the class of their values."""
+    def _untagged(self, node: Union) -> Turn:
+        """Return the function of a union whose branches have values of different classes."""
         found: dict[type, Turn] = {}
         for branch in node.branches:
             shape = shape_of(branch)
@@ -132,7 +134,15 @@ class _Walk:
                 found[type(None)] = lambda value: value
         if int in found:
             found.setdefault(float, found[int])  # 1.0 is a whole number in JSON
-        return found
+        words = describe(node)
+
+        def turn(value: Any) -> Any:
+            of_branch = found.get(type(value))
+            if of_branch is None:
+                raise expected(words, value)
+            return of_branch(value)
+
+        return turn
 
 
 _CLASSES_BY_SHAPE: Final[dict[Shape, tuple[type, ...]]] = {
@@ -168,18 +178,7 @@ class _Reader(_Walk):
 
         return read
 
-    def union(self, node: Union) -> Turn:
-        if not node.is_tagged:
-            turn_by_class = self._turn_by_class(node)
-
-            def read(value: Any) -> Any:
-                turn = turn_by_class.get(type(value))
-                if turn is None:
-                    raise expected(describe(node), value)
-                return turn(value)
-
-            return read
-        evaluator = Evaluator(_MAX_STEPS)
+    def tagged(self, node: Union) -> Turn:
         branches = [
             (index, test_of(node, index), self.turn(branch))
             for index, branch in enumerate(node.branches)
@@ -187,17 +186,16 @@ class _Reader(_Walk):
         ]
         has_null = len(branches) < len(node.branches)
 
-        def read_tagged(value: Any) -> Any:
+        def read(value: Any) -> Any:
             if value is None and has_null:
                 return None
-            exact = exact_numbers(value)
-            evaluator.refill(_MAX_STEPS)
+            exact, evaluator = exact_numbers(value), Evaluator(_MAX_STEPS)
             for index, test, turn in branches:
                 if evaluator.accepts(test, exact):
                     return index, turn(value)
             raise expected(describe(node), value)
 
-        return read_tagged
+        return read
 
     def leaf(self, node: Node) -> Turn:
         if not isinstance(node, Leaf):
@@ -223,19 +221,9 @@ class _Writer(_Walk):
 
         return write
 
-    def union(self, node: Union) -> Turn:
-        if node.is_tagged:
-            turns = [self.turn(branch) for branch in node.branches]
-            return lambda value: None if value is None else turns[value[0]](value[1])
-        turn_by_class = self._turn_by_class(node)
-
-        def write(value: Any) -> Any:
-            turn = turn_by_class.get(type(value))
-            if turn is None:
-                raise expected(describe(node), value)
-            return turn(value)
-
-        return write
+    def tagged(self, node: Union) -> Turn:
+        turns = [self.turn(branch) for branch in node.branches]
+        return lambda value: None if value is None else turns[value[0]](value[1])
 
     def leaf(self, node: Node) -> Turn:
         del node

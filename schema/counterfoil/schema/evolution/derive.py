@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.assign import Assigner, Value
-from counterfoil.schema.evolution.languages.table import tree_of
+from counterfoil.schema.evolution.languages.table import meaning_of, tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
     Constant,
@@ -136,6 +136,7 @@ class Deriver:
             dropped=dropped,
             lossy=tuple(dict.fromkeys(self._lossy)),
             notes=() if self._resolving else contents_dropped(roots[0]),
+            meaning_of=meaning_of,
         )
 
     def _rule_tree(self) -> _RuleNode:
@@ -384,7 +385,8 @@ class Deriver:
 
 
 def _without_plan(source: ParsedSchema, target: ParsedSchema, problem: str) -> ConversionPlan:
-    return ConversionPlan(source, target, BuildRecord(()), (PlanProblem(ProblemKind.UNSUPPORTED, "", problem),))
+    problems = (PlanProblem(ProblemKind.UNSUPPORTED, "", problem),)
+    return ConversionPlan(source, target, BuildRecord(()), problems, meaning_of=meaning_of)
 
 
 def _is_part_by_part(op: Op) -> bool:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.schema.evolution.expr import Expression
     from counterfoil.schema.evolution.patterns import Pattern
     from counterfoil.schema.parsed import ParsedSchema
@@ -274,6 +276,7 @@ class ConversionPlan:
     ``root`` builds the target record. ``problems`` are unresolved: a plan with problems converts nothing. ``dropped``
     are the source fields that a rule leaves out, ``lossy`` the target fields from which the source value cannot be
     restored. ``notes`` are sentences about what no plan of these schemas converts.
+    ``meaning_of`` returns a text that is equal for schemas whose values have the same meaning.
     """
 
     source: ParsedSchema
@@ -284,6 +287,7 @@ class ConversionPlan:
     dropped: tuple[str, ...] = ()
     lossy: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    meaning_of: Callable[[ParsedSchema], str] = field(kw_only=True, repr=False)
 
     @property
     def is_complete(self) -> bool:
@@ -298,12 +302,10 @@ class ConversionPlan:
     @cached_property
     def hash(self) -> str:
         """A SHA-256 hash, in hex, over the operations and the meaning of both schemas."""
-        from counterfoil.schema.evolution.languages.table import meaning_of
-
         content = {
             "operations": encoded(self.root),
-            "source": meaning_of(self.source),
-            "target": meaning_of(self.target),
+            "source": self.meaning_of(self.source),
+            "target": self.meaning_of(self.target),
         }
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -168,10 +168,14 @@ class Record:
 
 @dataclass(eq=False, slots=True)
 class Opaque:
-    """A type whose values can only be copied to an equal type: one with the same ``text``. ``words`` describe it."""
+    """A type whose values can only be copied to an equal type: one with the same ``text``. ``words`` describe it.
+
+    Without ``is_known`` the text leaves something out, so that the type is equal to no other.
+    """
 
     words: str
     text: str
+    is_known: bool = True
 
     @property
     def kind(self) -> str:

@@ -211,7 +211,7 @@ def _same(source: Node, target: Node, met: set[tuple[int, int]]) -> bool:
     if isinstance(source, Map) and isinstance(target, Map):
         return source.key == target.key and _same(source.values, target.values, met)
     if isinstance(source, Opaque) and isinstance(target, Opaque):
-        return source.text == target.text
+        return source.text == target.text and source.is_known and target.is_known
     if isinstance(source, Union) and isinstance(target, Union):
         return _same_branches(source, target, met)
     left, right = scalar_of(source), scalar_of(target)

@@ -302,8 +302,9 @@ def _as_floats(value: Any) -> Any:
 
 
 def _opaque(schema: Schema, words: str) -> Opaque:
-    text = schema.text
-    return Opaque(words, f"json: {text if text is not None else id(schema)}")
+    if schema.text is not None:
+        return Opaque(words, f"json: {schema.text}")
+    return Opaque(words, f"json: {schema.pointer}", is_known=False)
 
 
 def test_of(union: Union, index: int) -> Schema:

@@ -1,0 +1,215 @@
+"""Suggestions of rules for what is open in a plan, each with its evidence and a confidence.
+
+==============================  ====================================================================================
+open                            suggestions
+==============================  ====================================================================================
+a field that nothing fills      an unused source field of a similar name, whose type can be converted; with a formula
+                                where both names end in units of one dimension (``_ms`` and ``_s``)
+a narrower type                 the cast to it; a table for an enum, whose symbols are paired by their names
+text and point in time          ``format`` or ``parse`` with a common pattern
+null                            ``null: error``
+==============================  ====================================================================================
+
+A suggestion is only made if the plan with it has no problem at its field.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.evolution.derive import derive_plan
+from counterfoil.schema.evolution.languages.table import tree_of
+from counterfoil.schema.evolution.model import ProblemKind
+from counterfoil.schema.evolution.rules import PlanRules, parse_rules
+from counterfoil.schema.evolution.scope import Scope
+from counterfoil.schema.evolution.tree import NotPlannable, Record
+from counterfoil.schema.evolution.types import (
+    NUMERIC,
+    casts,
+    is_derived,
+    is_instant,
+    same_values,
+    scalar_of,
+    split_null,
+)
+from counterfoil.schema.evolution.types import widens as is_wider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from counterfoil.schema.evolution.model import ConversionPlan, Scalar
+
+_LEAST_SIMILARITY: Final = 0.5
+_PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
+_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_UNITS: Final[Mapping[str, tuple[str, float]]] = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("time", 1000.0)),
+    **dict.fromkeys(("ms", "millis", "milliseconds"), ("time", 1.0)),
+    **dict.fromkeys(("min", "mins", "minutes"), ("time", 60_000.0)),
+    **dict.fromkeys(("m", "meters", "metres"), ("length", 1.0)),
+    **dict.fromkeys(("km", "kilometers", "kilometres"), ("length", 1000.0)),
+    **dict.fromkeys(("mi", "mile", "miles"), ("length", 1609.344)),
+}
+"""The units at the ends of names: a dimension, and how many of its smallest unit it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A rule for ``field``, as the words of a bridge document; ``confidence`` is between 0 and 1."""
+
+    field: str
+    rule: Mapping[str, Any]
+    confidence: float
+    evidence: str
+
+    def __str__(self) -> str:
+        words = ", ".join(f"{word}: {json.dumps(value, ensure_ascii=False)}" for word, value in self.rule.items())
+        return f"{self.field}: {{{words}}}  # {self.confidence:.2f}: {self.evidence}"
+
+
+def suggest_rules(plan: ConversionPlan, rules: PlanRules | None = None) -> list[Suggestion]:
+    """Return the best suggestion for each field that is open in ``plan``, which was derived with ``rules``."""
+    try:
+        source, target = tree_of(plan.source), tree_of(plan.target)
+    except NotPlannable:
+        return []
+    if not isinstance(source, Record) or not isinstance(target, Record):
+        return []
+    suggester = _Suggester(plan, rules or PlanRules(), Scope(source), Scope(target))
+    return list(suggester.suggestions())
+
+
+class _Suggester:
+    def __init__(self, plan: ConversionPlan, rules: PlanRules, source: Scope, target: Scope) -> None:
+        self._plan = plan
+        self._rules = rules
+        self._source = source
+        self._target = target
+
+    def suggestions(self) -> Iterator[Suggestion]:
+        """Yield the best suggestion for each open field of the target."""
+        done: set[str] = set()
+        for problem in self._plan.problems:
+            is_target = problem.kind in {ProblemKind.UNCOVERED, ProblemKind.LOSSY, ProblemKind.WRONG_TYPE}
+            if not is_target or problem.field in done:
+                continue
+            done.add(problem.field)
+            path = tuple(problem.field.split("."))
+            if self._target.type_at(path) is None:  # inside an array or a map
+                continue
+            offers = self._renames(path) if problem.kind is ProblemKind.UNCOVERED else self._conversions(path)
+            for offer in sorted(offers, key=lambda each: -each.confidence):
+                if self._solves(offer):
+                    yield offer
+                    break
+
+    def _solves(self, offer: Suggestion) -> bool:
+        """Return whether the plan with the rule has no problem at the field."""
+        added = parse_rules({offer.field: offer.rule}).fields
+        plan = derive_plan(
+            self._plan.source, self._plan.target, PlanRules((*self._rules.fields, *added), drop_rest=True)
+        )
+        return all(problem.field != offer.field for problem in plan.problems)
+
+    def _renames(self, path: tuple[str, ...]) -> Iterator[Suggestion]:
+        """Yield rules from unused source fields of similar names."""
+        unused = [problem.field for problem in self._plan.problems if problem.kind is ProblemKind.UNUSED]
+        for spelt in unused:
+            similarity, why = _similarity(spelt.rpartition(".")[2], path[-1])
+            if similarity >= _LEAST_SIMILARITY and "[" not in spelt and "{" not in spelt:
+                yield from self._rules_from(tuple(spelt.split(".")), path, similarity, why)
+
+    def _conversions(self, path: tuple[str, ...]) -> Iterator[Suggestion]:
+        """Yield rules from the source field of the same name."""
+        if self._source.type_at(path) is not None:
+            yield from self._rules_from(path, path, 1.0, "same name")
+
+    def _rules_from(
+        self, source: tuple[str, ...], target: tuple[str, ...], score: float, why: str
+    ) -> Iterator[Suggestion]:
+        """Yield the rules that convert a source field to a target field."""
+        given, wanted = self._source.type_at(source), self._target.type_at(target)
+        if given is None or wanted is None:
+            return
+        (has_null, inner), (takes_null, needed) = split_null(given), split_null(wanted)
+        if inner is None or needed is None:
+            return
+        spelt, where = ".".join(source), ".".join(target)
+        null = {"null": "error"} if has_null and not takes_null else {}
+        left, right = scalar_of(inner), scalar_of(needed)
+        if same_values(inner, needed) or (left and right and (is_wider(left, right) or is_derived(left, right))):
+            yield Suggestion(where, {"from": spelt, **null}, score, f"{why}, and its type fits")
+        if left is None or right is None:
+            return
+        for rule, share, reason in _scalar_rules(spelt, target[-1], left, right):
+            yield Suggestion(where, {**rule, **null}, min(1.0, score * share), f"{why}; {reason}")
+
+
+def _scalar_rules(source: str, target: str, left: Scalar, right: Scalar) -> Iterator[tuple[dict[str, Any], float, str]]:
+    """Yield rules between two scalars, each with a share of confidence and its reason."""
+    factor = _factor(source, target)
+    if factor is not None and left.word in NUMERIC and right.word in NUMERIC:
+        sign, number = ("*", factor) if factor >= 1 else ("/", round(1 / factor, 9))
+        yield {"expr": f"{source} {sign} {number:.10g}"}, 1.1, f"the names end in units, 1 to {factor:.10g}"
+    if left.word == right.word == "enum":
+        table = _symbols(left, right)
+        if table:
+            share = len(table) / len(left.symbols)
+            reason = f"{len(table)} of {len(left.symbols)} symbols have a partner of similar name"
+            yield {"from": source, "lookup": table, "else": "error"}, 0.9 * share, reason
+    elif is_instant(left) and right.word == "string":
+        yield {"format": source, "as": _PATTERN, "zone": "UTC"}, 0.6, f"{left} as text; the pattern is a guess"
+    elif left.word == "string" and (is_instant(right) or right.word == "date"):
+        pattern = "yyyy-MM-dd" if right.word == "date" else _PATTERN
+        yield {"parse": source, "as": pattern, "zone": "UTC"}, 0.5, f"text as {right}; the pattern is a guess"
+    elif casts(left, right):
+        is_real = left.word in {"float", "double", "number"} and right.word == "string"
+        more = {"decimals": 2} if is_real else {}
+        yield {"from": source, "cast": right.word, **more}, 0.8, f"{left} can be cast to {right}"
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in snake case or camel case, in lower case."""
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def _similarity(left: str, right: str) -> tuple[float, str]:
+    """Return the similarity of two names, 0 to 1, and what is similar."""
+    first, second = _words(left), _words(right)
+    if first == second:
+        return 0.95, f"{left} and {right} have the same words"
+    stems = [words[:-1] if len(words) > 1 and words[-1] in _UNITS else words for words in (first, second)]
+    if stems[0] == stems[1]:
+        return 0.85, f"{left} and {right} differ in the unit"
+    common = set(first) & set(second)
+    overlap = len(common) / max(len(set(first)), len(set(second)), 1)
+    letters = SequenceMatcher(None, "".join(first), "".join(second)).ratio()
+    return max(0.9 * letters, 0.5 + overlap / 2 if common else 0.0), f"{left} is similar to {right}"
+
+
+def _factor(source: str, target: str) -> float | None:
+    """Return the factor from the unit at the end of one name to that of the other; None for no or equal units."""
+    first, second = _words(source), _words(target)
+    left, right = _UNITS.get(first[-1]) if first else None, _UNITS.get(second[-1]) if second else None
+    if left is None or right is None or left[0] != right[0] or left[1] == right[1]:
+        return None
+    return left[1] / right[1]
+
+
+def _symbols(left: Scalar, right: Scalar) -> dict[str, str]:
+    """Return the partner of each symbol whose words, without those that all symbols have in front, are equal."""
+    sources, targets = _bare(left.symbols), _bare(right.symbols)
+    symbol_by_words = {words: symbol for symbol, words in targets.items()}
+    return {symbol: symbol_by_words[words] for symbol, words in sources.items() if words in symbol_by_words}
+
+
+def _bare(symbols: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    words = [[part.lower() for part in symbol.split("_")] for symbol in symbols]
+    shared = 0
+    while len(words) > 1 and all(len(each) > shared + 1 and each[shared] == words[0][shared] for each in words):
+        shared += 1
+    return {symbol: tuple(each[shared:]) for symbol, each in zip(symbols, words, strict=True)}
