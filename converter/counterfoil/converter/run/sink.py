@@ -50,12 +50,16 @@ def outgoing(judged: DataFrame, destination: Destination) -> DataFrame:
     is_dead = F.col("problem").isNotNull()
     number = F.col("partition").cast("int")
     partition = number if destination.partitioning is Partitioning.SAME else F.when(is_dead, number)
-    return judged.select(
+    headed = judged.withColumn(
+        "_headers", F.concat(F.coalesce(F.col("headers"), F.expr(_NO_HEADERS)), _about(destination))
+    )
+    reason = F.array(*dead_letter.explanation())
+    return headed.select(
         F.when(is_dead, F.lit(destination.dead_letter_topic)).otherwise(F.lit(destination.target_topic)).alias("topic"),
         partition.alias("partition"),
         F.col("key"),
         F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
-        _headers(destination, is_dead).alias("headers"),
+        F.when(is_dead, F.concat("_headers", reason)).otherwise(F.col("_headers")).alias("headers"),
         F.col("problem.code").alias(progress.PROBLEM_CODE),
     )
 
@@ -72,19 +76,12 @@ def _converted() -> Column:
     return F.when(F.col("value").isNull() | F.col("converted").isNotNull(), F.col("converted")).otherwise(unexplained)
 
 
-def _headers(destination: Destination, is_dead: Column) -> Column:
-    """Return the original's headers, the bridge's own, and those of a dead letter."""
-    about = F.array(
+def _about(destination: Destination) -> Column:
+    """Return the headers that every record gets."""
+    return F.array(
         dead_letter.header(headers.SOURCE, _origin(destination)),
         dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
         dead_letter.header(headers.VIA, F.lit(destination.bridge)),
-    )
-    reason = F.array(*dead_letter.explanation())
-    kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
-    return (
-        F.when(is_dead, F.concat(kept, about, reason))
-        .when(F.col("headers").isNull(), about)
-        .otherwise(F.concat("headers", about))
     )
 
 
