@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
+_IDS_IN_ADVANCE = 4  # each makes the compiled loop over the rows longer, and Java compiles it only up to a size
 _NO_HEADERS = "CAST(array() AS array<struct<key: string, value: binary>>)"
 
 
@@ -99,10 +100,10 @@ def _origin(destination: Destination) -> Column:
 
 
 def _writer_id(known: Iterable[int]) -> Column:
-    """Return the id in the frame, in decimal; the texts of known ids are made in advance."""
+    """Return the id in the frame, in decimal; the texts of the newest known ids are made in advance."""
     framed = F.substring("value", 2, 4)
     spelt = F.conv(F.hex(framed), 16, 10)
-    for each in known:
+    for each in sorted(known)[-_IDS_IN_ADVANCE:]:
         spelt = F.when(framed == F.lit(each.to_bytes(4, "big")), F.lit(str(each))).otherwise(spelt)
     return spelt
 
