@@ -185,7 +185,8 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
 
     code, said, complained = bench.run("check", str(bench.file), "--master", "local[2]", "--sample", "2000")
     assert code == ExitCode.OK, complained
-    assert "sql and reference agree" in said
+    assert "java and reference agree" in said
+    assert "engine java, the fastest that covers the plan" in said
     assert f"id {bench.ids[0]}" in said
 
     command = ("run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming import DataStreamWriter
 
+_IDS_IN_ADVANCE = 4  # each makes the compiled loop over the rows longer, and Java compiles it only up to a size
 _NO_HEADERS = "CAST(array() AS array<struct<key: string, value: binary>>)"
 
 
@@ -50,12 +51,16 @@ def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str
     is_dead = F.col("problem").isNotNull()
     number = F.col("partition").cast("int")
     partition = number if destination.partitioning is Partitioning.SAME else F.when(is_dead, number)
-    return judged.select(
+    headed = judged.withColumn(
+        "_headers", F.concat(F.coalesce(F.col("headers"), F.expr(_NO_HEADERS)), _about(destination))
+    )
+    reason = F.array(*dead_letter.explanation())
+    return headed.select(
         F.when(is_dead, F.lit(destination.dead_letter_topic)).otherwise(F.lit(destination.target_topic)).alias("topic"),
         partition.alias("partition"),
         F.col("key"),
         F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
-        _headers(destination, is_dead).alias("headers"),
+        F.when(is_dead, F.concat("_headers", reason)).otherwise(F.col("_headers")).alias("headers"),
         F.col("problem.code").alias(progress.PROBLEM_CODE),
         *(column.alias(name) for name, column in origin.items()),
     )
@@ -73,19 +78,12 @@ def _converted() -> Column:
     return F.when(F.col("value").isNull() | F.col("converted").isNotNull(), F.col("converted")).otherwise(unexplained)
 
 
-def _headers(destination: Destination, is_dead: Column) -> Column:
-    """Return the original's headers, the bridge's own, and those of a dead letter."""
-    about = F.array(
+def _about(destination: Destination) -> Column:
+    """Return the headers that every record gets."""
+    return F.array(
         dead_letter.header(headers.SOURCE, _origin(destination)),
         dead_letter.header(headers.PLAN, F.lit(destination.plan_hash[: headers.PLAN_DIGITS])),
         dead_letter.header(headers.VIA, F.lit(destination.bridge)),
-    )
-    reason = F.array(*dead_letter.explanation())
-    kept = F.coalesce(F.col("headers"), F.expr(_NO_HEADERS))
-    return (
-        F.when(is_dead, F.concat(kept, about, reason))
-        .when(F.col("headers").isNull(), about)
-        .otherwise(F.concat("headers", about))
     )
 
 
@@ -103,10 +101,10 @@ def _origin(destination: Destination) -> Column:
 
 
 def _writer_id(known: Iterable[int]) -> Column:
-    """Return the id in the frame, in decimal; the texts of known ids are made in advance."""
+    """Return the id in the frame, in decimal; the texts of the newest known ids are made in advance."""
     framed = F.substring("value", 2, 4)
     spelt = F.conv(F.hex(framed), 16, 10)
-    for each in known:
+    for each in sorted(known)[-_IDS_IN_ADVANCE:]:
         spelt = F.when(framed == F.lit(each.to_bytes(4, "big")), F.lit(str(each))).otherwise(spelt)
     return spelt
 

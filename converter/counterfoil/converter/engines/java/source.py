@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+
+_SMALLEST_LITERAL: Final = 1e-300
+"""Janino refuses the smallest numbers as literals."""
 
 
 def quoted(text: str) -> str:
@@ -27,11 +32,11 @@ def _utf16(letter: str) -> Iterator[int]:
 
 def real(value: float) -> str:
     """Return a double as a Java expression."""
-    if value != value:  # noqa: PLR0124 - NaN
-        return "Double.NaN"
-    if value in {float("inf"), float("-inf")}:
-        return f"Double.{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
-    return f"Double.parseDouble({quoted(repr(value))})" if abs(value) < 1e-300 and value else repr(float(value))  # noqa: PLR2004 - Janino refuses the smallest literals
+    if not math.isfinite(value):
+        word = "NaN" if math.isnan(value) else f"{'POSITIVE' if value > 0 else 'NEGATIVE'}_INFINITY"
+        return f"Double.{word}"
+    spelt = repr(float(value))
+    return f"Double.parseDouble({quoted(spelt)})" if 0 < abs(value) < _SMALLEST_LITERAL else spelt
 
 
 def indented(lines: Iterable[str]) -> list[str]:
