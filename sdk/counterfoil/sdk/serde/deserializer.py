@@ -19,7 +19,7 @@ from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
 from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_schema, observer
-from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call
+from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call, with_entry
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.subjects import TOPIC, find_subject, strategy_named
 
@@ -256,7 +256,7 @@ class Deserializer(RecordReader[T_co], Serde):
         try:
             plan, bare = self._plan(data, ctx)
             if self._has_short_way(plan) and not headers_of(ctx):
-                self._ready = {**self._ready, bare[: self._prefix_size]: plan.decode}
+                self._ready = with_entry(self._ready, bare[: self._prefix_size], plan.decode)
                 use_deserializer_call(self, self._ready, self._prefix_size)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:

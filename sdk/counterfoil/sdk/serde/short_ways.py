@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Decode, Encode
 
 F = TypeVar("F", bound="Callable[..., Any]")
+K = TypeVar("K")
+V = TypeVar("V")
 
 _CALL: Final = "_call"
+_CAPACITY: Final = 1000
+"""How many short ways an object keeps at most."""
+
 _MAX_WAYS: Final = 64
 """How many short ways the accelerator's call has at most, since it searches them; later ones are found in Python."""
 
@@ -48,6 +53,11 @@ def replaceable(function: F) -> F:
     """Return ``function``, the method ``__call__``, as one that :func:`use_short_ways` can replace."""
     method: Any = _Replaceable(function)
     return method  # type: ignore[no-any-return]  # it is called like the function
+
+
+def with_entry(ways: Mapping[K, V], key: K, way: V) -> dict[K, V]:
+    """Return the table with one more short way; a full one is begun anew."""
+    return {**(ways if len(ways) < _CAPACITY else {}), key: way}
 
 
 def use_serializer_call(serde: Any, ways: Mapping[tuple[str | None, str], tuple[Encode, bytes]]) -> None:
