@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from counterfoil.converter.bridge.file import load_bridge_file
 
+from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.schema.counting import counted

@@ -1,7 +1,7 @@
 //! The call of a serializer or a deserializer for the usual message, in place of the Python code with the same meaning.
 //!
-//! Both have short ways, for messages that need nothing but an encoder or a decoder. A message without a short way, and
-//! one whose short way raises, is left to the Python code, which places the error.
+//! Both have short ways, for messages that need nothing but an encoder or a decoder of this module. A message without a
+//! short way, and one whose short way raises, is left to the Python code, which runs it again and places the error.
 
 use pyo3::PyClass;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -33,11 +33,10 @@ struct WritingWay {
     prefix: Py<PyBytes>,
 }
 
-/// A function that encodes; the methods of this module are called without passing through Python.
+/// What encodes, called without passing through Python.
 enum Encode {
     Avro(Py<Encoder>),
     Json(Py<JsonEncoder>),
-    Other(Py<PyAny>),
 }
 
 #[pymethods]
@@ -46,7 +45,9 @@ impl SerializerCall {
     fn new(ways: Vec<WritingEntry<'_>>, definition: Py<PyAny>) -> Self {
         let ways = ways
             .into_iter()
-            .map(|(topic, field, encode, prefix)| WritingWay { topic, field, encode: Encode::of(encode), prefix })
+            .filter_map(|(topic, field, encode, prefix)| {
+                Some(WritingWay { topic, field, encode: Encode::of(&encode)?, prefix })
+            })
             .collect();
         Self { ways, definition }
     }
@@ -64,7 +65,6 @@ impl SerializerCall {
             match &way.encode {
                 Encode::Avro(encoder) => visit.call(encoder)?,
                 Encode::Json(encoder) => visit.call(encoder)?,
-                Encode::Other(function) => visit.call(function)?,
             }
         }
         visit.call(&self.definition)
@@ -103,11 +103,8 @@ fn is_text(found: &Bound<'_, PyAny>, text: &Py<PyString>) -> bool {
 }
 
 impl Encode {
-    fn of(function: Bound<'_, PyAny>) -> Self {
-        if let Some(encoder) = object_of(&function) {
-            return Self::Avro(encoder);
-        }
-        object_of(&function).map_or_else(|| Self::Other(function.unbind()), Self::Json)
+    fn of(method: &Bound<'_, PyAny>) -> Option<Self> {
+        object_of(method).map(Self::Avro).or_else(|| object_of(method).map(Self::Json))
     }
 
     #[inline]
@@ -115,14 +112,13 @@ impl Encode {
         match self {
             Self::Avro(encoder) => encoder.get().encode(value, Some(prefix.as_any())),
             Self::Json(encoder) => encoder.get().encode(value, prefix.as_any()),
-            Self::Other(function) => function.bind(value.py()).call1((value, prefix)),
         }
     }
 }
 
 /// Return the object of a method, if it is of class `T`.
-fn object_of<T: PyClass>(function: &Bound<'_, PyAny>) -> Option<Py<T>> {
-    let object = function.getattr(intern!(function.py(), "__self__")).ok()?;
+fn object_of<T: PyClass>(method: &Bound<'_, PyAny>) -> Option<Py<T>> {
+    let object = method.getattr(intern!(method.py(), "__self__")).ok()?;
     object.cast_into::<T>().ok().map(Bound::unbind)
 }
 
@@ -137,18 +133,17 @@ pub struct DeserializerCall {
     definition: Py<PyAny>,
 }
 
-/// A function that decodes; the methods of this module are called without passing through Python.
+/// What decodes, called without passing through Python.
 enum Decode {
     Avro(Py<Decoder>),
     Json(Py<JsonDecoder>),
-    Other(Py<PyAny>),
 }
 
 #[pymethods]
 impl DeserializerCall {
     #[new]
     fn new(ways: Vec<(Vec<u8>, Bound<'_, PyAny>)>, prefix_size: usize, definition: Py<PyAny>) -> Self {
-        let ways = ways.into_iter().map(|(prefix, decode)| (prefix, Decode::of(decode))).collect();
+        let ways = ways.into_iter().filter_map(|(prefix, decode)| Some((prefix, Decode::of(&decode)?))).collect();
         Self { ways, prefix_size, definition }
     }
 
@@ -164,7 +159,6 @@ impl DeserializerCall {
             match decode {
                 Decode::Avro(decoder) => visit.call(decoder)?,
                 Decode::Json(decoder) => visit.call(decoder)?,
-                Decode::Other(function) => visit.call(function)?,
             }
         }
         visit.call(&self.definition)
@@ -186,11 +180,8 @@ impl DeserializerCall {
 }
 
 impl Decode {
-    fn of(function: Bound<'_, PyAny>) -> Self {
-        if let Some(decoder) = object_of(&function) {
-            return Self::Avro(decoder);
-        }
-        object_of(&function).map_or_else(|| Self::Other(function.unbind()), Self::Json)
+    fn of(method: &Bound<'_, PyAny>) -> Option<Self> {
+        object_of(method).map(Self::Avro).or_else(|| object_of(method).map(Self::Json))
     }
 
     #[inline]
@@ -198,7 +189,6 @@ impl Decode {
         match self {
             Self::Avro(decoder) => decoder.get().decode_at(message.as_any(), offset),
             Self::Json(decoder) => decoder.get().decode(message.as_any(), offset),
-            Self::Other(function) => function.bind(message.py()).call1((message, offset)),
         }
     }
 }

@@ -233,3 +233,20 @@ def test_json_is_called_in_the_same_way(registry: Any, *, validate: bool) -> Non
         for value in ({"fare": nothing}, {"fare": None, "a": nothing}, {"null": nothing, "a": None}, [nothing]):
             with pytest.raises(EncodeError, match="finite"):
                 write(value, CONTEXT)
+
+
+def test_a_function_of_the_program_runs_once_for_each_message(registry: Any) -> None:
+    seen = []
+
+    def encode(value: Any) -> str:
+        seen.append(value)
+        if value == "bad":
+            raise ValueError(value)
+        return f'"{value}"'
+
+    write = JsonSerializer(registry, "{}", json_encode=encode, validate=False)
+    for value in ("good", "fine", "good"):
+        write(value, CONTEXT)
+    with pytest.raises(EncodeError, match="json_encode failed"):
+        write("bad", CONTEXT)
+    assert seen == ["good", "fine", "good", "bad"]

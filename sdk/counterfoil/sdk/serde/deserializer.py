@@ -27,7 +27,7 @@ from counterfoil.sdk.serde.serde import (
     chosen_schema,
     observer,
 )
-from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call
+from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_deserializer_call, with_entry
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.subjects import TOPIC, find_subject
 
@@ -264,7 +264,7 @@ class Deserializer(RecordReader[T_co], Serde):
         try:
             plan, bare = self._plan(data, ctx)
             if self._has_short_way(plan) and not headers_of(ctx):
-                self._ready = {**self._ready, bare[: self._prefix_size]: plan.decode}
+                self._ready = with_entry(self._ready, bare[: self._prefix_size], plan.decode)
                 use_deserializer_call(self, self._ready, self._prefix_size)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:

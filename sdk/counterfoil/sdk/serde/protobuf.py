@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.message import EncodeError as RuntimeEncodeError
@@ -34,6 +34,7 @@ from counterfoil.sdk.serde.protobuf_codec.class_schema import (
 from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer
+from counterfoil.sdk.serde.short_ways import with_entry
 from counterfoil.sdk.subjects import TOPIC
 
 if TYPE_CHECKING:
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.subjects import SubjectNaming
     from counterfoil.sdk.usage.observation import Usage
 
-K = TypeVar("K")
-V = TypeVar("V")
 
 __all__ = ["IMPORT_PATH", "QUALIFIED", "ProtobufDeserializer", "ProtobufSerializer", "ReferenceSubject"]
 
@@ -60,7 +59,6 @@ _FIRST: Final = ID_PREFIX_BYTES + 1
 """The size of a frame before the first message of a file."""
 _FAILURES: Final = (KeyError, AttributeError, TypeError, ValueError, RuntimeDecodeError, RuntimeEncodeError)
 """What happens to a message that is not one of the most frequent kind; the general way reads or refuses it."""
-_CAPACITY: Final = 1000
 
 _DEPRECATED: Final = Option(
     "use.deprecated.format",
@@ -176,7 +174,7 @@ class ProtobufSerializer(Serializer[Any]):
             plan = self._plans.found.get((ctx.topic, ctx.field))
             if plan is not None and self._has_short_way(plan, ctx):
                 own = (ctx.topic, ctx.field), (self._class, self._class.SerializeToString, plan.prefix)
-                self._direct = _with_entry(self._direct, *own)
+                self._direct = with_entry(self._direct, *own)
         return written
 
     def forget_short_ways(self) -> None:
@@ -265,7 +263,7 @@ class ProtobufDeserializer(Deserializer[Any]):
             pass
         value: Any = super().__call__(data, ctx)
         if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._ready:
-            self._direct = _with_entry(self._direct, data[:_FIRST], type(value).FromString)
+            self._direct = with_entry(self._direct, data[:_FIRST], type(value).FromString)
         return value
 
     def observe(self, usage: Usage) -> Self:
@@ -294,11 +292,6 @@ class ProtobufDeserializer(Deserializer[Any]):
         counterpart here.
         """
         return cls(schema_registry_client, model=message_type, **confluent_reading(conf, rule_conf, rule_registry))
-
-
-def _with_entry(direct: dict[K, V], key: K, entry: V) -> dict[K, V]:
-    """Return the table with one more entry; a full one is begun anew."""
-    return {**(direct if len(direct) < _CAPACITY else {}), key: entry}
 
 
 def _message_name(classes: Sequence[Any], message: str | None) -> str | None:

@@ -14,7 +14,7 @@ from counterfoil.sdk.serde.renewal import Planner
 from counterfoil.sdk.serde.rules import keys
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES, chosen_rules
 from counterfoil.sdk.serde.serde import Done, Serde, chosen, chosen_function, chosen_naming, chosen_schema
-from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_serializer_call
+from counterfoil.sdk.serde.short_ways import replaceable, use_defined_call, use_serializer_call, with_entry
 from counterfoil.sdk.serde.sources import Source
 from counterfoil.sdk.serde.writing import WriteResolver
 from counterfoil.sdk.subjects import TOPIC
@@ -195,7 +195,7 @@ class Serializer(Serde, Generic[T_contra]):
             return self._write(value, SerializationContext(topic, field))
 
         encode = encode_until_due if self._is_refreshed else plan.encode
-        self._ready = {**self._ready, (topic, field): (encode, plan.prefix)}
+        self._ready = with_entry(self._ready, (topic, field), (encode, plan.prefix))
         use_serializer_call(self, self._ready)
 
     def _plan(self, ctx: MessageContext | None) -> WritePlan:

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.codec import Decode, Encode
 
 F = TypeVar("F", bound="Callable[..., Any]")
+K = TypeVar("K")
+V = TypeVar("V")
 
 _CALL: Final = "_call"
+_CAPACITY: Final = 1000
+"""How many short ways an object keeps at most."""
+
 _MAX_WAYS: Final = 64
 """How many short ways the accelerator's call has at most, since it searches them; later ones are found in Python."""
 
@@ -50,19 +55,25 @@ def replaceable(function: F) -> F:
     return method  # type: ignore[no-any-return]  # it is called like the function
 
 
+def with_entry(ways: Mapping[K, V], key: K, way: V) -> dict[K, V]:
+    """Return the table with one more short way; a full one is begun anew."""
+    return {**(ways if len(ways) < _CAPACITY else {}), key: way}
+
+
 def use_serializer_call(serde: Any, ways: Mapping[tuple[str | None, str], tuple[Encode, bytes]]) -> None:
-    """Let the accelerator, if there is one, call the functions in ``ways``, which are by topic and field."""
+    """Let the accelerator, if there is one, call its own encoders in ``ways``, which are by topic and field."""
     accelerator = _accelerator_for(ways)
-    if accelerator is not None:
-        flat = [(*place, *way) for place, way in ways.items()]
-        setattr(serde, _CALL, accelerator.SerializerCall(flat, _defined(serde)))
+    own = [(*place, *way) for place, way in ways.items() if _is_of(accelerator, way[0])]
+    if accelerator is not None and own:
+        setattr(serde, _CALL, accelerator.SerializerCall(own, _defined(serde)))
 
 
 def use_deserializer_call(serde: Any, ways: Mapping[bytes, Decode], prefix_size: int) -> None:
-    """Let the accelerator, if there is one, call the functions in ``ways``, which are by prefix."""
+    """Let the accelerator, if there is one, call its own decoders in ``ways``, which are by prefix."""
     accelerator = _accelerator_for(ways)
-    if accelerator is not None:
-        setattr(serde, _CALL, accelerator.DeserializerCall([*ways.items()], prefix_size, _defined(serde)))
+    own = [way for way in ways.items() if _is_of(accelerator, way[1])]
+    if accelerator is not None and own:
+        setattr(serde, _CALL, accelerator.DeserializerCall(own, prefix_size, _defined(serde)))
 
 
 def use_defined_call(serde: Any) -> None:
@@ -75,6 +86,14 @@ def _accelerator_for(ways: Mapping[Any, Any]) -> ModuleType | None:
     from counterfoil.sdk.serde.tier import find_accelerator
 
     return find_accelerator() if len(ways) <= _MAX_WAYS else None
+
+
+def _is_of(accelerator: ModuleType | None, function: Any) -> bool:
+    """Return whether a function is a method of the accelerator.
+
+    Any other one may do more than encode or decode, such as count messages or send requests, and must run once.
+    """
+    return accelerator is not None and type(getattr(function, "__self__", None)).__module__ == accelerator.__name__
 
 
 def _defined(serde: Any) -> Callable[..., Any]:
