@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.java import check_java
@@ -33,13 +33,13 @@ def write_archive() -> None:
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    java = session.sparkContext._gateway.proc  # noqa: SLF001 - PySpark has no other way to wait for its end
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to wait for Java's end
     session.range(9).selectExpr("id % 2 AS half", "cast(id AS string) AS text").groupBy("half").count().collect()
     stream = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
     session.stop()
-    java.stdin.close()  # ends it; it writes the archive then
-    java.wait()
+    gateway.proc.stdin.close()  # ends it; it writes the archive then
+    gateway.proc.wait()
     unfinished.replace(ARCHIVE)
 
 
