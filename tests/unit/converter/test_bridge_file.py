@@ -4,10 +4,10 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
-from counterfoil.converter.bridge.file import load_bridge_file, parse_bridge_file
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.converter.bridge.file import load_bridge_file, parse_bridge_file
 from counterfoil.converter.errors import InvalidBridgeFile
 from counterfoil.schema.bridges.model import Delivery, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.exit_codes import ExitCode
