@@ -20,7 +20,8 @@ from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
-from counterfoil.sdk import Registry
+from counterfoil.schema.rest.bridges import BridgeState, NewBridge
+from counterfoil.sdk import Registry, operations
 from local_services import connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
@@ -175,8 +176,22 @@ def bench(
     return made
 
 
+def assert_the_registry_lets_it_advance(bench: Bench) -> None:
+    """The reports of ``run`` and ``verify`` meet the gates."""
+    with Registry(bench.registry.url) as registry:
+        reports = registry.call(operations.bridge(bench.source)).reports
+        assert reports.progress is not None
+        assert (reports.progress.epoch, reports.progress.lag, len(reports.progress.partitions)) == (2, 0, PARTITIONS)
+        assert reports.verification is not None
+        assert (reports.verification.records, reports.verification.has_passed) == (RECORDS, True)
+        for state in (BridgeState.SHADOW, BridgeState.RUNNING, BridgeState.CAUGHT_UP):
+            assert registry.call(operations.change_bridge_state(bench.source, state, by="ann")).state is state
+
+
 def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     bench.produce(RECORDS)
+    with Registry(bench.registry.url) as registry:
+        registry.call(operations.register_bridge(NewBridge(plan=bench.file.read_text(), owner="rides")))
 
     code, said, _ = bench.run("plan", str(bench.file))
     assert code == ExitCode.OK
@@ -224,6 +239,7 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert (totals["source"], totals["dead_letters"], totals["missing"], totals["repeated"]) == (RECORDS, dead, 0, 0)
     assert totals["recomputed"] == RECORDS
     assert json.loads(report.read_text())["dead_by_code"] == {"lookup-missing": dead}
+    assert_the_registry_lets_it_advance(bench)
 
 
 def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 import threading
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.run.reporting import RunReports
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.sdk import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -266,20 +269,45 @@ def run_bridge(
         interval_s=None if available_now else interval_s,
         force=force,
     )
-    run = BridgeRun(
-        bridge=resolved,
-        engine=choice.engine,
-        cluster=cluster,
-        settings=settings,
-        say=click.echo,
-        stop=stop,
-    )
     try:
-        outcome = run.run(spark)
+        with registry.open() as client, _reports(resolved, cluster, client) as reports:
+            run = BridgeRun(
+                bridge=resolved,
+                engine=choice.engine,
+                cluster=cluster,
+                settings=settings,
+                say=click.echo,
+                stop=stop,
+                reports=reports,
+            )
+            outcome = run.run(spark)
     finally:
         spark.stop()
     click.echo(outcome.text)
     return outcome.exit_code
+
+
+@contextmanager
+def _reports(resolved: ResolvedBridge, cluster: Cluster, client: Registry) -> Iterator[RunReports | None]:
+    """Yield what reports the progress to the registry during the block; None if it does not store the bridge."""
+    from counterfoil.converter.run.reporting import RunReports, stored_bridge
+
+    stored = stored_bridge(client, resolved.file.name)
+    if stored is None:
+        yield None
+        return
+    if stored.bridge.plan_hash != resolved.plan.hash:
+        click.echo(
+            f"warning: bridge {resolved.file.name} has the plan {stored.bridge.plan_hash[:16]} in the registry and "
+            f"{resolved.plan.hash[:16]} in this run; the reports of this run do not count for its gates"
+        )
+    before = stored.reports.progress
+    epoch = before.epoch + 1 if before is not None else 1
+    reports = RunReports(resolved, cluster, client.call, epoch=epoch, say=click.echo)
+    try:
+        yield reports
+    finally:
+        reports.close()
 
 
 def _stop_on_signals(stop: threading.Event) -> None:
@@ -307,6 +335,7 @@ def verify_bridge(
 ) -> ExitCode:
     """Run ``bridge verify``: check that every source record was written once."""
     from counterfoil.converter.engines.reference import ReferenceEngine
+    from counterfoil.converter.verify.reporting import report_verification
     from counterfoil.converter.verify.verification import Sample, Verification
 
     forms = parse_forms(formats)
@@ -323,6 +352,8 @@ def verify_bridge(
         ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
     ).run()
     give(forms, lines=report.lines, document=report.as_json)
+    with registry.open() as client:
+        report_verification(client, resolved, report)
     return report.exit_code
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
     from counterfoil.converter.run.delivery import Sink
+    from counterfoil.converter.run.reporting import RunReports
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -72,7 +73,8 @@ class BridgeRun:
     """One run of ``bridge`` through ``engine``.
 
     ``say`` is called with each line of output;
-    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch.
+    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch;
+    ``reports`` sends the progress to the registry.
     """
 
     bridge: ResolvedBridge
@@ -82,6 +84,7 @@ class BridgeRun:
     say: Callable[[str], None]
     stop: Event
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    reports: RunReports | None = None
     _totals: progress.Totals = field(default_factory=progress.Totals)
 
     def run(self, spark: SparkSession) -> Outcome:
@@ -90,6 +93,8 @@ class BridgeRun:
         started = time.monotonic()
         with checkpoint.locked():
             checkpoint.claim(self._identity(), force=self.settings.force)
+            if self.reports is not None:
+                self.reports.start(checkpoint.position(self.bridge.file.source_topic) or {})
             code, ending = self._until_done(spark)
         took_s = time.monotonic() - started
         return Outcome(code, progress.summary_line(self._totals, took_s=took_s, ending=ending), self._totals)
@@ -188,6 +193,9 @@ class BridgeRun:
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
                 if is_over:
                     return ExitCode.OK, "finished"
+                if self._is_replaced():
+                    query.stop()
+                    return ExitCode.CONFLICT, "stopped: another driver runs this bridge since a later time"
                 if self.stop.is_set() and (news or not query.status["isTriggerActive"]):
                     query.stop()
                     return ExitCode.OK, "stopped on request"
@@ -199,7 +207,17 @@ class BridgeRun:
         """Add one batch and return the totals."""
         self._totals.add(report, codes=_CODES)
         self.on_batch(report)
+        if self.reports is not None:
+            rate = float(report.get("processedRowsPerSecond") or 0)
+            self.reports.batch(progress.positions_after(report), self._totals, rate_per_s=rate)
         return self._totals
+
+    def _is_replaced(self) -> bool:
+        """Report an idle run again from time to time, and return whether another driver has started later."""
+        if self.reports is None:
+            return False
+        self.reports.idle()
+        return self.reports.is_replaced
 
     def _too_many(self) -> bool:
         """Return whether dead letters are above the limit.

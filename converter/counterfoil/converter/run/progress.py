@@ -116,9 +116,8 @@ def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends
     ``beginning`` and ``ends`` are the topic's first offset and the one after its last, by partition, when the run
     started; the report may contain a later end.
     """
-    source = (report.get("sources") or [{}])[0]
-    reached = _by_partition(source.get("endOffset"))
-    latest = _by_partition(source.get("latestOffset"))
+    reached = positions_after(report)
+    latest = _by_partition(_source(report).get("latestOffset"))
     done = sum(max(0, offset - beginning.get(partition, 0)) for partition, offset in reached.items())
     partitions = set(ends) | set(latest) | set(reached)
     total = sum(
@@ -126,6 +125,16 @@ def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends
         for each in partitions
     )
     return Position(done=done, total=total)
+
+
+def positions_after(report: Mapping[str, Any]) -> dict[int, int]:
+    """Return the next offset to read after a batch, by partition, from Spark's report of it."""
+    return _by_partition(_source(report).get("endOffset"))
+
+
+def _source(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (report.get("sources") or [{}])[0]
+    return found
 
 
 def _by_partition(offsets: Any) -> dict[int, int]:
