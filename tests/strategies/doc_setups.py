@@ -194,6 +194,14 @@ def taxi_topics(stage: Stage) -> None:
     _rides_in(stage, "taxi-rides", "taxi-rides.dead-letters", "taxi-rides.new", "fares")
 
 
+def a_topic_to_sketch(stage: Stage) -> None:
+    """Make the topic of docs/sketches.md, with three rides and a message that cannot be read."""
+    _rides_in(stage, "city-rides")
+    stage.environment.update(
+        COUNTERFOIL_REGISTRY_URL=stage.url(), COUNTERFOIL_BOOTSTRAP_SERVERS=stage.broker.bootstrap_servers
+    )
+
+
 def trip_topics(stage: Stage) -> None:
     """Make the topics of docs/stream-frameworks.md, likewise."""
     _rides_in(stage, "taxi-trips", "taxi-trips.dead-letters", "trip-fares")
@@ -297,7 +305,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge, taxi_topics, trip_topics, orders_to_register, orders_registered,
+        a_schemas_topic, a_topic_to_bridge, a_topic_to_sketch, taxi_topics, trip_topics, orders_to_register, orders_registered,
         a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip
