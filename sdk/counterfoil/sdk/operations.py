@@ -216,7 +216,13 @@ def _objects(reply: JsonValue) -> tuple[dict[str, Any], ...]:
 
 
 def _path(*segments: str | int) -> str:
-    """Return the path of the segments, each encoded once; also one of dots alone, which a client would resolve."""
+    """Return the path of the segments, each encoded once; also one of dots alone, which a client would resolve.
+
+    Raises ``InvalidSubject`` for None, which would else be the name ``None``.
+    """
+    if None in segments:
+        before = "/".join(map(str, segments[: segments.index(None)]))
+        raise InvalidSubject(f"None follows {before!r} in the path of the request; expected a name or a number")
     return "".join(f"/{_segment(str(segment))}" for segment in segments)
 
 

@@ -174,7 +174,11 @@ def test_the_asynchronous_classes_are_constructed_with_await(memory):
         (lambda client: AvroDeserializer(client, return_record_name=True), "return_record_name"),
         (lambda client: AvroSerializer(client, 7), "schema_str"),
         (lambda client: AvroSerializer(client, Schema(RIDE, "THRIFT")), "schema_type"),
+        (lambda client: client.register_schema("rides-value", Schema(None)), "schema_str"),
         (lambda client: client.set_config("rides-value"), "config"),
+        (lambda client: client.get_mode(None), "subject_name"),
+        (lambda client: client.update_mode(None, "READONLY"), "subject_name"),
+        (lambda client: client.delete_mode(None), "subject_name"),
         (lambda client: AvroSerializer(client, RIDE, "to_dict"), "to_dict"),
         (lambda client: AvroDeserializer(client, RIDE, "from_dict"), "from_dict"),
         (lambda client: AvroSerializer(client, RIDE, conf={"no.such.setting": 1}), "no.such.setting"),
@@ -281,6 +285,8 @@ def test_the_clients_calls_for_configs_modes_and_listings(client):
     assert [(each.subject, each.version) for each in client.get_schema_versions(1)] == [("rides-value", 1)]
     assert client.get_subjects(offset=1, limit=1) == ["users"]
     assert (client.get_versions("users", offset=1), client.get_contexts(limit=1)) == ([], ["."])
+    assert client.get_versions("users", offset=None, limit=None) == [1]
+    assert client.get_subjects(offset=1, limit=None) == ["users"]
     client.delete_subject("users")
     assert client.get_subjects(deleted_only=True) == ["users"]
     client.clear_latest_caches()

@@ -32,6 +32,7 @@ from counterfoil.schema.rest.versions import Compatibility, ContextId, Deletion,
 from counterfoil.sdk import operations
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.operations import read_reply
+from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import Reply
 
 TEXT = Schema('"string"')
@@ -177,6 +178,22 @@ def test_any_subject_is_one_segment_that_decodes_to_itself(subject):
     segments = urlsplit(f"http://host{operation.target}").path.split("/")
     assert [unquote(segment) for segment in segments] == ["", "subjects", subject, "versions"]
     assert segments[2] not in (".", "..")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda registry: registry.delete_subject(None),
+        lambda registry: registry.register(None, Schema('"int"')),
+        lambda registry: registry.version(None),
+    ],
+)
+def test_none_is_not_the_name_none(call):
+    registry = InMemoryRegistry().client(retries=0)
+    registry.register("None", Schema('"string"'))
+    with pytest.raises(InvalidSubject, match="None follows 'subjects' in the path"):
+        call(registry)
+    assert registry.versions("None") == (1,)
 
 
 def test_a_lone_surrogate_is_no_name():

@@ -21,6 +21,7 @@ from counterfoil.sdk import (
     MessageField,
     SerializationContext,
 )
+from counterfoil.sdk.serde import deserializer, serializer
 from counterfoil.sdk.testing import InMemoryRegistry
 
 TEXT = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
@@ -141,6 +142,19 @@ def test_without_a_topic_and_without_a_context(registry: Any) -> None:
     assert len({write(VALUE, context) for context in contexts}) == 1
 
 
+def test_a_short_way_is_made_once(registry: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for calls that cannot look it up, such as those without a context."""
+    made = []
+    for module, name in ((serializer, "use_serializer_call"), (deserializer, "use_deserializer_call")):
+        monkeypatch.setattr(module, name, lambda *_, name=name: made.append(name))
+    write, read = AvroSerializer(registry, TEXT, subject="RECORD"), AvroDeserializer(registry)
+    for _ in range(3):
+        message = write(VALUE)
+        assert message == write(VALUE, Bare(None, None))
+        assert read(bytearray(message)) == read(message, Bare("rides", "value")) == VALUE  # type: ignore[arg-type]
+    assert made == ["use_serializer_call", "use_deserializer_call"]
+
+
 def test_none_is_a_tombstone(pair: tuple[Any, Any]) -> None:
     write, read = pair
     assert write(None, CONTEXT) is write(None) is read(None, CONTEXT) is read(None) is None
@@ -157,6 +171,16 @@ def test_errors_name_their_place(pair: tuple[Any, Any]) -> None:
     with pytest.raises(DecodeError) as damaged:
         read(message[:-1], CONTEXT)
     assert (damaged.value.topic, damaged.value.schema_id, damaged.value.data) == ("rides", 1, message[:-1])
+
+
+def test_an_error_is_placed_without_the_plan(pair: tuple[Any, Any]) -> None:
+    """Plans are removed when there are too many of them, and when another thread closes the deserializer."""
+    write, read = pair
+    damaged = write(VALUE, CONTEXT)[:-1]
+    read._plans.clear()
+    with pytest.raises(DecodeError) as caught:
+        read(damaged, CONTEXT)
+    assert (caught.value.topic, caught.value.data) == ("rides", damaged)
 
 
 def test_an_interruption_is_not_an_error_of_the_value(pair: tuple[Any, Any]) -> None:

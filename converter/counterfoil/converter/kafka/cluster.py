@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
 from counterfoil.converter.kafka.requests import repeated
-from counterfoil.schema.errors import MissingExtra
+from counterfoil.schema.extras import needed_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,11 +32,9 @@ class Cluster:
     """
 
     def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
-        try:
+        with needed_by("A bridge", extra="converter"):
             from confluent_kafka import Consumer
             from confluent_kafka.admin import AdminClient
-        except ModuleNotFoundError:
-            raise MissingExtra("A bridge", module="confluent-kafka", extra="converter") from None
         self.bootstrap_servers = bootstrap_servers
         self._timeout_s = timeout_s
         self._base = {"bootstrap.servers": bootstrap_servers, **_QUIET}

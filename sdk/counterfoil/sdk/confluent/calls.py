@@ -236,17 +236,17 @@ def delete_config(calls: Calls, subject_name: str | None = None) -> Script[Serve
 
 def get_mode(calls: Calls, subject_name: str) -> Script[str | None]:
     """Return the mode of a subject."""
-    return (yield from calls.mode(subject_name))
+    return (yield from calls.mode(_of_subject(subject_name)))
 
 
 def update_mode(calls: Calls, subject_name: str, mode: str, force: bool = False) -> Script[str | None]:
     """Set the mode of a subject, and return it."""
-    return (yield from calls.set_mode(subject_name, mode, force=force))
+    return (yield from calls.set_mode(_of_subject(subject_name), mode, force=force))
 
 
 def delete_mode(calls: Calls, subject_name: str) -> Script[str | None]:
     """Unset the mode of a subject, and return what it was."""
-    return (yield from calls.delete_mode(subject_name))
+    return (yield from calls.delete_mode(_of_subject(subject_name)))
 
 
 def get_global_mode(calls: Calls) -> Script[str | None]:
@@ -309,6 +309,13 @@ def delete_associations(
     )
 
 
+def _of_subject(subject_name: str) -> str:
+    """Return the name of a subject; raise ``InvalidSettings`` for None, which would mean the whole registry."""
+    if subject_name is None:
+        raise InvalidSettings("subject_name is None; expected the name of a subject", setting="subject_name")
+    return subject_name
+
+
 def _required(schema: object) -> model.Schema:
     found = own_schema(schema)
     if found is None:
@@ -326,9 +333,10 @@ def _deletion(permanent: bool) -> Deletion:
     return Deletion.PERMANENT if permanent else Deletion.SOFT
 
 
-def _page(listing: Operation[T], offset: int, limit: int) -> Operation[T]:
-    """Return a listing's operation for a part of it; without bounds, that of all of it."""
-    return listing if (offset, limit) == (0, -1) else operations.page_of(listing, offset=offset, limit=limit)
+def _page(listing: Operation[T], offset: int | None, limit: int | None) -> Operation[T]:
+    """Return a listing's operation for a part of it; without bounds, that of all of it. None is no bound."""
+    first, most = offset or 0, -1 if limit is None else limit
+    return listing if (first, most) == (0, -1) else operations.page_of(listing, offset=first, limit=most)
 
 
 def _printed(operation: Operation[T], fmt: str | None, reference_format: str | None = None) -> Operation[T]:

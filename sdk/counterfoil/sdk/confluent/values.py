@@ -391,6 +391,14 @@ def their_config(own: Config) -> ServerConfig:
     return ServerConfig.from_dict({**document, LEVEL_IN_FORCE: level})
 
 
+class _GivenJson(ReplyJson):
+    """The JSON of a value that a program passes."""
+
+    __slots__ = ()
+
+    root_name = "it"
+
+
 def _document(given: Any, setting: str, expected: str) -> dict[str, Any]:
     try:
         document: dict[str, Any] = given.to_dict()
@@ -402,6 +410,6 @@ def _document(given: Any, setting: str, expected: str) -> dict[str, Any]:
 
 def _read(read: Callable[[ReplyJson], T], document: dict[str, Any], setting: str) -> T:
     try:
-        return read(ReplyJson(document))
+        return read(_GivenJson(document))
     except UnexpectedShapeError as error:
         raise InvalidSettings(f"{setting} cannot be used: {error}", setting=setting) from error

@@ -147,7 +147,8 @@ class Deserializer(RecordReader[T_co], Serde):
         except (AttributeError, TypeError, ValueError):  # such as data that cannot be a key
             pass
         except SerdeError as error:
-            self._raise_placed(error, ctx, self._plans.found[data[: self._prefix_size]].schema_id, data)
+            plan = self._plans.found.get(data[: self._prefix_size])  # None where it was removed meanwhile
+            self._raise_placed(error, ctx, plan.schema_id if plan else None, data)
         other: T_co = self._latest_value(data, ctx) if self._is_latest else self._value(data, ctx)
         return other
 
@@ -263,8 +264,9 @@ class Deserializer(RecordReader[T_co], Serde):
     def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
         try:
             plan, bare = self._plan(data, ctx)
-            if self._has_short_way(plan) and not headers_of(ctx):
-                self._ready = with_entry(self._ready, bare[: self._prefix_size], plan.decode)
+            prefix = bare[: self._prefix_size]
+            if self._has_short_way(plan) and not headers_of(ctx) and prefix not in self._ready:
+                self._ready = with_entry(self._ready, prefix, plan.decode)
                 use_deserializer_call(self, self._ready, self._prefix_size)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:

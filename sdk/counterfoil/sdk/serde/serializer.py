@@ -189,6 +189,9 @@ class Serializer(Serde, Generic[T_contra]):
         return plan.rules is None and not self._is_more and not is_kept
 
     def _make_ready(self, topic: str | None, field: Field, plan: WritePlan) -> None:
+        if (topic, field) in self._ready and not self._is_refreshed:
+            return  # the call came without a context, so that it could not look the way up
+
         def encode_until_due(value: Any, prefix: bytes) -> bytes:
             if self._clock() < plan.due_s:
                 return plan.encode(value, prefix)
