@@ -19,7 +19,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.converter.kafka.groups import group_of
-from counterfoil.converter.kafka.requests import repeated
+from counterfoil.converter.kafka.requests import committed, repeated
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Transactions:
             }
         )
         wanted = [TopicPartition(task.source_topic, self._partition)]
-        (found,) = self._request(lambda: self._consumer.committed(wanted, timeout=task.deadline_s))
+        (found,) = committed(self._consumer, wanted, deadline_s=task.deadline_s)
         self._next_offset = max(0, found.offset)
 
     def write(self, record: Outgoing) -> None:
