@@ -12,16 +12,17 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
 import yaml
-from pyspark.sql import SparkSession
+from processor import cpu_seconds
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
 from counterfoil.converter.engines.choice import ENGINES
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS, Conversion
+from counterfoil.converter.spark.session import start_session
 from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame
@@ -29,7 +30,7 @@ from counterfoil.sdk.serde.avro_codec import compile_encoder
 from local_services import jar_folder
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 RIDES = Path(__file__).parents[2] / "examples" / "rides"
 ROUNDS = 5
@@ -38,9 +39,9 @@ SAMPLES = 500
 
 def main() -> None:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
-    session = _session()
     conversion, samples = _conversion()
     with tempfile.TemporaryDirectory() as folder:
+        session = start_session(master="local[2]", jars=jar_folder("spark"), log_file=Path(folder) / "spark.log")
         path = f"{folder}/records"
         _write(session, samples, records, path)
         source = session.read.parquet(path).select(*RECORD_COLUMNS)
@@ -50,16 +51,7 @@ def main() -> None:
             wall_s, cpu_s = _best(frame_of_case, rounds=2 if name == "reference" else ROUNDS)
             per_record = cpu_s / records * 1e6
             print(f"{name:14} {records / wall_s / 1e3:7.0f} k records/s  {per_record:5.2f} CPU µs a record", flush=True)
-    session.stop()
-
-
-def _session() -> SparkSession:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-    builder = builder.config("spark.driver.memory", "2g").config("spark.log.level", "ERROR")
-    return builder.config("spark.jars", ",".join(map(str, jar_folder("spark").glob("*.jar")))).getOrCreate()
+        session.stop()
 
 
 def _conversion() -> tuple[Conversion, list[bytes]]:
@@ -103,32 +95,11 @@ def _best(case: DataFrame, *, rounds: int) -> tuple[float, float]:
     """Return the least wall time and the least CPU time of several runs without output."""
     walls, cpus = [], []
     for _ in range(rounds):
-        wall, cpu = time.perf_counter(), _tree_cpu_s()
+        wall, cpu = time.perf_counter(), cpu_seconds(os.getpid())
         case.write.format("noop").mode("overwrite").save()
         walls.append(time.perf_counter() - wall)
-        cpus.append(_tree_cpu_s() - cpu)
+        cpus.append(cpu_seconds(os.getpid()) - cpu)
     return min(walls), min(cpus)
-
-
-def _tree_cpu_s() -> float:
-    """Return the CPU seconds of this process and its descendants."""
-    parent_by_pid: dict[int, int] = {}
-    ticks_by_pid: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields: list[Any] = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(stat.parent.name)
-        parent_by_pid[pid] = int(fields[1])
-        ticks_by_pid[pid] = int(fields[11]) + int(fields[12])
-    total = 0
-    for pid, ticks in ticks_by_pid.items():
-        above = pid
-        while above not in {os.getpid(), 0}:
-            above = parent_by_pid.get(above, 0)
-        total += ticks if above else 0
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy"))
 
+from processor import cpu_seconds
 from rides import BY_HAND, CONSTANT_HEADERS, SOURCE, SOURCE_ID, TARGET, TARGET_ID, converted, plan, rules, values
 
 from local_services import KafkaBroker, jar_folder
@@ -66,26 +66,6 @@ def batch_seconds(query: Any) -> float:
     """Return the time of the query's batches, without its start."""
     query.awaitTermination()
     return sum(json.loads(each.json)["durationMs"]["triggerExecution"] for each in query.recentProgress) / 1000
-
-
-def cpu_seconds(root: int) -> float:
-    """Return the processor time of a process and all its descendants; 0 where there is no /proc."""
-    children: dict[int, list[int]] = {}
-    ticks: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:  # the process has just ended
-            continue
-        number = int(entry.parent.name)
-        children.setdefault(int(fields[1]), []).append(number)
-        ticks[number] = sum(map(int, fields[11:15]))
-    found, todo = 0, [root]
-    while todo:
-        number = todo.pop()
-        found += ticks.get(number, 0)
-        todo += children.get(number, [])
-    return found / os.sysconf("SC_CLK_TCK")
 
 
 class Bench:

@@ -137,6 +137,29 @@ def test_a_wide_record_is_converted_in_several_methods(convert: Any) -> None:
     check(conversion, [whole, whole[:-1], whole + b"x", whole[:300]], convert)
 
 
+@pytest.mark.parametrize(
+    ("node", "table", "bodies"),
+    [
+        ("string", {f"key-{n}": f"value-{n}" for n in range(9_000)}, [b"\x10key-8999", b"\x0akey-x"]),
+        ("long", {n - 3: 2 * n for n in range(9_000)}, [b"\x05", b"\x0a", b"\x07"]),
+    ],
+)
+def test_a_table_may_be_larger_than_the_code_of_one_java_method(
+    node: str, table: dict[Any, Any], bodies: list[bytes], convert: Any
+) -> None:
+    conversion = same(schema(("a", node)), {"a": {"from": "a", "lookup": table, "else": "error"}})
+    answers = check(conversion, [frame(7, body) for body in bodies], convert)
+    assert [failure and failure[0] for _, failure in answers] == [*[None] * (len(bodies) - 1), "lookup-missing"]
+
+
+def test_a_constant_may_be_longer_than_a_java_literal(convert: Any) -> None:
+    rules = {"a": {"const": "é" * 70_000}, "b": {"from": "a"}}
+    conversion = same(schema(("a", "string")), rules, target=schema(("a", "string"), ("b", "string")))
+    ((value, _),) = check(conversion, [frame(7, b"\x02x")], convert)
+    assert value is not None
+    assert len(value) > 140_000
+
+
 LIST = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
 

@@ -104,6 +104,26 @@ def test_a_task_without_records_writes_nothing(outputs: Outputs) -> None:
     assert results(outputs.task()(iter([outputs.batch(range(0))]))) == []
 
 
+def test_a_task_with_records_of_two_source_partitions_commits_the_offsets_of_each(outputs: Outputs) -> None:
+    batches = [outputs.batch(range(5)), outputs.batch(range(10, 13), source_partition=0)]
+    rows = results(outputs.task()(iter(batches)))
+    assert [(row["partition"], row["written"], row["failure"]) for row in rows] == [(1, 5, None), (0, 3, None)]
+    assert outputs.cluster.committed(group_of(outputs.bridge), outputs.source) == {0: 13, 1: 5}
+
+
+def test_an_error_of_the_conversion_aborts_the_open_transaction(outputs: Outputs) -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield outputs.batch(range(10))
+        raise RuntimeError("the conversion ended")
+
+    with pytest.raises(RuntimeError, match="the conversion ended"):
+        results(outputs.task()(broken()))
+    assert outputs.read() == []
+    assert outputs.cluster.committed(group_of(outputs.bridge), outputs.source) == {}
+    assert results(outputs.task()(iter([outputs.batch(range(12))])))[0]["written"] == 12
+    assert outputs.offsets() == list(range(12))
+
+
 def test_a_second_driver_takes_over_and_the_first_one_stops(outputs: Outputs) -> None:
     def interrupted() -> Iterator[pa.RecordBatch]:
         yield outputs.batch(range(10))

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
-from counterfoil.converter.kafka.requests import repeated
+from counterfoil.converter.kafka.requests import committed
 from counterfoil.schema.extras import needed_by
 
 if TYPE_CHECKING:
@@ -141,9 +141,7 @@ class Cluster:
         wanted = [TopicPartition(topic, number) for number in range(self.partition_count(topic) or 0)]
         with closing(self._consumer(group, isolation="read_uncommitted")) as consumer:
             try:
-                found = repeated(
-                    lambda: consumer.committed(wanted, timeout=self._timeout_s), deadline_s=self._timeout_s
-                )
+                found = committed(consumer, wanted, deadline_s=self._timeout_s)
             except KafkaException as failure:
                 raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
         return {each.partition: each.offset for each in found if each.offset >= 0}

@@ -35,3 +35,21 @@ def repeated(call: Callable[[], Any], *, deadline_s: float) -> Any:
             if not (error.retriable() or error.code() in passing) or time.monotonic() > deadline:
                 raise
             time.sleep(_PAUSE_S)
+
+
+def committed(consumer: Any, partitions: list[Any], *, deadline_s: float) -> list[Any]:
+    """Return the offsets that a consumer's group has committed, negative where there is none.
+
+    Raises ``KafkaException``, also if the broker refuses one partition only: its records would else be written again.
+    """
+    from confluent_kafka import KafkaException
+
+    def ask() -> list[Any]:
+        found: list[Any] = consumer.committed(partitions, timeout=deadline_s)
+        for each in found:
+            if each.error is not None:
+                raise KafkaException(each.error)
+        return found
+
+    answer: list[Any] = repeated(ask, deadline_s=deadline_s)
+    return answer

@@ -1,8 +1,8 @@
 """Reports of the progress of a run to the registry that stores the bridge.
 
-A run must not end because the registry is away: reports are sent by a thread of their own, only the latest one waits,
-and one that cannot be sent is printed once. One answer does end the run: the registry has a report of a later start
-of the same bridge, so another driver has taken over.
+A run must not end because the registry cannot be reached: reports are sent by a thread of their own, only the latest
+one waits, and one that cannot be sent is printed once. One answer does end the run: the registry has a report of a
+later start of the same bridge, so another driver has taken over.
 """
 
 from __future__ import annotations

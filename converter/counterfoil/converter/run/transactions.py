@@ -1,8 +1,9 @@
 """Records and the offsets of their originals, written to Kafka in the same transactions.
 
-A task of Spark has the records of one source partition, in order. It writes them with a transactional producer whose id
-names the bridge and the partition, so that the broker refuses an earlier producer of the same partition (another
-driver, or a task that a crash left behind). The offset after the last record of a transaction is committed with it, in
+A task of Spark has the records of one source partition, in order; if it has those of several, they are written one
+partition after the other. It writes them with a transactional producer whose id names the bridge and the partition, so
+that the broker refuses an earlier producer of the same partition (another driver, or a task that a crash left behind).
+The offset after the last record of a transaction is committed with it, in
 the bridge's consumer group, and a task leaves out records below the committed offset. So a record is
 visible exactly once to consumers that read committed records, whatever was killed and whatever is repeated.
 
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.converter.kafka.groups import group_of
-from counterfoil.converter.kafka.requests import repeated
+from counterfoil.converter.kafka.requests import committed, repeated
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 RESULT_TYPE: Final = "partition int, written long, skipped long, failure string"
-"""What a task returns for its source partition, as Spark's DDL spells it; ``failure`` is null if there is none."""
+"""What a task returns for a source partition, as Spark's DDL spells it; ``failure`` is null if there is none."""
 
 _RECORDS: Final = 20_000
 _LONGEST_S: Final = 10.0
@@ -65,30 +67,34 @@ class WriteTask:
     deadline_s: float = 60.0
 
     def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """Write the records, and yield one row of ``RESULT_TYPE``; nothing for a task without records."""
+        """Write the records, and yield a row of ``RESULT_TYPE`` for each source partition; end after a failure."""
         import pyarrow as pa
+
+        types = (pa.int32(), pa.int64(), pa.int64(), pa.string())
+        names = [each.split()[0] for each in RESULT_TYPE.split(", ")]
+        for partition, records in groupby(_records(batches), key=attrgetter("source_partition")):
+            row = self._write(partition, records)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)], names=names
+            )
+            if row[-1] is not None:
+                return
+
+    def _write(self, partition: int, records: Iterable[Outgoing]) -> tuple[int, int, int, str | None]:
+        """Write records of one source partition, and return a row of ``RESULT_TYPE``."""
         from confluent_kafka import KafkaException
 
-        records = _records(batches)
-        first = next(records, None)
-        if first is None:
-            return
-        transactions, failure = _Transactions(self, first.source_partition), None
+        transactions, failure = _Transactions(self, partition), None
         try:
             transactions.prepare()
-            for record in chain((first,), records):
+            for record in records:
                 transactions.write(record)
             transactions.commit()
         except KafkaException as error:
             failure = transactions.explained(error.args[0])
         finally:
             transactions.close()
-        row = (first.source_partition, transactions.written, transactions.skipped, failure)
-        types = (pa.int32(), pa.int64(), pa.int64(), pa.string())
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)],
-            names=[each.split()[0] for each in RESULT_TYPE.split(", ")],
-        )
+        return partition, transactions.written, transactions.skipped, failure
 
 
 def _records(batches: Iterable[RecordBatch]) -> Iterator[Outgoing]:
@@ -148,7 +154,7 @@ class _Transactions:
             }
         )
         wanted = [TopicPartition(task.source_topic, self._partition)]
-        (found,) = self._request(lambda: self._consumer.committed(wanted, timeout=task.deadline_s))
+        (found,) = committed(self._consumer, wanted, deadline_s=task.deadline_s)
         self._next_offset = max(0, found.offset)
 
     def write(self, record: Outgoing) -> None:

@@ -30,7 +30,7 @@ class JavaEngine:
     def __init__(self, conversion: Conversion) -> None:
         recipe_of(conversion)  # refuses what every engine refuses
         if is_remote():
-            raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program is out of reach")
+            raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program cannot be accessed")
         self.source = plan_source(conversion)
 
     def convert(self, records: DataFrame) -> DataFrame:

@@ -40,7 +40,8 @@ def _add_classes(session: SparkSession, jvm: Any, source: JavaSource) -> None:
     if _is_loaded(_loader(session), source):
         return
     classes = compile_classes(jvm, _loader(session), source)
-    with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", delete=False) as file:
+    folder = session.sparkContext._temp_dir  # noqa: SLF001 - Spark removes it when its Java program ends
+    with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", dir=folder, delete=False) as file:
         _write_jar(Path(file.name), classes)
     session.sql(f"ADD JAR '{file.name}'")
 

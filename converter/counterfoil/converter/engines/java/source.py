@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _SMALLEST_LITERAL: Final = 1e-300
 """Janino refuses the smallest numbers as literals."""
+_LONGEST_LITERAL: Final = 60_000
+"""A Java string literal has at most 65,535 bytes."""
 
 
 def quoted(text: str) -> str:
@@ -28,6 +30,14 @@ def _escaped(letter: str) -> str:
 def _utf16(letter: str) -> Iterator[int]:
     data = letter.encode("utf-16-be", "surrogatepass")
     return (int.from_bytes(data[place : place + 2], "big") for place in range(0, len(data), 2))
+
+
+def _joined(text: str) -> str:
+    """Return an ASCII text of any length as a Java expression."""
+    pieces = [quoted(text[place : place + _LONGEST_LITERAL]) for place in range(0, len(text), _LONGEST_LITERAL)]
+    if len(pieces) <= 1:
+        return quoted(text)
+    return f"new StringBuilder(){''.join(f'.append({piece})' for piece in pieces)}.toString()"
 
 
 def real(value: float) -> str:
@@ -72,20 +82,26 @@ class JavaClass:
 
     def data(self, value: bytes) -> str:
         """Return the name of a constant with these bytes."""
-        return self.constant("byte[]", f"Texts.ofHex({quoted(value.hex())})")
+        return self.constant("byte[]", f"Texts.ofHex({_joined(value.hex())})")
 
-    def several(self, values: Sequence[bytes]) -> str:
-        """Return the name of a constant with an array of bytes."""
-        return self.constant("byte[][]", f"{{{', '.join(self.data(value) for value in values)}}}")
+    def several(self, values: Iterable[bytes]) -> str:
+        """Return the name of a constant with an array of bytes.
+
+        It is one text: Java limits the code that fills an array element by element to 64 KB.
+        """
+        return self.constant("byte[][]", f"Texts.ofHexes({_joined(','.join(value.hex() for value in values))})")
 
     def words(self, values: Sequence[str]) -> str:
         """Return the name of a constant with an array of strings."""
         return self.constant("String[]", f"{{{', '.join(map(quoted, values))}}}")
 
-    def integers(self, values: Sequence[int], java_type: str = "int") -> str:
-        """Return the name of a constant with an array of whole numbers."""
-        suffix = "L" if java_type == "long" else ""
-        return self.constant(f"{java_type}[]", f"{{{', '.join(f'{value}{suffix}' for value in values)}}}")
+    def integers(self, values: Iterable[int]) -> str:
+        """Return the name of a constant with an array of whole numbers of 32 bits."""
+        return self.constant("int[]", f"Numbers.ints({_joined(','.join(map(str, values)))})")
+
+    def longs(self, values: Iterable[int]) -> str:
+        """Return the name of a constant with an array of whole numbers of 64 bits."""
+        return self.constant("long[]", f"Numbers.longs({_joined(','.join(map(str, values)))})")
 
     def member(self, declaration: str) -> None:
         """Add a member."""

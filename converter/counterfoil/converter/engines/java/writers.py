@@ -132,7 +132,7 @@ class TargetWriter:
         return [*part.declared, *part.lines, *choice[:-1], "} else {", *indented(written), "}"]
 
     def _constant(self, node: AvroType, value: Any) -> str:
-        return self._java.data(EncodeWalk(strict=False).write(node, value))
+        return self._java.data(_encoded(node, value))
 
     def _part(self, op: Op, inner: AvroType, scope: Slot, where: str) -> _Part:
         """Return how the value of an operation is written as a type that has no null."""
@@ -240,9 +240,8 @@ class TargetWriter:
         declared = (*key.declared, f"int {place} = -2;")
         nulls = [f"{place} == {number}" for number, (_, result) in enumerate(op.table) if result is None]
         nulls += [f"{place} == -2"] if key.null_when else []
-        entries = [self._constant(inner, result) for _, result in op.table if result is not None]
-        results = self._java.constant("byte[][]", f"{{{', '.join(self._entries(op, inner))}}}") if entries else ""
-        found = [f"out.put({results}[{place}]);"] if entries else []
+        entries = [b"" if result is None else _encoded(inner, result) for _, result in op.table]
+        found = [f"out.put({self._java.several(entries)}[{place}]);"]
         if op.otherwise is None:
             lines += block(f"if ({place} == -1)", [f"throw Table.missing({shown}, {quoted(where)});"])
             return _Part(_any(nulls), tuple(found), declared, tuple(lines))
@@ -253,9 +252,6 @@ class TargetWriter:
         choice = block(f"if ({place} >= 0)", found)
         written = (*choice[:-1], "} else {", *indented(other.written), "}")
         return _Part(_any(nulls), written, (*declared, *other.declared), tuple(lines))
-
-    def _entries(self, op: Lookup, inner: AvroType) -> list[str]:
-        return ["Texts.EMPTY" if result is None else self._constant(inner, result) for _, result in op.table]
 
     def _place_of(self, key: Value, op: Lookup) -> tuple[str, str]:
         """Return the expression of an entry's number, and that of the key as it is shown."""
@@ -269,11 +265,15 @@ class TargetWriter:
             true, false = (keys.index(each) if each in keys else -1 for each in (True, False))
             return f"{key.value} ? {true} : {false}", f'({key.value} ? "True" : "False")'
         if key.kind == "whole":
-            table = self._java.constant("Table", f"new Table({self._java.integers(keys, 'long')})")
+            table = self._java.constant("Table", f"new Table({self._java.longs(keys)})")
             return f"{table}.placeOf({key.value})", f"Long.toString({key.value})"
         texts = [each.encode("utf-8", "surrogatepass") for each in keys]
         table = self._java.constant("Table", f"new Table({self._java.several(texts)})")
         return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
+
+
+def _encoded(node: AvroType, value: Any) -> bytes:
+    return EncodeWalk(strict=False).write(node, value)
 
 
 def _any(conditions: list[str]) -> str | None:

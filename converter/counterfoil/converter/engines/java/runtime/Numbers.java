@@ -22,6 +22,27 @@ public final class Numbers {
     return new Failure(Codes.OUT_OF_RANGE, field, value + " does not fit " + type);
   }
 
+  // -- constants of generated code
+
+  /** Return the numbers in a text, with a comma between any two. */
+  public static long[] longs(String text) {
+    String[] parts = text.length() == 0 ? new String[0] : text.split(",");
+    long[] made = new long[parts.length];
+    for (int i = 0; i < parts.length; i++) {
+      made[i] = Long.parseLong(parts[i]);
+    }
+    return made;
+  }
+
+  public static int[] ints(String text) {
+    long[] numbers = longs(text);
+    int[] made = new int[numbers.length];
+    for (int i = 0; i < numbers.length; i++) {
+      made[i] = (int) numbers[i];
+    }
+    return made;
+  }
+
   // -- whole and real numbers
 
   public static long toInt(long value, String type, String field) {

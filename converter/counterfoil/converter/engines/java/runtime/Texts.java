@@ -160,6 +160,16 @@ public final class Texts {
     return made;
   }
 
+  /** Return the bytes of several texts of hexadecimal digits, with a comma between any two. */
+  public static byte[][] ofHexes(String hexes) {
+    String[] parts = hexes.split(",", -1);
+    byte[][] made = new byte[parts.length][];
+    for (int i = 0; i < parts.length; i++) {
+      made[i] = ofHex(parts[i]);
+    }
+    return made;
+  }
+
   public static String hex(byte value) {
     return Integer.toHexString(0x100 | (value & 0xff)).substring(1);
   }
