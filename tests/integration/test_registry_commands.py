@@ -1,4 +1,4 @@
-"""``counterfoil subjects``, ``schema``, ``config`` and ``mode``, run against a registry as a user runs them."""
+"""The commands for subjects, schemas, config, modes and bridges, run against a registry as a user runs them."""
 
 from __future__ import annotations
 
@@ -295,3 +295,30 @@ def test_the_installed_command_reports_a_registry_that_does_not_answer():
     )
     assert done.returncode == 11
     assert done.stderr.startswith("counterfoil: The registry at http://127.0.0.1:9/subjects did not answer")
+
+
+BRIDGE = """\
+bridge: cards
+source: {topic: cards-v2, subject: cards-value}
+target: {topic: cards, subject: cards-value}
+"""
+
+
+def test_bridges_are_registered_and_change_their_states(counterfoil: Callable[..., tuple[int, str, str]], folder: Path):
+    old = {"type": "record", "name": "Card", "fields": [{"name": "number", "type": "string"}]}
+    (folder / "cards-value.avsc").write_text(json.dumps(old))
+    (folder / "new.proto").write_text(CARD)
+    (folder / "bridge.yaml").write_text(BRIDGE)
+    assert counterfoil("schema", "register", "cards-value.avsc")[0] == 0
+    assert counterfoil("config", "set", "incompatibleVersions=BRIDGED", "--subject", "cards-value")[0] == 0
+    registering = ("bridges", "register", "bridge.yaml", "--owner", "a", "--source-schema", "new.proto", "--yes")
+    code, printed, problems = counterfoil(*registering, "--register-source", "--direction", "old-to-new")
+    assert (code, problems, "old-to-new" in printed) == (0, "", True)
+    code, printed, problems = counterfoil("bridges", "transition", "cards", "shadow", "--by", "a", "--yes")
+    assert (code, problems, "shadow" in printed) == (0, "", True)
+    code, printed, _ = counterfoil("bridges", "list", "--state", "shadow")
+    assert (code, printed.split()[:2]) == (0, ["cards", "shadow"])
+    assert counterfoil("bridges", "list", "--state", "caught-up") == (0, "", "")
+    assert counterfoil("bridges", "transition", "cards", "planned", "--by", "a", "--yes")[0] == 0
+    assert counterfoil("bridges", "delete", "cards", "--yes")[0] == 0
+    assert counterfoil("bridges", "show", "cards")[0] == 14

@@ -82,16 +82,14 @@ def show_plan(
 
 def _schema_file(path: Path) -> ParsedSchema:
     """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
-    from counterfoil.schema.formats.table import FORMATS
-    from counterfoil.schema.model import DEFAULT_TYPE
+    from counterfoil.schema.formats.table import language_of_file
     from counterfoil.schema.parsing import parse_schema
 
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
         raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
-    known = (each.schema_type for each in FORMATS if path.name.endswith(each.file_suffixes))
-    return parse_schema(text, next(known, DEFAULT_TYPE))
+    return parse_schema(text, language_of_file(path.name))
 
 
 def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -126,6 +127,7 @@ def test_a_subject_without_the_policy_is_as_before() -> None:
         (new_bridge(plan=PLAN.replace(f"rides-v2, subject: {SUBJECT}", "rides-v2, subject: gone")), 40401, "'gone'"),
         (new_bridge(reversePlan=BACK.partition("fields")[0]), 42280, "The reverse plan of bridge"),
         (new_bridge(reversePlan=PLAN.replace(SUBJECT, "other")), 42280, "The reverse plan converts other to other"),
+        (new_bridge(reversePlan="bridge: ["), 42280, "The reverse plan cannot be read: 1:10: not YAML"),
     ],
 )
 def test_what_cannot_be_registered(body: dict[str, Any], code: int, words: str) -> None:
@@ -136,6 +138,18 @@ def test_what_cannot_be_registered(body: dict[str, Any], code: int, words: str) 
         refused = await registry.post(ALL, body)
         assert (refused.code, words in refused.json["message"]) == (code, True), refused.text
         assert (await registry.get(ALL)).json == before
+
+    play(story)
+
+
+def test_other_requests_are_answered_while_a_long_plan_is_read() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        assert (await registry.get(ALL)).json == []
+        posting = asyncio.create_task(registry.post(ALL, new_bridge(plan=f"drop: [{'a,' * 10_000}]")))
+        for _ in range(5):
+            assert (await registry.get(ALL)).json == []
+        assert not posting.done()
+        assert (await posting).code == 42280
 
     play(story)
 
@@ -343,6 +357,16 @@ def test_a_job_that_was_replaced_cannot_report() -> None:
             assert (refused.code, "since its start 2" in refused.text) == (40983, True)
         assert (await registry.post(f"{ONE}/progress", progress(made, epoch=3, job="k"))).status == 204
         assert (await registry.post(f"{ONE}/progress", progress(made, epoch=-1))).code == 400
+
+    play(story)
+
+
+def test_a_rate_that_is_no_finite_number_is_refused() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        made = await registered(registry)
+        refused = await registry.post(f"{ONE}/progress", progress(made, ratePerS=math.inf))
+        assert (refused.code, "ratePerS is inf" in refused.text) == (400, True)
+        assert (await registry.get(ONE)).json["reports"] == {}
 
     play(story)
 

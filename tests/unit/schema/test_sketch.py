@@ -472,6 +472,8 @@ BAD_DOCUMENTS = {
     "{}": "sketchVersion is missing",
     '{"sketchVersion": 2}': "sketchVersion is 2, and this program reads version 1",
     '{"sketchVersion": true}': "sketchVersion is True; expected an integer",
+    '{"sketchVersion": 1, "topic": "t", "key": {"schemas": [], "nulls": 0}, "value": {"schemas": [], "nulls": 0}, '
+    '"offsets": {"x": [0, 1]}}': "offsets has x: [0, 1]; expected a partition with two offsets",
 }
 
 

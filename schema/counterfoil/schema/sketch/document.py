@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import CounterfoilError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 """The version of the document; within it members are only added, never renamed, removed or given another meaning."""
 
+_PARTITION: Final = re.compile("[0-9]{1,10}")
 _COUNTS: Final = ("records", "values", "nulls")
 _RANGES: Final = ("least", "most", "shortest", "longest")
 
@@ -113,18 +115,19 @@ def read_sketch(text: str) -> TopicSketch:
         topic=root.get("topic", str),
         key=_read_part(root.below("key")),
         value=_read_part(root.below("value")),
-        offsets={int(partition): _read_bounds(partition, bounds) for partition, bounds in offsets.items()},
+        offsets=dict(_read_bounds(partition, bounds) for partition, bounds in offsets.items()),
         share=root.get("share", float),
         key_subject=root.below("key").get("subject", str),
         value_subject=root.below("value").get("subject", str),
     )
 
 
-def _read_bounds(partition: str, bounds: Any) -> tuple[int, int]:
+def _read_bounds(partition: str, bounds: Any) -> tuple[int, tuple[int, int]]:
+    """Return a partition with its first offset and the end."""
     match bounds:
-        case [int(first), int(end)] if partition.isdecimal():
-            return first, end
-    raise InvalidSketch(f"offsets has {partition}: {bounds!r:.40}; expected a partition with two offsets")
+        case [int(first), int(end)] if _PARTITION.fullmatch(partition):
+            return int(partition), (first, end)
+    raise InvalidSketch(f"offsets has {partition:.40}: {_shown(bounds)}; expected a partition with two offsets")
 
 
 def _read_part(part: _Member) -> PartSketch:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
+_STATES = [state.value for state in BridgeState]
+_DIRECTIONS = [direction.value for direction in Direction]
 
 
 @click.group()
@@ -28,7 +30,7 @@ def bridges() -> None:
 
 @bridges.command(name="list")
 @registry_options(THE_REGISTRY)
-@click.option("--state", type=click.Choice(list(BridgeState)), help="Only bridges in this state.")
+@click.option("--state", type=click.Choice(_STATES), help="Only bridges in this state.")
 @click.option("--subject", metavar="SUBJECT", help="Only bridges with this subject on one of their sides.")
 @as_json
 def list_bridges(registry: RegistryAccess, state: str | None, subject: str | None, as_json: bool) -> None:
@@ -81,7 +83,7 @@ def show_bridge(name: str, registry: RegistryAccess, as_json: bool) -> None:
 @registry_options(THE_REGISTRY)
 @click.option("--owner", required=True, metavar="TEXT", help="The team or person to ask.")
 @click.option("--description", metavar="TEXT", help="What the migration is for.")
-@click.option("--direction", type=click.Choice(list(Direction)), help="Which side producers write to.")
+@click.option("--direction", type=click.Choice(_DIRECTIONS), help="Which side producers write to.")
 @click.option("--reverse", type=_file, help="A bridge file that converts back, for a roll-back.")
 @click.option("--source-schema", type=_file, help="The schema of the source, if it is not registered yet.")
 @click.option("--register-source", is_flag=True, help="Register --source-schema together with the bridge.")
@@ -104,6 +106,7 @@ def register_bridge(
     Exit codes: 0 registered or checked, 2 usage, 11 registry unreachable, 12 registry refused, 14 the plan is not
     complete, or a schema is missing.
     """
+    from counterfoil.schema.formats.table import language_of_file
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.bridges import NewBridge
     from counterfoil.sdk import operations
@@ -111,7 +114,9 @@ def register_bridge(
     new = NewBridge(
         plan=_text(file),
         reverse_plan=None if reverse is None else _text(reverse),
-        source_schema=None if source_schema is None else Schema(_text(source_schema)),
+        source_schema=None
+        if source_schema is None
+        else Schema(_text(source_schema), language_of_file(source_schema.name)),
         direction=None if direction is None else Direction(direction),
         owner=owner,
         description=description,
@@ -126,7 +131,7 @@ def register_bridge(
 
 @bridges.command(name="transition")
 @click.argument("name")
-@click.argument("state", type=click.Choice(list(BridgeState)))
+@click.argument("state", type=click.Choice(_STATES))
 @registry_options(THE_REGISTRY)
 @click.option("--by", required=True, metavar="TEXT", help="The person or program that requests it.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; it is kept in the history.")

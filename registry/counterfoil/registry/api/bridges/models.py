@@ -129,7 +129,7 @@ class ProgressToReportBody(_Body):
     converted: Count = 0
     tombstones: Count = 0
     dead_letters: Counts = Field(default_factory=dict, description="Counts by code.")
-    rate_per_s: float | None = Field(None, ge=0)
+    rate_per_s: float | None = Field(None, ge=0, allow_inf_nan=False)
 
     def report(self) -> Progress:
         """Return the report."""

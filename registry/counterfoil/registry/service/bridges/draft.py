@@ -63,7 +63,7 @@ class Drafting:
         target = await self._stored(file.target_topic, parse_subject(file.target_subject), target_version)
         source = await self._source(file, request, target.side)
         reverse = request.reverse_plan or ""
-        derived = derived_plan(file, await self._parsed(source), await self._parsed(target), reverse=reverse)
+        derived = await derived_plan(file, await self._parsed(source), await self._parsed(target), reverse=reverse)
         bridge = Bridge(
             name=file.name,
             state=BridgeState.PLANNED,

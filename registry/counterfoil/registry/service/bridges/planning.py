@@ -1,10 +1,12 @@
 """The plan of a bridge, read and derived by the schema room. No other module of the registry calls these functions.
 
 They are imported at the first request that needs them, since a server starts more often than a bridge is registered.
+They run in threads, since a long bridge file takes seconds to read.
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,22 +30,32 @@ class DerivedPlan:
     reverse: ReversePlan
 
 
-def read_plan(text: str) -> BridgeFile:
+async def read_plan(text: str) -> BridgeFile:
     """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
+    return await asyncio.to_thread(_read, text, "The plan")
+
+
+def _read(text: str, named: str) -> BridgeFile:
     from counterfoil.schema.bridges.document import read_bridge
 
     try:
         return read_bridge(text)
     except InvalidDocument as mistake:
-        raise InvalidBridge(f"The plan cannot be read: {mistake}") from None
+        raise InvalidBridge(f"{named} cannot be read: {mistake}") from None
 
 
-def derived_plan(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = "") -> DerivedPlan:
+async def derived_plan(
+    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = ""
+) -> DerivedPlan:
     """Return the plan of ``file`` from ``source`` to ``target``, and the one back.
 
     ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
     have problems. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in the details.
     """
+    return await asyncio.to_thread(_derived, file, source, target, reverse)
+
+
+def _derived(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str) -> DerivedPlan:
     from counterfoil.schema.evolution import derive_plan
 
     plan = derive_plan(source, target, file.rules)
@@ -57,7 +69,7 @@ def _reverse(file: BridgeFile, plan: ConversionPlan, text: str) -> ReversePlan:
     if not text:
         back = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True))
         return ReversePlan(back.hash, problems=_problems(back), lossy=back.lossy)
-    named = read_plan(text)
+    named = _read(text, "The reverse plan")
     if (named.source_subject, named.target_subject) != (file.target_subject, file.source_subject):
         raise InvalidBridge(
             f"The reverse plan converts {named.source_subject} to {named.target_subject}; "

@@ -114,12 +114,11 @@ class Bridges:
         """
         if not request.plan or not (request.owner or "").strip():
             raise InvalidBridge("A bridge needs a plan, the text of a bridge file, and an owner")
-        name = read_plan(request.plan).name
-        return await self._take(name, partial(self._create, request, request.plan, dry_run=dry_run))
+        file = await read_plan(request.plan)
+        return await self._take(file.name, partial(self._create, request, file, text=request.plan, dry_run=dry_run))
 
-    async def _create(self, request: BridgeRequest, text: str, *, dry_run: bool) -> Bridge:
+    async def _create(self, request: BridgeRequest, file: BridgeFile, *, text: str, dry_run: bool) -> Bridge:
         await self._check_writable()
-        file = read_plan(text)
         held = await self._records.find(file.name)
         draft = await self._drafting.draft(file, request, text=text)
         if held is not None:
@@ -156,7 +155,7 @@ class Bridges:
 
     async def _redraft(self, bridge: Bridge, request: BridgeRequest) -> Draft:
         text = request.plan or bridge.plan
-        file = read_plan(text)
+        file = await read_plan(text)
         if file.name != bridge.name:
             raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
         draft = await self._drafting.draft(file, _completed(request, file, bridge), text=text)
