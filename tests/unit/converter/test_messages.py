@@ -76,6 +76,12 @@ def as_dict(schema: Any, body: bytes | str) -> Any:
     return MessageToDict(class_of(types.find(None)).FromString(body[1:]), preserving_proto_field_name=True)
 
 
+def from_json_to(plan: ConversionPlan, **value: Any) -> Any:
+    """The Protobuf message that a JSON value becomes, as a dict."""
+    made = converted(plan, json.dumps(value).encode())
+    return made if isinstance(made, str) else as_dict(plan.target, made)
+
+
 def problems(plan: ConversionPlan) -> list[str]:
     return [str(problem) for problem in plan.problems]
 
@@ -137,6 +143,48 @@ def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():
     assert problems(plan_of(anything, js({"a": {"type": "string"}, "t": anything.document["properties"]["t"]})))
 
 
+BRANCHES = {
+    "oneOf": [
+        {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}, "required": ["kind"]},
+        {"type": "object", "properties": {"kind": {"const": "b"}, "y": {"type": "string"}}, "required": ["kind"]},
+    ]
+}
+
+
+def test_json_default_and_constant_are_values_of_a_branch():
+    source = js({"u": {**BRANCHES, "default": {"kind": "b", "y": "q"}}})
+    target = js({"u": BRANCHES, "v": BRANCHES, "w": {**BRANCHES, "default": {"kind": "b"}}})
+    plan = plan_of(source, target, v={"const": {"kind": "a", "x": 4}})
+    assert from_json(plan) == {"u": {"kind": "b", "y": "q"}, "v": {"kind": "a", "x": 4}, "w": {"kind": "b"}}
+
+
+def test_json_default_of_an_object_may_leave_properties_out():
+    ride = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "string"}}, "required": ["x"]}
+    source = js({"o": {**ride, "default": {"x": 1}}})
+    assert from_json(plan_of(source, js({"o": ride}))) == {"o": {"x": 1}}
+
+
+def test_json_reference_with_more_properties_beside_it_is_a_record_of_its_own():
+    extra = {"properties": {"extra": {"type": "integer"}}}
+    source = js({"a": {"type": "string"}, "inner": {"allOf": [{"$ref": "#"}, extra]}})
+    value = {"a": "1", "inner": {"a": "2", "extra": 3, "inner": {"extra": 4}}}
+    assert from_json(plan_of(source, source), **value) == value
+
+
+def test_json_choice_between_conditions_does_not_hide_the_type():
+    source = js({"ip": {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]}}, "ip")
+    assert converted(plan_of(source, avro(("ip", "string"))), b'{"ip": "::1"}') == b"\x06::1"
+
+
+def test_json_whole_number_of_any_size_as_text_and_in_a_formula():
+    source, digits = js({"n": {"type": "number"}}, "n"), b"9" * 400
+    plan = plan_of(source, avro(("n", "string")), n={"from": "n", "cast": "string", "decimals": 2})
+    made = converted(plan, b'{"n": %s}' % digits)
+    assert isinstance(made, bytes)
+    assert made.endswith(digits + b".00")
+    assert converted(plan_of(source, avro(("n", "double")), n={"expr": "n * 2"}), b'{"n": %s}' % digits) == "n overflow"
+
+
 def test_json_schema_that_contains_itself():
     node = {"type": "object", "properties": {"v": {"type": "integer"}, "next": {"$ref": "#/$defs/n"}}}
     schema = js({"n": {"$ref": "#/$defs/n"}}, **{"$defs": {"n": node}})
@@ -184,6 +232,35 @@ def test_protobuf_enums_ranges_and_maps():
     assert [problem.split(":")[0] for problem in problems(plan_of(source, signed))] == ["u", "w"]
     cast = plan_of(source, signed, u={"from": "u", "cast": "int"}, w={"from": "w", "cast": "long"})
     assert converted(cast, body) == "u out-of-range"
+
+
+def test_protobuf_number_with_two_names_is_read_as_the_first():
+    schema = proto("E e = 1; } enum E { option allow_alias = true; A = 0; B = 1; C = 1;")
+    plan = plan_of(schema, js({"e": {"enum": ["A", "B", "C"]}}))
+    assert converted(plan, message_of(schema, e=1)) == b'{"e":"B"}'
+
+
+def test_protobuf_required_field_that_is_not_set_is_undecodable():
+    schema = parse_schema('syntax = "proto2"; message Ride { required int32 a = 1; }', SchemaType.PROTOBUF)
+    plan = plan_of(schema, schema)
+    assert (converted(plan, b"\x00"), converted(plan, b"\x00\x08\x00")) == ("a undecodable", b"\x00\x08\x00")
+
+
+@pytest.mark.parametrize("key", ["01", " 1", "+1", "1_0", "-0", "\u0663", "x"])
+def test_text_that_is_not_written_as_a_whole_number_is_no_key(key: str):
+    entries = {"type": "object", "additionalProperties": {"type": "string"}}
+    target = proto("map<int32, string> m = 1;")
+    plan = plan_of(js({"m": entries}, "m"), target)
+    assert from_json_to(plan, m={"1": "a", "-2": "b"}) == {"m": {"1": "a", "-2": "b"}}
+    assert from_json_to(plan, m={"1": "a", key: "b"}) == "m{} unencodable"
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
+def test_point_in_time_that_no_timestamp_has_is_unencodable(text: str):
+    target = proto("google.protobuf.Timestamp t = 1;")
+    plan = plan_of(js({"t": {"type": "string", "format": "date-time"}}), target)
+    assert from_json_to(plan, t=text) == "t unencodable"
+    assert from_json_to(plan, t="9999-12-31T23:59:59Z") == {"t": "9999-12-31T23:59:59Z"}
 
 
 def test_protobuf_unknown_fields_are_dropped_and_the_plan_notes_it():
@@ -255,6 +332,7 @@ def test_protobuf_to_avro_and_json():
         ("2026-02-30T12:00:00Z", None, None),
         ("2026-01-31 12:00:00Z", None, None),
         ("2026-01-31T12:00:00", None, None),
+        ("2026-01-31T12:00:00+01:60", None, None),
     ],
 )
 def test_date_time_of_json_becomes_a_timestamp(text: str, seconds: int | None, nanos: int | None):
@@ -319,3 +397,18 @@ def test_oneof_and_union_of_its_name():
 def test_branch_that_no_field_of_the_oneof_takes_is_a_problem():
     source, target = avro(("pay", ["string", "bytes"])), proto("oneof pay { string card = 1; int32 cash = 2; }")
     assert problems(plan_of(source, target)) == ["card: no field of the oneof takes the branch bytes"]
+
+
+def test_nested_messages_of_a_oneof_become_the_records_of_their_names():
+    source = proto("message A { int32 x = 1; } message B { string y = 1; int32 x = 2; } oneof v { A a = 1; B b = 2; }")
+    whole, text = {"type": "integer"}, {"type": "string"}
+    closed = {"type": "object", "additionalProperties": False}
+    records = [
+        {**closed, "title": "A", "properties": {"x": whole}, "required": ["x"]},
+        {**closed, "title": "B", "properties": {"x": whole, "y": text}, "required": ["x", "y"]},
+    ]
+    plan = plan_of(source, js({"v": {"oneOf": records}}))
+    assert converted(plan, message_of(source, b={"y": "q", "x": 1})) == b'{"v":{"x":1,"y":"q"}}'
+    others = [{**each, "title": f"Other{each['title']}"} for each in records]
+    unnamed = plan_of(source, js({"v": {"oneOf": others}}))
+    assert any("no equal and no larger type" in problem for problem in problems(unnamed))

@@ -61,5 +61,12 @@ def test_accepted_suggestions_complete_a_plan_between_languages():
     assert derive_plan(source, target, accepted).is_complete
 
 
+def test_names_that_no_rule_can_contain_have_no_suggestions():
+    dashed = {"type": "object", "properties": {"user-id": {"type": "string"}}, "required": ["user-id"]}
+    schema = parse_schema(json.dumps(dashed), SchemaType.JSON)
+    assert rules_for(record(user_id="string"), schema) == {}
+    assert rules_for(schema, record(user_id="string")) == {}
+
+
 def test_complete_plan_has_no_suggestions():
     assert rules_for(record(a="int"), record(a="long")) == {}

@@ -42,6 +42,8 @@ Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
 
 _NANOS: Final = 10**9
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_SECONDS_OF_YEARS: Final = range(-62_135_596_800, 253_402_300_800)
+"""The seconds of a Timestamp: the years 1 to 9999."""
 _WORDS_BY_BOOLEAN: Final = {True: "true", False: "false"}
 
 
@@ -131,7 +133,7 @@ class _Reader:
 
     def _record(self, node: Record, descriptor: AnyDescriptor) -> Turn:
         members = [
-            (field.name, field.has_presence and member.may_be_absent, self._value(member.type, field))
+            (field.name, field.has_presence, member.may_be_absent, self._value(member.type, field))
             for member, field in _pairs(node, descriptor)
         ]
 
@@ -139,9 +141,13 @@ class _Reader:
             made: dict[str, Any] = {}
             name = ""
             try:
-                for name, is_optional, turn in members:
-                    is_unset = is_optional and not message.HasField(name)
-                    made[name] = None if is_unset else turn(getattr(message, name))
+                for name, has_presence, may_be_absent, turn in members:
+                    if not has_presence or message.HasField(name):
+                        made[name] = turn(getattr(message, name))
+                    elif may_be_absent:
+                        made[name] = None
+                    else:
+                        _refuse_unset()
             except Misfit as misfit:
                 raise misfit.under(name) from None
             return made
@@ -163,7 +169,8 @@ class _Reader:
         if isinstance(inner, Leaf) and field.message_type is not None:
             return _READ_BY_WORD.get(inner.scalar.word, lambda message: message.value)
         if isinstance(inner, Leaf) and field.enum_type is not None:
-            symbols = {number: symbol.name for number, symbol in field.enum_type.values_by_number.items()}
+            # of several names of a number, the first, as in Protobuf's JSON
+            symbols = {symbol.number: symbol.name for symbol in reversed(field.enum_type.values)}
             return lambda number: _symbol(symbols, number)
         return _unchanged
 
@@ -214,7 +221,7 @@ class _Writer:
     def _value(self, node: Node) -> Turn:
         _, inner = split_null(node)
         if isinstance(inner, Map):
-            values, read_key = self._value(inner.values), _KEY_BY_WORD.get(inner.key, int)
+            values, read_key = self._value(inner.values), _KEY_BY_WORD.get(inner.key, _whole_key)
             return lambda entries: _keyed(each_value(values, entries), read_key)
         if isinstance(inner, Array):
             items = self._value(inner.items)
@@ -233,6 +240,10 @@ def _pairs(node: Record, descriptor: AnyDescriptor) -> list[tuple[Any, AnyField]
     return [(member, descriptor.fields_by_number[member.number]) for member in node.fields]
 
 
+def _refuse_unset() -> None:
+    raise Misfit("the field is required, and it is not set")
+
+
 def _symbol(symbols: Mapping[int, str], number: int) -> str:
     found = symbols.get(number)
     if found is None:
@@ -245,6 +256,13 @@ def _keyed(values: dict[str, Any], read_key: Turn) -> dict[Any, Any]:
         return {read_key(key): value for key, value in values.items()}
     except (ValueError, KeyError):
         raise Misfit("a key of the map is no key of the target's type").under("{}") from None
+
+
+def _whole_key(key: str) -> int:
+    number = int(key)
+    if str(number) != key:  # such as 01, which would be the same key as 1
+        raise ValueError(key)
+    return number
 
 
 _KEY_BY_WORD: Final[dict[str, Turn]] = {"string": str, "boolean": {"true": True, "false": False}.__getitem__}
@@ -264,6 +282,8 @@ def _days(message: AnyMessage) -> int:
 
 def _instant(nanos: int) -> dict[str, int]:
     seconds, rest = divmod(nanos, _NANOS)
+    if seconds not in _SECONDS_OF_YEARS:
+        raise expected("a point in time in the years 1 to 9999", nanos)
     return {"seconds": seconds, "nanos": rest}
 
 

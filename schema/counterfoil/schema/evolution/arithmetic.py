@@ -54,7 +54,11 @@ def compile_expression(op: Arithmetic, field: str, reader: Callable[[Path], Step
 
 
 def _finite_field(value: float, path: Path) -> float:
-    if not math.isfinite(value):
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:  # a whole number of JSON has any size
+        raise _Failed(FailureCode.OVERFLOW, f"{'.'.join(path)} is beyond a double") from None
+    if not is_finite:
         raise _Failed(FailureCode.NOT_A_NUMBER, f"{'.'.join(path)} is {value}, which is no number to reckon with")
     return value
 

@@ -229,11 +229,14 @@ class Assigner:
         return Tag(built, named[0]) if target.is_tagged else built
 
     def as_branch(self, value: Value, target: Union, where: str) -> Op | None:
-        """Return a value other than null as a branch of the target, a record also field by field."""
+        """Return a value other than null as a branch of the target, a record also field by field.
+
+        The branch of a record is the record of the same name, else the only record.
+        """
         if isinstance(value.type, Record) and not any(same_values(value.type, each) for each in target.branches):
             records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, Record)]
             named = [(index, each) for index, each in records if each.name == value.type.name]
-            for index, each in (named or records)[:1]:
+            for index, each in named[:1] or (records if len(records) == 1 else []):
                 built = MapBranches(value.op, ((Shape.OBJECT, self._by_parts(value.type, each, where)),))
                 return Tag(built, index) if target.is_tagged else built
         return self._fitting(value, target, where)
@@ -259,6 +262,8 @@ class Assigner:
                 op = Widen(value.op, source, wanted)
             elif source and wanted and is_derived(source, wanted):
                 op = Cast(value.op, source, wanted)
+                if not keeps_meaning(source, wanted):
+                    self._lossy(where)
             if op is not None:
                 return Tag(op, index) if is_tagged else op
         self._problem(

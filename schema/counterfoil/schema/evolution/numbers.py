@@ -97,11 +97,13 @@ def _float_beside_tie(near: float, exact: Fraction) -> float:
 
 
 def text_of_real(value: float, decimals: int, *, is_float: bool) -> str | None:
-    """Return a real number with ``decimals`` digits after the point; None for NaN and infinities.
+    """Return a number with ``decimals`` digits after the point; None for NaN and infinities.
 
     >>> text_of_real(2.675, 2, is_float=False), text_of_real(9.300000190734863, 2, is_float=True)
     ('2.68', '9.30')
     """
+    if isinstance(value, int):  # of any size
+        return f"{value}.{'0' * decimals}" if decimals else str(value)
     if not math.isfinite(value):
         return None
     digits = Decimal(shortest_float_text(value) if is_float else repr(value))

@@ -22,6 +22,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.derive import derive_plan
+from counterfoil.schema.evolution.errors import PlanError
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import ProblemKind
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
@@ -109,7 +110,10 @@ class _Suggester:
 
     def _solves(self, offer: Suggestion) -> bool:
         """Return whether the plan with the rule has no problem at the field."""
-        added = parse_rules({offer.field: offer.rule}).fields
+        try:
+            added = parse_rules({offer.field: offer.rule}).fields
+        except PlanError:  # a name that no rule can contain, such as user-id
+            return False
         plan = derive_plan(
             self._plan.source, self._plan.target, PlanRules((*self._rules.fields, *added), drop_rest=True)
         )

@@ -276,12 +276,7 @@ def value_of_json(node: Node, given: Any) -> Any:
     For a union, the first branch that has such a value.
     """
     if isinstance(node, Union):
-        for branch in node.branches:
-            try:
-                return value_of_json(branch, given)
-            except NoValue:
-                continue
-        raise NoValue(describe(node))
+        return _union_value(node, given)
     if isinstance(node, Record):
         return _record_value(node, given)
     if isinstance(node, Array):
@@ -291,13 +286,28 @@ def value_of_json(node: Node, given: Any) -> Any:
     return _scalar_value(node, given)
 
 
+def _union_value(node: Union, given: Any) -> Any:
+    for index, branch in enumerate(node.branches):
+        try:
+            value = value_of_json(branch, given)
+        except NoValue:
+            continue
+        return (index, value) if node.is_tagged and value is not None else value
+    raise NoValue(describe(node))
+
+
 def _record_value(node: Record, given: Any) -> dict[str, Any]:
     values = _checked(given, dict, node)
     made: dict[str, Any] = {}
     for member in node.fields:
-        if member.name not in values and not member.has_default:
+        if member.name in values:
+            made[member.name] = value_of_json(member.type, values[member.name])
+        elif member.has_default:
+            made[member.name] = value_of_json(member.type, member.default)
+        elif member.may_be_absent:
+            made[member.name] = None
+        else:
             raise NoValue(f"{describe(node)} with {member.name}")
-        made[member.name] = value_of_json(member.type, values.get(member.name, member.default))
     if set(values) - set(made):
         raise NoValue(f"{describe(node)} without {', '.join(sorted(set(values) - set(made)))}")
     return made

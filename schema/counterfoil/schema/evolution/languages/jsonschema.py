@@ -5,7 +5,7 @@ object with ``properties``      a record; properties that are not declared are d
 object of one other schema      a map
 array of one schema             an array
 ``integer``                     a long of 64 bits; an int, or an unsigned long, where the limits of the schema say so
-``number``                      a number of any size and precision
+``number``                      a whole number of any size, or a double
 ``string``                      text; with ``enum`` or ``const`` an enum; with ``format`` ``date-time`` or ``date``, or
                                 ``contentEncoding`` ``base64``, a form that other languages have a type for
 ``null`` among the types        a nullable type; so is a property that may be left out and has no default
@@ -84,8 +84,7 @@ class _Reader:
         if schema.accepts_everything:
             return _ANY
         layers = _layers(schema)
-        known = next((self._records[layer] for layer in layers if layer in self._records), None)
-        if known is None and schema in self._open:
+        if schema in self._open and self._known(layers) is None:
             return _opaque(schema, "a type that contains itself")
         self._open.add(schema)
         try:
@@ -102,9 +101,10 @@ class _Reader:
             return _listed(schema, values, name)
         types = _types(facts)
         choices = [branches for each in facts for branches in (each.any_of, each.one_of) if branches is not None]
-        if len(choices) == 1 and not any(each.properties or each.items for each in facts):
+        has_types = any(_tells_more(branch) for branches in choices for branch in branches)
+        if len(choices) == 1 and (has_types or not types) and not any(each.properties or each.items for each in facts):
             return self._choice(schema, choices[0], name)
-        if any(_tells_more(branch) for branches in choices for branch in branches):
+        if has_types:
             return _opaque(schema, "a choice between several types beside other keywords")
         if not types:
             return _opaque(schema, "a type that the schema does not name")
@@ -160,7 +160,7 @@ class _Reader:
             if len(others) != 1 or others[0].accepts_everything:
                 return _opaque(schema, "an object without declared properties")
             return Map(self.node(others[0], name))
-        known = next((self._records[layer] for layer in layers if layer in self._records), None)
+        known = self._known(layers)
         if known is not None:
             return known
         title = _note(layers, "title")
@@ -174,6 +174,15 @@ class _Reader:
         required = frozenset[str]().union(*(each.required for each in facts))
         made.fields = [self._field(key, inner, is_required=key in required) for key, inner in properties.items()]
         return made
+
+    def _known(self, layers: list[Schema]) -> Record | None:
+        """Return the record of one of the schemas, if the others describe no more of the object."""
+        for layer in layers:
+            if layer in self._records:
+                others = (each.facts for each in layers if each not in _layers(layer))
+                if not any(each.properties or each.patterns or each.additional or each.required for each in others):
+                    return self._records[layer]
+        return None
 
     def _field(self, name: str, schema: Schema, *, is_required: bool) -> Field:
         node = self.node(schema, name)

@@ -110,7 +110,8 @@ class _Reader:
         known = self._records.get(message.full_name)
         if known is not None:
             return known
-        made = self._records[message.full_name] = Record(message.local_name, message.full_name, dropped=_DROPPED)
+        name = message.local_name.rpartition(".")[2]
+        made = self._records[message.full_name] = Record(name, message.full_name, dropped=_DROPPED)
         made.fields = [self._field(field) for field in message.fields.values()]
         return made
 
