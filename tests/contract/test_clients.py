@@ -33,7 +33,8 @@ from counterfoil.schema.errors import (
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Metadata, Reference, Schema
 from counterfoil.sdk import AsyncRegistry, Config, ContextId, Deletion, Mode, Registry, SubjectVersion, Visibility
-from counterfoil.sdk.testing import URL, InMemoryRegistry
+from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.testing.in_memory import URL
 
 
 def record(*fields, name="Order"):
