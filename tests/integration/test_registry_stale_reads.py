@@ -125,7 +125,7 @@ def test_known_ids_and_versions_are_read_from_memory(postgres_url: str, network:
 
 
 def test_what_is_not_known_and_every_write_is_refused(postgres_url: str, network: TcpProxy) -> None:
-    """Nothing is said to be absent on the ground of memory alone, and no verdict is given."""
+    """Without the store, no request is answered 404 from memory alone, and no schema is judged."""
 
     async def main() -> None:
         async with registry_on(through(postgres_url, network.port)) as registry:

@@ -1,4 +1,4 @@
-"""Stories that are told to an empty registry, over either storage."""
+"""Sequences of requests to an empty registry, over either storage."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def test_a_service_without_a_driver_is_named_and_leaves_no_key(kms_type: str) ->
 
 
 class FickleKms:
-    """A key management service that does what it is told to each key id."""
+    """A key management service with a prepared answer for each key id."""
 
     def __init__(self, refusals: Mapping[str, Exception | None]) -> None:
         self.refusals = dict(refusals)

@@ -6,6 +6,7 @@ the property is left out. Every written value is validated.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -90,7 +91,7 @@ def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
     return write
 
 
-class _Walk:
+class _Walk(ABC):
     """Makes the function of each type once: types may contain themselves."""
 
     def __init__(self) -> None:
@@ -114,14 +115,17 @@ class _Walk:
             return lambda value: each_value(values, _checked(value, dict, node))
         return self.leaf(node)
 
+    @abstractmethod
     def record(self, node: Record) -> Turn:
-        raise NotImplementedError
+        """Return the function that turns objects."""
 
+    @abstractmethod
     def tagged(self, node: Union) -> Turn:
-        raise NotImplementedError
+        """Return the function that turns values of a ``oneOf``, whose branches are distinguished by tests."""
 
+    @abstractmethod
     def leaf(self, node: Node) -> Turn:
-        raise NotImplementedError
+        """Return the function that turns values without parts."""
 
     def _untagged(self, node: Union) -> Turn:
         """Return the function of a union whose branches have values of different classes."""

@@ -3,7 +3,7 @@
 Findings of JSON Schema are not independent of one another: one stands for several keywords. Therefore the reader's
 whole schema is applied to the sketch, as a validator applies it to a value: :mod:`.json_acceptance` returns each place
 of the reader at which a value may be refused. A finding is counted by the places that touch its own. If the reader
-may refuse something at a place that no finding touches, no finding is said to be harmless.
+may refuse something at a place that no finding touches, the result is 0 for no finding.
 """
 
 from __future__ import annotations

@@ -90,9 +90,9 @@ class WriterSchema:
 class SchemaSketch:
     """The summary of the records that were written with one schema.
 
-    ``uncertain`` counts records whose bytes hold more than the places can show, such as unknown fields: nothing is
-    said to be absent while there are some. ``depth`` is None, or the length of the longest places that were kept,
-    because there were too many.
+    ``uncertain`` counts records whose bytes hold more than the places can show, such as unknown fields: if there are
+    any, no question concludes that a value is absent. ``depth`` is None, or the length of the longest places that were
+    kept, because there were too many.
     """
 
     writer: WriterSchema
