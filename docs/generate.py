@@ -16,6 +16,7 @@ from rule_pages import rule_pages
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
+from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.schema.bridges.editors import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -85,6 +86,7 @@ def all_pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "python-api.md": python_page(),
         "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
+        "counterfoil.schema.json": json.dumps(project_json_schema(), indent=2),
         **rule_pages(),
     }
 

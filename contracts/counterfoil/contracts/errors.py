@@ -10,7 +10,8 @@
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
             ├── InputNotFound      a path that is neither in the tree nor in the baseline
-            └── InvalidOperand     operand, position: the text to compare is not a schema
+            ├── InvalidOperand     operand, position: the text to compare is not a schema
+            └── InvalidProject     path, position: the project file cannot be read
 """
 
 from __future__ import annotations
@@ -66,4 +67,13 @@ class InvalidOperand(PreconditionFailed):
     def __init__(self, operand: str, problem: str, *, position: Position | None = None) -> None:
         super().__init__(f"{operand}{f':{position}' if position else ''} is no valid schema: {problem}")
         self.operand = operand
+        self.position = position
+
+
+class InvalidProject(PreconditionFailed):
+    """The project file cannot be read. ``path`` is its path, ``position`` the place of the mistake."""
+
+    def __init__(self, path: str, problem: str, *, position: Position | None = None) -> None:
+        super().__init__(f"{path}{f':{position}' if position else ''}: {problem}")
+        self.path = path
         self.position = position

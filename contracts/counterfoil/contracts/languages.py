@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.model import SchemaType
 
+_SUBJECT_ENDS: Final = ("-key", "-value")
+
 TYPE_BY_SUFFIX: Final[Mapping[str, SchemaType]] = {
     suffix: language.schema_type for language in FORMATS for suffix in language.file_suffixes
 }
@@ -65,3 +67,13 @@ def stem_of(path: str) -> str:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
     return name
+
+
+def subject_in_name(path: str) -> str | None:
+    """Return the subject that the file is named after: its stem, if that ends in ``-key`` or ``-value``.
+
+    >>> subject_in_name("a/orders-value.proto"), subject_in_name("b/order.avsc")
+    ('orders-value', None)
+    """
+    stem = stem_of(path)
+    return stem if stem.endswith(_SUBJECT_ENDS) else None

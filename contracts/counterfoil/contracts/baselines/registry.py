@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.languages import stem_of
+from counterfoil.contracts.languages import subject_in_name
 from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import parse_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.versions import RegisteredSchema, VersionNumber
-
-_SUBJECT_ENDS: Final = ("-key", "-value")
 
 
 class ConfigReader(Protocol):
@@ -141,11 +139,5 @@ def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str,
     >>> subject_by_path(["a/orders-value.proto", "b/order.avsc"], {})
     {'a/orders-value.proto': 'orders-value'}
     """
-    named = {}
-    for path in paths:
-        stem = stem_of(path)
-        if path in given:
-            named[path] = given[path]
-        elif stem.endswith(_SUBJECT_ENDS):
-            named[path] = stem
-    return named
+    subjects = ((path, given.get(path) or subject_in_name(path)) for path in paths)
+    return {path: subject for path, subject in subjects if subject}

@@ -17,19 +17,19 @@ Keys are taken as they are written, so that ``null:`` and ``on:`` are words and 
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
+from counterfoil.schema.documents.blocks import block as _block
+from counterfoil.schema.documents.blocks import refusal as _refusal
+from counterfoil.schema.documents.blocks import text_of as _text_of
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.evolution import parse_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.evolution import PlanRules
 
@@ -72,25 +72,6 @@ def _bridge(root: Node | None) -> BridgeFile:
         stop_above=stop_above,
         rules=_rules(top),
     )
-
-
-def _block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> MappingNode:
-    """Return ``node`` as a mapping with these keys and no others."""
-    if not isinstance(node, MappingNode):
-        raise _refusal(f"{what} must be a mapping of names to values", node)
-    known = [*required, *optional]
-    for key, position in node.key_positions.items():
-        if key not in known:
-            raise InvalidDocument(_unknown(key, known, what=what), position)
-    for key in required:
-        if key not in node.entries:
-            raise _refusal(f"{what} needs {key}", node)
-    return node
-
-
-def _text_of(node: Node) -> str:
-    """Return a scalar as it is written; an empty text for a list and a mapping."""
-    return node.text if isinstance(node, ScalarNode) else ""
 
 
 def _name(node: Node, what: str) -> str:
@@ -191,13 +172,3 @@ def _rules(top: MappingNode) -> PlanRules:
         if fields is not None and name in fields.key_positions:
             raise InvalidDocument(str(mistake), fields.key_positions[name]) from None
         raise _refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
-
-
-def _refusal(problem: str, node: Node) -> InvalidDocument:
-    return InvalidDocument(problem, node.position)
-
-
-def _unknown(key: str, known: list[str], *, what: str) -> str:
-    near = get_close_matches(key, known, n=1)
-    meant = f"did you mean {near[0]}?" if near else f"it takes {', '.join(sorted(known))}"
-    return f"{what} has no key {key}; {meant}"

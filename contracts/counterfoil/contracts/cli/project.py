@@ -1,0 +1,27 @@
+"""The option that names the project file, and the project that it opens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.project.finding import ProjectFile
+
+project_option: Final = click.option(
+    "--config",
+    metavar="FILE",
+    envvar="COUNTERFOIL_CONFIG",
+    show_envvar=True,
+    help="The project file. Default: counterfoil.yaml in this folder, or the nearest one around it in the repository.",
+)
+
+
+def chosen_project(config: str | None, *, top: str | None = None) -> ProjectFile | None:
+    """Return the project that ``--config`` names, else the nearest one up to ``top``; None where there is none."""
+    from pathlib import Path
+
+    from counterfoil.contracts.project.finding import find_project, open_project
+
+    return open_project(Path(config)) if config else find_project(".", top=top)

@@ -1,0 +1,1 @@
+"""The project file ``counterfoil.yaml``: which schema file belongs to which subject, and how it is checked."""

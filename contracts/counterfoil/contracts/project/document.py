@@ -1,0 +1,174 @@
+"""The project file: YAML, read with the place of every mistake.
+
+::
+
+    project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ]     # of all files
+                [ schemas ] [ contracts ] [ ignore ] [ accepted ]
+    schemas   = [ { files: globs, [ subject | part: true ], [ level ], [ policy ], [ fail-on ], [ owner ],
+                    [ registry ] }, ... ]
+    contracts = globs
+    ignore    = [ { rule, reason, [ files: globs ] }, ... ]
+    accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD }, ... ]
+    globs     = glob | [ glob, ... ]
+
+The first entry of ``schemas`` that matches a file is the one that counts. :mod:`.editors` has the same grammar as a
+JSON schema.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.model import FailOn
+from counterfoil.contracts.project.model import (
+    PLACEHOLDER,
+    PLACEHOLDERS,
+    AcceptedFinding,
+    IgnoredRule,
+    Project,
+    SchemaLine,
+    Settings,
+)
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.documents.blocks import block, choice, items, likely, refusal, text_of, words
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, ScalarNode
+from counterfoil.schema.documents.yaml_reader import read_yaml
+
+if TYPE_CHECKING:
+    from counterfoil.schema.documents.nodes import MappingNode, Node
+
+SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry")
+FINGERPRINT_PATTERN: Final = "[0-9a-f]{12}"
+_FINGERPRINT: Final = re.compile(FINGERPRINT_PATTERN)
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def read_project(text: str) -> Project:
+    """Return the project that a YAML ``text`` declares; raise ``InvalidDocument`` with the position of a mistake."""
+    root = read_yaml(text)
+    if root is None:
+        raise InvalidDocument("the file is empty; it needs schemas, a list of files with their subjects")
+    top = block(root, what="the project", optional=(*SETTINGS, "schemas", "contracts", "ignore", "accepted"))
+    accepted = tuple(_accepted(each) for each in _listed(top, "accepted"))
+    seen: set[str] = set()
+    for each in accepted:
+        if each.fingerprint in seen:
+            raise InvalidDocument(f"{each.fingerprint} is accepted twice; keep one of the entries", each.position)
+        seen.add(each.fingerprint)
+    return Project(
+        settings=_settings(top),
+        schemas=tuple(_schema_line(each) for each in _listed(top, "schemas")),
+        contracts=_globs(top.entries["contracts"], "contracts") if "contracts" in top.entries else (),
+        ignored=tuple(_ignored(each) for each in _listed(top, "ignore")),
+        accepted=accepted,
+    )
+
+
+def _listed(top: MappingNode, key: str) -> tuple[Node, ...]:
+    node = top.entries.get(key)
+    return () if node is None or node.kind is Kind.NULL else items(node, what=key)
+
+
+def _settings(entry: MappingNode) -> Settings:
+    given = entry.entries
+    return Settings(
+        level=choice(given["level"], CompatibilityLevel, what="level", folded=True) if "level" in given else None,
+        policy=choice(given["policy"], CompatibilityPolicy, what="policy", folded=True) if "policy" in given else None,
+        fail_on=choice(given["fail-on"], FailOn, what="fail-on") if "fail-on" in given else None,
+        owner=words(given["owner"], what="owner") if "owner" in given else None,
+        registry=_address(given["registry"]) if "registry" in given else None,
+    )
+
+
+def _address(node: Node) -> str:
+    text = words(node, what="registry")
+    if not re.match(r"https?://[^/\s]", text):
+        raise refusal(f"registry must be an address that starts with http:// or https://, not {text!r}", node)
+    return text
+
+
+def _schema_line(node: Node) -> SchemaLine:
+    entry = block(node, what="an entry of schemas", required=("files",), optional=("subject", "part", *SETTINGS))
+    is_part = _is_part(entry)
+    subject = entry.entries.get("subject")
+    if is_part and subject is not None:
+        raise refusal("files that are parts of other schemas have no subject; remove subject or part", subject)
+    return SchemaLine(
+        files=_globs(entry.entries["files"], "files"),
+        settings=_settings(entry),
+        position=entry.position,
+        subject=None if subject is None else _subject(subject),
+        is_part=is_part,
+    )
+
+
+def _is_part(entry: MappingNode) -> bool:
+    node = entry.entries.get("part")
+    if node is None:
+        return False
+    if not isinstance(node, ScalarNode) or not isinstance(node.value, bool):
+        raise refusal("part must be true or false", node)
+    return node.value
+
+
+def _subject(node: Node) -> str:
+    text = words(node, what="subject")
+    for word in PLACEHOLDER.findall(text):
+        if word not in PLACEHOLDERS:
+            raise refusal(f"subject has no placeholder {{{word}}}; {likely(word, PLACEHOLDERS)}", node)
+    return text
+
+
+def _globs(node: Node, what: str) -> tuple[str, ...]:
+    each = node.items if isinstance(node, ListNode) else (node,)
+    if not each:
+        raise refusal(f"{what} must name at least one file or glob", node)
+    return tuple(_glob(one, what) for one in each)
+
+
+def _glob(node: Node, what: str) -> str:
+    glob = words(node, what=what)
+    if glob.startswith("/") or ".." in glob.split("/") or "\\" in glob:
+        raise refusal(
+            f"{what} must be relative to the folder of this file, with / between folders and without .., not {glob!r}",
+            node,
+        )
+    return glob.removeprefix("./")
+
+
+def _ignored(node: Node) -> IgnoredRule:
+    entry = block(node, what="an entry of ignore", required=("rule", "reason"), optional=("files",))
+    return IgnoredRule(
+        rule=words(entry.entries["rule"], what="rule"),
+        reason=words(entry.entries["reason"], what="reason"),
+        position=entry.position,
+        files=_globs(entry.entries["files"], "files") if "files" in entry.entries else (),
+    )
+
+
+def _accepted(node: Node) -> AcceptedFinding:
+    entry = block(node, what="an entry of accepted", required=("fingerprint", "owner", "reason", "until"))
+    fingerprint = text_of(entry.entries["fingerprint"])
+    if not _FINGERPRINT.fullmatch(fingerprint):
+        raise refusal(
+            "fingerprint must be the 12 hex digits that a report shows behind a finding", entry.entries["fingerprint"]
+        )
+    return AcceptedFinding(
+        fingerprint=fingerprint,
+        owner=words(entry.entries["owner"], what="owner"),
+        reason=words(entry.entries["reason"], what="reason"),
+        until=_day(entry.entries["until"]),
+        position=entry.position,
+    )
+
+
+def _day(node: Node) -> date:
+    text = text_of(node)
+    if _DAY.fullmatch(text):
+        with suppress(ValueError):
+            return date.fromisoformat(text)
+    raise refusal(f"until must be a day such as 2027-03-31, not {text or 'this'}", node)

@@ -1,0 +1,74 @@
+"""The grammar of project files as a JSON schema, for editors: completion, and marks at mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from counterfoil.contracts.model import FailOn
+from counterfoil.contracts.project.document import FINGERPRINT_PATTERN
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+
+
+def project_json_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of ``counterfoil.yaml``.
+
+    >>> sorted(project_json_schema()["properties"])[:4]
+    ['accepted', 'contracts', 'fail-on', 'ignore']
+    """
+    text = {"type": "string", "minLength": 1}
+    glob = {"type": "string", "pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))[^\\]+$"}
+    globs = {"anyOf": [glob, {"type": "array", "items": glob, "minItems": 1}]}
+    settings = {
+        "level": _one_of(CompatibilityLevel, "The compatibility that a change must keep."),
+        "policy": _one_of(CompatibilityPolicy, "Which differences are breaking."),
+        "fail-on": _one_of(FailOn, "The least severity that makes a check fail."),
+        "owner": {**text, "description": "The team that is responsible for the files."},
+        "registry": {"type": "string", "pattern": "^https?://", "description": "The address of the registry."},
+    }
+    line = {
+        "files": {
+            **globs,
+            "description": "Globs, relative to the folder of this file; the first entry that matches counts.",
+        },
+        "subject": {
+            "type": "string",
+            "pattern": r"^([^{}]|\{(stem|name|folder)\})+$",
+            "description": "The subject; {stem} is the file's name without suffix, {name} the schema's full name, "
+            "{folder} the name of the file's folder. Without it, the stem if it ends in -key or -value.",
+        },
+        "part": {"type": "boolean", "description": "The files have no subject: other schemas refer to them."},
+        **settings,
+    }
+    ignored = {"rule": text, "reason": text, "files": globs}
+    accepted = {
+        "fingerprint": {"type": "string", "pattern": f"^{FINGERPRINT_PATTERN}$"},
+        "owner": text,
+        "reason": text,
+        "until": {"type": "string", "format": "date", "description": "The last day on which the finding is accepted."},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A project of schemas and contracts: counterfoil.yaml",
+        **_closed(
+            {
+                **settings,
+                "schemas": _list(_closed(line, "files"), "Which files belong to which subject."),
+                "contracts": {**globs, "description": "The contract files of the project (ODCS, ODPS)."},
+                "ignore": _list(_closed(ignored, "rule", "reason"), "Rules whose findings are not reported."),
+                "accepted": _list(_closed(accepted, *accepted), "Single findings that someone answers for."),
+            }
+        ),
+    }
+
+
+def _one_of(choices: Any, description: str) -> dict[str, Any]:
+    return {"enum": [str(each) for each in choices], "description": description}
+
+
+def _list(item: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"type": "array", "items": item, "description": description}
+
+
+def _closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}

@@ -1,0 +1,55 @@
+"""Finding and reading the project file of a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from counterfoil.contracts.errors import InvalidProject, PreconditionFailed
+from counterfoil.contracts.project.document import read_project
+from counterfoil.contracts.project.model import FILE_NAME, Project
+from counterfoil.schema.documents.nodes import InvalidDocument
+
+
+class ProjectFile(NamedTuple):
+    """A project, and the path of its file."""
+
+    place: Path
+    project: Project
+
+    def below(self, root: str) -> Project:
+        """Return the project with its paths relative to ``root``, a folder around that of its file.
+
+        Raises ``PreconditionFailed`` where the file is outside of ``root``.
+        """
+        folder = self.place.resolve().parent
+        if not folder.is_relative_to(root):
+            raise PreconditionFailed(f"{self.place} is outside of {root}, whose files are checked")
+        relative = folder.relative_to(root).as_posix()
+        return self.project.within("" if relative == "." else relative)
+
+
+def find_project(current: str, *, top: str | None = None) -> ProjectFile | None:
+    """Return the project of the nearest ``counterfoil.yaml`` in the folder ``current`` or one around it.
+
+    The search ends at ``top``, the top of a repository; without one, only ``current`` is searched. None where there is
+    no such file. Raises ``InvalidProject``.
+    """
+    here = Path(current).resolve()
+    last = Path(top).resolve() if top else here
+    for folder in (here, *here.parents):
+        if (folder / FILE_NAME).is_file():
+            return open_project(folder / FILE_NAME)
+        if folder == last:
+            break
+    return None
+
+
+def open_project(place: Path) -> ProjectFile:
+    """Return the project in a file; raise ``InvalidProject`` with the place of a mistake, or ``OSError``."""
+    try:
+        return ProjectFile(place, read_project(place.read_text(encoding="utf-8")))
+    except UnicodeDecodeError as error:
+        raise InvalidProject(str(place), f"the file is not UTF-8 ({error.reason})") from None
+    except InvalidDocument as mistake:
+        raise InvalidProject(str(place), mistake.problem, position=mistake.position) from None

@@ -1,0 +1,180 @@
+"""A project, as its file ``counterfoil.yaml`` declares it.
+
+Paths are relative to the folder of that file, with ``/``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counterfoil.contracts.languages import stem_of, subject_in_name
+from counterfoil.contracts.project.globs import is_match
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import date
+
+    from counterfoil.contracts.model import FailOn
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.schema.position import Position
+
+FILE_NAME: Final = "counterfoil.yaml"
+PLACEHOLDERS: Final = ("stem", "name", "folder")
+"""What a subject may contain in braces: the file's name without suffix, the schema's name, the folder's name."""
+PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How files are checked; None where nothing is said.
+
+    ``owner`` is the team that is responsible, ``registry`` the address of the registry with the subjects.
+    """
+
+    level: CompatibilityLevel | None = None
+    policy: CompatibilityPolicy | None = None
+    fail_on: FailOn | None = None
+    owner: str | None = None
+    registry: str | None = None
+
+    def or_else(self, other: Settings) -> Settings:
+        """Return these settings, with those of ``other`` where nothing is said."""
+        return Settings(
+            self.level if self.level is not None else other.level,
+            self.policy if self.policy is not None else other.policy,
+            self.fail_on if self.fail_on is not None else other.fail_on,
+            self.owner if self.owner is not None else other.owner,
+            self.registry if self.registry is not None else other.registry,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaLine:
+    """One entry of ``schemas``: the files that match one of the globs ``files``.
+
+    ``subject`` is their subject with ``{placeholders}``, or None: the file's name if it ends in ``-key`` or ``-value``.
+    ``is_part`` says that they have no subject, since other schemas refer to them. ``position`` is the place of the
+    entry in the file.
+    """
+
+    files: tuple[str, ...]
+    settings: Settings
+    position: Position
+    subject: str | None = None
+    is_part: bool = False
+
+
+class FileMapping(NamedTuple):
+    """What the project says of one file: the line that maps it, its subject (None: it has none), its settings."""
+
+    line: SchemaLine
+    subject: str | None
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredRule:
+    """A rule whose findings are not reported, in the files that match ``files`` (empty: in all), and the reason."""
+
+    rule: str
+    reason: str
+    position: Position
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedFinding:
+    """One finding that someone answers for, by its fingerprint, until the end of the day ``until``."""
+
+    fingerprint: str
+    owner: str
+    reason: str
+    until: date
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class StaleEntry:
+    """An entry that has no effect any more: ``text`` is why, as one sentence, ``position`` its place in the file."""
+
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project: its settings, the lines that map files, the globs of its contract files, ignored and accepted."""
+
+    settings: Settings = Settings()
+    schemas: tuple[SchemaLine, ...] = ()
+    contracts: tuple[str, ...] = ()
+    ignored: tuple[IgnoredRule, ...] = ()
+    accepted: tuple[AcceptedFinding, ...] = ()
+
+    def mapping(self, path: str, *, name: str | None = None) -> FileMapping | None:
+        """Return what the first line that matches ``path`` says of the file; None where no line maps it.
+
+        ``name`` is the full name of the schema in the file, for subjects that contain it.
+        """
+        line = next((each for each in self.schemas if is_match(path, each.files)), None)
+        if line is None:
+            return None
+        subject = None if line.is_part else _subject(line.subject, path, name)
+        return FileMapping(line, subject, line.settings.or_else(self.settings))
+
+    def is_contract(self, path: str) -> bool:
+        """Return whether ``path`` is one of the project's contract files."""
+        return is_match(path, self.contracts)
+
+    def ignores(self, rule: str, path: str) -> IgnoredRule | None:
+        """Return the entry because of which findings of ``rule`` at ``path`` are not reported; None without one."""
+        found = (each for each in self.ignored if each.rule == rule and (not each.files or is_match(path, each.files)))
+        return next(found, None)
+
+    def acceptance(self, fingerprint: str, *, on: date) -> AcceptedFinding | None:
+        """Return the entry that accepts a finding on a day; None where there is none or all have expired."""
+        return next((each for each in self.accepted if each.fingerprint == fingerprint and on <= each.until), None)
+
+    def stale(self, fingerprints: Collection[str], *, on: date) -> tuple[StaleEntry, ...]:
+        """Return the accepted findings that have expired, or whose fingerprint is not among ``fingerprints``."""
+        return tuple(
+            StaleEntry(why, each.position) for each in self.accepted if (why := _stale(each, fingerprints, on))
+        )
+
+    def within(self, folder: str) -> Project:
+        """Return the same project with paths relative to a folder around its own, which is at ``folder`` there."""
+        if not folder:
+            return self
+
+        def moved(globs: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(posixpath.join(re.sub(r"([*?\[])", r"[\1]", folder), each) for each in globs)
+
+        return replace(
+            self,
+            schemas=tuple(replace(each, files=moved(each.files)) for each in self.schemas),
+            contracts=moved(self.contracts),
+            ignored=tuple(replace(each, files=moved(each.files)) for each in self.ignored),
+        )
+
+
+def _stale(accepted: AcceptedFinding, fingerprints: Collection[str], on: date) -> str:
+    who = f"the accepted finding {accepted.fingerprint} (owner {accepted.owner})"
+    if on > accepted.until:
+        return f"{who} expired on {accepted.until}"
+    if accepted.fingerprint not in fingerprints:
+        return f"{who} is not reported any more, so the entry can be removed"
+    return ""
+
+
+def _subject(template: str | None, path: str, name: str | None) -> str | None:
+    """Return the subject of a file; None if its parts are not known."""
+    if template is None:
+        return subject_in_name(path)
+    known = {"stem": stem_of(path), "name": name, "folder": posixpath.basename(posixpath.dirname(path))}
+    if any(not known.get(word) for word in PLACEHOLDER.findall(template)):
+        return None
+    return PLACEHOLDER.sub(lambda found: str(known[found[1]]), template)
