@@ -2,6 +2,7 @@
 
 check = "counterfoil.contracts.cli.check:check", "Check changed schemas against a git ref, a file or a registry."
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
+approve = "counterfoil.contracts.cli.approve:approve", "Accept single findings of a check until a day."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."
 decode = (
     "counterfoil.contracts.cli.decode:decode",
