@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from counterfoil.contracts.approvals.document import FILE_NAME, read_approvals
+from counterfoil.contracts.approvals.document import read_approvals
+from counterfoil.contracts.approvals.file import FILE_NAME
 
 UNTIL = (datetime.now(UTC) + timedelta(days=30)).date().isoformat()
 APPROVAL = ("--reason", "the topic is empty: see #12", "--owner", "ana", "--until", UNTIL, "--local")

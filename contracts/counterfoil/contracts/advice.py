@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.sides import ADVICE_NAMES
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.compatibility.sentences import Sentence
-from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
 
 if TYPE_CHECKING:
@@ -101,6 +100,8 @@ def advice_for(rule: str, direction: Direction | None = None) -> str:
     """
     if rule in FILE_RULE_BY_ID:
         return FILE_RULE_BY_ID[rule].fix
+    from counterfoil.schema.formats.rules import RULE_BY_ID  # the tables of all languages cost start time
+
     known = RULE_BY_ID.get(rule)
     if known is None:
         return ""

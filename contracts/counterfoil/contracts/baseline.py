@@ -5,7 +5,7 @@ For each checked file, a baseline has the earlier versions that it is compared w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.contracts.matching import match_paths
@@ -102,7 +102,13 @@ class TreeBaseline:
         return None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema]:
-        """Return the distinct earlier contents of the schema at ``path``, newest first; moves are followed by name."""
+        """Return the distinct earlier contents of the schema at ``path``, newest first; moves are followed by name.
+
+        Of a schema whose newest earlier content is its present one, only that is returned: nothing else is compared.
+        """
+        unchanged = self._unchanged(path)
+        if unchanged is not None:
+            return (unchanged,)
         found: dict[tuple[str, ...], ReadSchema] = {}
         for index in range(len(self._states) if is_transitive else min(1, len(self._states))):
             origin = self._origin(index).get(path)
@@ -111,6 +117,13 @@ class TreeBaseline:
                 if content not in found:
                     found[content] = self._states[index].read(origin)
         return tuple(found.values())
+
+    def _unchanged(self, path: str) -> ReadSchema | None:
+        """Return the newest earlier version of the schema at ``path`` if nothing changed, without parsing it again."""
+        origin = self._origin(0).get(path) if self._states else None
+        if origin is None or self._states[0].content(origin) != self._head.content(path):
+            return None
+        return replace(self._head.read(path), label=self._states[0].label, path=origin)
 
     def removed(self) -> Sequence[Removed]:
         """Return the wanted files of the newest state that no file of the head comes from."""

@@ -19,14 +19,12 @@ from counterfoil.contracts.model import (
 )
 from counterfoil.contracts.project.mapping import mapping_of, settings_of
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
-from counterfoil.contracts.topic_records import WeighedSchema, find_part
 from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier, Failure
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.errors import InvalidSchema
-from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.paths import print_path
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.model import FailOn, Identity
     from counterfoil.contracts.project.model import Project
-    from counterfoil.contracts.topic_records import Topics
+    from counterfoil.contracts.topic_records import Topics, WeighedSchema
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.judgement.judge import Incompatibility, UnreadValue
@@ -177,6 +175,8 @@ def _no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
     """
     if isinstance(outcome, Witness):
         return ""
+    from counterfoil.schema.formats.rules import RULE_BY_ID  # the tables of all languages cost start time
+
     rule = RULE_BY_ID.get(difference.rule)
     is_due = outcome.tried > 0 or (rule is not None and rule.promises_witness)
     return str(outcome) if is_due else ""
@@ -293,19 +293,16 @@ class _FileCheck:
     def _weigh(self) -> None:
         """Weigh the schema with the records of its topic, and report what the earlier versions do not show."""
         topics, schema = self._request.topics, self._candidate.schema
-        found = find_part(topics.sketches, self._subject, schema) if topics is not None and schema is not None else None
-        if topics is None or schema is None or found is None or not self._request.level.directions:
+        if topics is None or schema is None or not self._request.level.directions:
             return
-        part, sketch = found
         backward = Direction.BACKWARD
 
         def known_as(difference: Difference) -> str:
             return fingerprint(difference.rule, self._subject, backward.name, _identity(difference))
 
-        weighed = self._weighed = WeighedSchema(
-            schema, part, policy=self._request.policy, fingerprint=known_as, is_sample=sketch.is_sample
-        )
-        if backward in self._request.level.directions:
+        weighed = topics.weigh(self._subject, schema, policy=self._request.policy, fingerprint=known_as)
+        self._weighed = weighed
+        if weighed is not None and backward in self._request.level.directions:
             for each in weighed.unreported(self._weighable):
                 severity = Severity.ERROR if topics.ignores_untriggered else Severity.WARNING
                 identity = (each.writer, _identity(each.difference))
@@ -315,8 +312,7 @@ class _FileCheck:
     def has_sketch(self) -> bool:
         """Whether a sketch has the records of this schema's subject."""
         topics, schema = self._request.topics, self._candidate.schema
-        found = find_part(topics.sketches, self._subject, schema) if topics and schema else None
-        return found is not None
+        return topics is not None and schema is not None and topics.find_part(self._subject, schema) is not None
 
     def take_over(self, draft: Draft, dependant: _FileCheck) -> Draft | None:
         """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""

@@ -14,7 +14,7 @@ from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import weigh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
 
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.compatibility.report import Difference
@@ -33,6 +33,32 @@ class Topics:
 
     sketches: tuple[TopicSketch, ...]
     ignores_untriggered: bool = False
+
+    def find_part(self, subject: str, schema: ParsedSchema) -> tuple[PartSketch, TopicSketch] | None:
+        """Return the keys or values of a subject; if no sketch has it, those of a record with the same name."""
+        parts = [(name, part, sketch) for sketch in self.sketches for name, part in reversed(sketch.parts())]
+        for name, part, sketch in parts:
+            if name == subject:
+                return part, sketch
+        for _, part, sketch in parts:
+            if schema.name and any(_is_named_alike(each, schema) for each in part.by_writer.values()):
+                return part, sketch
+        return None
+
+    def weigh(
+        self,
+        subject: str,
+        schema: ParsedSchema,
+        *,
+        policy: CompatibilityPolicy,
+        fingerprint: Callable[[Difference], str],
+    ) -> WeighedSchema | None:
+        """Return the schema weighed with the records of its subject; None if no sketch has them."""
+        found = self.find_part(subject, schema)
+        if found is None:
+            return None
+        part, sketch = found
+        return WeighedSchema(schema, part, policy=policy, fingerprint=fingerprint, is_sample=sketch.is_sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +143,6 @@ class WeighedSchema:
 @cache
 def _parsed(writer: WriterSchema) -> ParsedSchema:
     return parse_schema(writer.text, writer.schema_type, references=writer.references, validation=Validation.LENIENT)
-
-
-def find_part(
-    sketches: Sequence[TopicSketch], subject: str, schema: ParsedSchema
-) -> tuple[PartSketch, TopicSketch] | None:
-    """Return the keys or values of a subject; if no sketch has the subject, those of a record with the same name."""
-    parts = [(name, part, sketch) for sketch in sketches for name, part in reversed(sketch.parts())]
-    for name, part, sketch in parts:
-        if name == subject:
-            return part, sketch
-    for _, part, sketch in parts:
-        if schema.name and any(_is_named_alike(each, schema) for each in part.by_writer.values()):
-            return part, sketch
-    return None
 
 
 def _is_named_alike(sketch: SchemaSketch, schema: ParsedSchema) -> bool:

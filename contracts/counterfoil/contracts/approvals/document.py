@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.project.model import AcceptedFinding
 
-FILE_NAME: Final = ".contract-approvals.yaml"
 _ABOUT: Final = ("rule", "subject", "path", "text")
 _HEADER: Final = "# Findings that are accepted until a day. `counterfoil approve` writes it and keeps no comments."
 

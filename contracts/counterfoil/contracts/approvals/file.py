@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.approvals.document import FILE_NAME, print_approvals, read_approvals
 from counterfoil.contracts.errors import InvalidProject
-from counterfoil.schema.documents.nodes import InvalidDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.contracts.approvals.document import ApprovalRecord
 
+FILE_NAME: Final = ".contract-approvals.yaml"
+
 
 def load_approvals(root: str) -> tuple[ApprovalRecord, ...]:
     """Return the approvals of the repository at ``root``; none without a file. Raises ``InvalidProject``."""
-    try:
-        return read_approvals((Path(root) / FILE_NAME).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    place = Path(root) / FILE_NAME
+    if not place.is_file():
         return ()
+    from counterfoil.contracts.approvals.document import read_approvals
+    from counterfoil.schema.documents.nodes import InvalidDocument
+
+    try:
+        return read_approvals(place.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise InvalidProject(FILE_NAME, f"the file is not UTF-8 ({error.reason})") from None
     except InvalidDocument as mistake:
@@ -29,6 +33,8 @@ def load_approvals(root: str) -> tuple[ApprovalRecord, ...]:
 
 def save_approvals(root: str, records: Iterable[ApprovalRecord]) -> None:
     """Write the file; one that would be read while it is written is either the old one or the new one."""
+    from counterfoil.contracts.approvals.document import print_approvals
+
     place = Path(root) / FILE_NAME
     beside = place.with_suffix(".new")
     beside.write_text(print_approvals(records), encoding="utf-8")

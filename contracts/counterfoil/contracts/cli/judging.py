@@ -103,7 +103,7 @@ def _accepted(comparison: Comparison, report: CheckReport, approvals: tuple[Appr
     from datetime import UTC, datetime
 
     from counterfoil.contracts.acceptance import Source, accept
-    from counterfoil.contracts.approvals.document import FILE_NAME
+    from counterfoil.contracts.approvals.file import FILE_NAME
     from counterfoil.contracts.project.model import Project
 
     sources = [Source(FILE_NAME, Project(accepted=tuple(record.accepted for record in approvals)))]

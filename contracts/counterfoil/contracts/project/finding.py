@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from counterfoil.contracts.errors import InvalidProject, PreconditionFailed
-from counterfoil.contracts.project.document import read_project
 from counterfoil.contracts.project.model import FILE_NAME, Project
-from counterfoil.schema.documents.nodes import InvalidDocument
 
 
 class ProjectFile(NamedTuple):
@@ -47,6 +45,9 @@ def find_project(current: str, *, top: str | None = None) -> ProjectFile | None:
 
 def open_project(place: Path) -> ProjectFile:
     """Return the project in a file; raise ``InvalidProject`` with the place of a mistake, or ``OSError``."""
+    from counterfoil.contracts.project.document import read_project  # PyYAML costs start time
+    from counterfoil.schema.documents.nodes import InvalidDocument
+
     try:
         return ProjectFile(place, read_project(place.read_text(encoding="utf-8")))
     except UnicodeDecodeError as error:

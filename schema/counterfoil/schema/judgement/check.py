@@ -10,7 +10,6 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
 from counterfoil.schema.compatibility.rules import CompatibilityRule
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.tables import find_logical_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +69,8 @@ def _failures(
     def compare(reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
         found = list(format_for(candidate.schema_type).find_differences(reader, writer, policy=policy))
         if policy is CompatibilityPolicy.LOGICAL:
+            from counterfoil.schema.judgement.tables import find_logical_differences  # for this policy alone
+
             found += find_logical_differences(reader, writer, candidate=candidate)
         return found
 

@@ -9,7 +9,7 @@ same type gives the same values on every run.
 
 from __future__ import annotations
 
-from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.compare.meaning import logical_type_of
@@ -19,7 +19,7 @@ from counterfoil.schema.formats.avro.witness.logical_values import logical_value
 from counterfoil.schema.formats.avro.witness.spelling import branch_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.schema.formats.avro.types import AvroType
 
@@ -45,7 +45,8 @@ class Samples:
     """A sequence of values. Each type counts its uses, and each use gets the next value."""
 
     def __init__(self) -> None:
-        self._visits: Counter[int] = Counter()
+        self._visits: dict[int, int] = {}
+        self._leaves: dict[int, Callable[[int], Any] | None] = {}
         self._smallest = DataBuilder()
 
     def next_of(self, node: AvroType) -> Any:
@@ -57,18 +58,15 @@ class Samples:
         if depth == 0:
             return self._smallest.minimal(node, inside)
         self._smallest.spend()
-        number = self._visits[id(node)]
-        self._visits[id(node)] += 1
-        logical = logical_type_of(node)
-        if logical is not None:
-            return logical_value(logical, node, number)
+        key = id(node)
+        number = self._visits.get(key, 0)
+        self._visits[key] = number + 1
+        if number == 0:
+            self._leaves[key] = _leaf(node)
+        leaf = self._leaves[key]
+        if leaf is not None:
+            return leaf(number)
         match node:
-            case Primitive():
-                return _primitive(node.kind, number)
-            case Enum():
-                return _symbol(node, number)
-            case Fixed():
-                return _fixed(node, number)
             case Array():
                 return self._several(node.items, number % (_LONGEST + 1), depth)
             case Map():
@@ -77,6 +75,7 @@ class Samples:
                 return self._next_branch(node, number, depth, inside)
             case Record():
                 return self._next_record(node, depth, inside)
+        raise AssertionError("a type without parts is a leaf")
 
     def _several(self, node: AvroType, count: int, depth: int) -> list[Any]:
         try:
@@ -98,23 +97,45 @@ class Samples:
         raise NoDatum("no branch of a union has a finite datum")
 
 
-def _primitive(kind: Kind, number: int) -> Any:
-    boundaries = _BOUNDARIES[kind]
-    if number < len(boundaries):
-        return boundaries[number]
-    spread = spread_over_words(number)
-    match kind:
-        case Kind.INT:
-            return (spread >> 32) - 2**31
-        case Kind.LONG:
-            return spread - 2**63
-        case Kind.FLOAT | Kind.DOUBLE:
-            return float((spread >> 44) - 2**19) / 2**9  # exact in 32 bits
-        case Kind.STRING:
-            return f"text {number}"
-        case Kind.BYTES:
-            return spread.to_bytes(8, "big")
-    return boundaries[number % len(boundaries)]
+def _leaf(node: AvroType) -> Callable[[int], Any] | None:
+    """Return the function from a number to a value of a type without parts; None for a type with parts."""
+    logical = logical_type_of(node)
+    if logical is not None:
+        return partial(logical_value, logical, node)
+    match node:
+        case Primitive():
+            return _primitive(node.kind)
+        case Enum():
+            return partial(_symbol, node)
+        case Fixed():
+            return partial(_fixed, node)
+    return None
+
+
+def _primitive(kind: Kind) -> Callable[[int], Any]:
+    boundaries, vary = _BOUNDARIES[kind], _VARIED.get(kind)
+
+    def value(number: int) -> Any:
+        if number < len(boundaries):
+            return boundaries[number]
+        return vary(number) if vary is not None else boundaries[number % len(boundaries)]
+
+    return value
+
+
+def _varied_float(number: int) -> float:
+    return float((spread_over_words(number) >> 44) - 2**19) / 2**9  # exact in 32 bits
+
+
+_VARIED: Final[Mapping[Kind, Callable[[int], Any]]] = {
+    Kind.INT: lambda number: (spread_over_words(number) >> 32) - 2**31,
+    Kind.LONG: lambda number: spread_over_words(number) - 2**63,
+    Kind.FLOAT: _varied_float,
+    Kind.DOUBLE: _varied_float,
+    Kind.STRING: lambda number: f"text {number}",
+    Kind.BYTES: lambda number: spread_over_words(number).to_bytes(8, "big"),
+}
+"""The values after the boundaries; a kind without an entry repeats its boundaries."""
 
 
 def _symbol(enum: Enum, number: int) -> str:
