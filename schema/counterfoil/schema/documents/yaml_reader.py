@@ -10,6 +10,7 @@ Source: YAML 1.2.2, chapter 10.3 (core schema); YAML 1.1, types bool, int, float
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, Final
 
 import yaml
@@ -20,6 +21,11 @@ from counterfoil.schema.position import Position
 MAX_CHARACTERS: Final = 1_000_000
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 32
+
+_FAST: Final[Any] = getattr(yaml, "CSafeLoader", None)
+"""The loader in C, about ten times faster, which not every build of PyYAML has."""
+_MAX_FAST_DEPTH: Final = 2000
+"""The loader in C recurses without a limit, so that it gets no text that may be nested more deeply than this."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _KIND_BY_TAG: Final = {f"{_TAG}{kind.value}": kind for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL)}
@@ -43,7 +49,7 @@ def read_yaml(text: str) -> Node | None:
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = _compose(text)
     except yaml.MarkedYAMLError as mistake:
         mark = mistake.problem_mark or mistake.context_mark
         raise InvalidDocument(f"not YAML: {mistake.problem}", _position(mark) if mark else None) from None
@@ -52,6 +58,19 @@ def read_yaml(text: str) -> Node | None:
     except RecursionError:
         raise InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels") from None
     return None if root is None else _Conversion().node(root, MAX_DEPTH)
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return PyYAML's root. Where the loader in C refuses, the one in Python does, with the message and the place."""
+    if _FAST is not None and _possible_depth(text) <= _MAX_FAST_DEPTH:
+        with suppress(yaml.YAMLError):
+            return yaml.compose(text, Loader=_FAST)
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _possible_depth(text: str) -> int:
+    """Return a number that the nesting does not exceed: blocks need columns, two for each, the others brackets."""
+    return text.count("[") + text.count("{") + 2 * max(map(len, text.splitlines()), default=0)
 
 
 def _position(mark: yaml.Mark) -> Position:
@@ -105,8 +124,8 @@ class _Conversion:
         text = given.value
         older = self._older_meaning(given, position)
         implied = self._loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call] # not in the stubs
-        if given.style is not None or given.tag != implied:
-            return ScalarNode(position, text, *older)  # in quotes, or with a tag: both versions are equal
+        if given.style or given.tag != implied:  # plain: None, or "" from the loader in C
+            return ScalarNode(position, text, *older)  # in quotes, with a tag: both equal
         newer = _newer_meaning(text, position)
         if older == newer or _shown(older) == _shown(newer):
             return ScalarNode(position, text, *newer)
