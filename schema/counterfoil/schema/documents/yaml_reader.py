@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -22,7 +23,25 @@ MAX_CHARACTERS: Final = 1_000_000
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 32
 
-_FAST: Final[Any] = getattr(yaml, "CSafeLoader", None)
+_RESOLVER: Final = yaml.SafeLoader("")
+_MAX_KEPT_LENGTH: Final = 40
+
+
+@lru_cache(maxsize=10_000)
+def _kept_tag(kind: type[yaml.Node], text: str | None, implicit: Any) -> str:
+    return str(_RESOLVER.resolve(kind, text, implicit))  # type: ignore[no-untyped-call] # not in the stubs
+
+
+def _tag(kind: type[yaml.Node], text: str | None, implicit: Any) -> str:
+    """Return the tag that YAML 1.1 gives a node; those of short texts are kept, since the same ones occur often."""
+    if text is not None and len(text) > _MAX_KEPT_LENGTH:
+        return _kept_tag.__wrapped__(kind, text, implicit)
+    return _kept_tag(kind, text, implicit)
+
+
+_FAST: Final[Any] = (
+    type("_FastLoader", (yaml.CSafeLoader,), {"resolve": staticmethod(_tag)}) if yaml.__with_libyaml__ else None
+)
 """The loader in C, about ten times faster, which not every build of PyYAML has."""
 _MAX_FAST_DEPTH: Final = 2000
 """The loader in C recurses without a limit, so that it gets no text that may be nested more deeply than this."""
@@ -87,7 +106,6 @@ class _Conversion:
 
     def __init__(self) -> None:
         self._count = 0
-        self._loader = yaml.SafeLoader("")
 
     def node(self, given: yaml.Node, depth: int) -> Node:
         """Return the converted node with its content, which may have at most ``depth`` levels."""
@@ -123,7 +141,7 @@ class _Conversion:
     def _scalar(self, given: yaml.ScalarNode, position: Position) -> ScalarNode:
         text = given.value
         older = self._older_meaning(given, position)
-        implied = self._loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call] # not in the stubs
+        implied = _tag(yaml.ScalarNode, text, (True, False))
         if given.style or given.tag != implied:  # plain: None, or "" from the loader in C
             return ScalarNode(position, text, *older)  # in quotes, with a tag: both equal
         newer = _newer_meaning(text, position)
@@ -137,7 +155,7 @@ class _Conversion:
         if kind is Kind.TEXT:
             return kind, given.value
         try:
-            return kind, self._loader.construct_object(given)
+            return kind, _RESOLVER.construct_object(given)
         except (ValueError, KeyError, yaml.YAMLError):
             raise InvalidDocument(f"{given.value!r} is no value of the type {kind.value}", position) from None
 
