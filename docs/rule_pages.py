@@ -42,7 +42,7 @@ def rule_pages() -> dict[str, str]:
     """Return the text of every page, by its name under ``docs/reference/``."""
     pages = {"rules.md": "\n".join(_index())}
     for rule in RULE_BY_ID.values():
-        pages[_page_name(rule)] = "\n".join(_page(rule))
+        pages[rule.page] = "\n".join(_page(rule))
     pages["sound.md"] = "\n".join(_sound())
     return pages
 
@@ -67,19 +67,11 @@ class _Example:
 
 
 def _example_of(rule: CompatibilityRule) -> _Example:
-    folder = EXAMPLES / _folder(rule) / rule.id
+    folder = EXAMPLES / rule.page.split("/")[1] / rule.id
     paths = [next(iter(folder.glob(f"{name}.*")), folder / name) for name in ("previous", "current")]
     return _Example(
         *(parse_schema(path.read_text(), TYPE_BY_SUFFIX[path.suffix], validation=Validation.LENIENT) for path in paths)
     )
-
-
-def _folder(rule: CompatibilityRule) -> str:
-    return rule.schema_type.value.lower() if rule.schema_type else "logical"
-
-
-def _page_name(rule: CompatibilityRule) -> str:
-    return f"rules/{_folder(rule)}/{rule.id}.md"
 
 
 def _index() -> Iterator[str]:
@@ -94,7 +86,7 @@ def _index() -> Iterator[str]:
         for rule in RULE_BY_ID.values():
             if rule.schema_type is schema_type:
                 known = f"`{rule.error_type}`" if rule.error_type else "ours"
-                yield f"| [{rule.id}]({_page_name(rule)}) | {known} | {_breaks(rule)} |"
+                yield f"| [{rule.id}]({rule.page}) | {known} | {_breaks(rule)} |"
 
 
 def _breaks(rule: CompatibilityRule) -> str:
@@ -166,6 +158,6 @@ def _sound() -> Iterator[str]:
         if gone or added:
             title = TITLE_BY_TYPE[example.reader.schema_type]
             yield from ("", f"## The example of {rule.id}", "")
-            yield f"{title}; the two schemas are on [its page]({_page_name(rule)})."
+            yield f"{title}; the two schemas are on [its page]({rule.page})."
             yield from ("", *(f"- removed: {each.text} (`{each.path}`)" for each in gone))
             yield from _findings(example, added)

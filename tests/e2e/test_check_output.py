@@ -47,8 +47,8 @@ def test_json_keeps_its_members(counterfoil, broken):
     assert list(report) == ["schemaVersion", "kind", "against", "note", "exitCode", "summary", "files", "findings"]
     assert (report["schemaVersion"], report["kind"], report["exitCode"]) == (1, "check", 1)
     counted = {"checked": 1, "judged": 1, "new": 0, "unmapped": 0}
-    assert report["summary"] == {**counted, "errors": 1, "warnings": 0, "notices": 0}
-    members = ["path", "subject", "status", "level", "comparedWith", "policy", "confirmed", "mapped"]
+    assert report["summary"] == {**counted, "errors": 1, "warnings": 0, "notices": 0, "approved": 0}
+    members = ["path", "subject", "status", "level", "comparedWith", "policy", "confirmed", "mapped", "owner"]
     assert list(report["files"][0]) == members
     assert list(report["findings"][0]) == [
         "rule",
@@ -66,6 +66,7 @@ def test_json_keeps_its_members(counterfoil, broken):
         "fingerprint",
         "noWitness",
         "alsoBreaks",
+        "approval",
     ]
     assert list(report["findings"][0]["witness"]) == ["datum", "writer", "reader", "step", "confirmedBy"]
 

@@ -79,6 +79,11 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Use another subject, or compare under --level NONE.",
         ),
         FileRule(
+            "approval-stale",
+            "An approval has expired, so that its finding fails again, or no finding has its fingerprint any more.",
+            "Remove the entry (counterfoil approve --revoke), or approve the finding again with a later day.",
+        ),
+        FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
             "its earlier versions cannot be requested from the registry.",

@@ -13,11 +13,11 @@ from counterfoil.contracts.model import (
     Evidence,
     FileOutcome,
     Finding,
-    Severity,
     Status,
     TopicRecords,
     fingerprint,
 )
+from counterfoil.contracts.project.mapping import mapping_of, settings_of
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.topic_records import WeighedSchema, find_part
 from counterfoil.contracts.tree import Problem
@@ -32,13 +32,15 @@ from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.pointer import print_pointer
 from counterfoil.schema.position import Position
+from counterfoil.schema.reports.model import Severity
 from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.model import Identity
+    from counterfoil.contracts.model import FailOn, Identity
+    from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.schema.compatibility.report import Difference
@@ -69,14 +71,15 @@ def check_files(
     confirm: int = 0,
     allow_unmapped: bool = False,
     topics: Topics | None = None,
+    project: Project | None = None,
 ) -> CheckReport:
     """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
-    ``level`` and ``policy`` take precedence over those of the baseline; without both the level is BACKWARD and the
-    policy STRICT. All files and all findings are in the report, in the order of paths and positions. Where the verdict
-    is "compatible", ``confirm`` generated records are written with one schema and read with the other; one that is not
-    read, or is read as another value, is a warning, since the rules allow it and records are misread; under SOUND it is
-    an error.
+    ``level`` and ``policy`` take precedence over those that ``project`` has for a file, and these over the baseline's;
+    without all three the level is BACKWARD and the policy STRICT. All files and all findings are in the report, in the
+    order of paths and positions. Where the verdict is "compatible", ``confirm`` generated records are written with one
+    schema and read with the other; one that is not read, or is read as another value, is a warning, since the rules
+    allow it and records are misread; under SOUND it is an error.
 
     A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: a file without a
     subject or versions there is then a warning, and the report's result is "cannot say".
@@ -85,14 +88,20 @@ def check_files(
     """
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
+    fail_on_by_path: dict[str, FailOn] = {}
     for path in sorted(paths):
+        mapping, said = mapping_of(project, head, path), settings_of(project, head, path)
         request = _Request(
-            level or baseline.level(path) or DEFAULT_LEVEL,
-            policy or baseline.policy(path) or DEFAULT_POLICY,
+            level or said.level or baseline.level(path) or DEFAULT_LEVEL,
+            policy or said.policy or baseline.policy(path) or DEFAULT_POLICY,
             confirm,
             needs_all,
             topics,
+            owner=said.owner or "",
+            subject=mapping.subject if mapping else None,
         )
+        if said.fail_on is not None:
+            fail_on_by_path[path] = said.fail_on
         checks[path] = _FileCheck(head, path, baseline, request)
     outcomes = [check.run() for check in checks.values()]
     fold(
@@ -119,6 +128,7 @@ def check_files(
         _note(baseline.note, topics, checks.values()),
         names_subjects=baseline.names_subjects,
         needs_all=needs_all,
+        fail_on_by_path=fail_on_by_path,
     )
 
 
@@ -213,6 +223,8 @@ class _Request:
     confirm: int = 0
     needs_all: bool = False
     topics: Topics | None = None
+    owner: str = ""
+    subject: str | None = None
 
 
 class _FileCheck:
@@ -226,7 +238,7 @@ class _FileCheck:
         self._baseline = baseline
         self._request = request
         names = head.outline(path)
-        self._subject = baseline.subject(path) or (names and names.name) or path
+        self._subject = baseline.subject(path) or request.subject or (names and names.name) or path
         self._confirmed = 0
         self._compared: tuple[str, ...] = ()
         self._weighed: WeighedSchema | None = None
@@ -533,4 +545,13 @@ class _FileCheck:
     def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
         labels = tuple(earlier.label for earlier in compared)
         request = self._request
-        return FileOutcome(self._path, self._subject, status, request.level, request.policy, labels, self._confirmed)
+        return FileOutcome(
+            self._path,
+            self._subject,
+            status,
+            request.level,
+            request.policy,
+            labels,
+            self._confirmed,
+            owner=request.owner,
+        )

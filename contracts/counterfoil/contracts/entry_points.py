@@ -6,6 +6,7 @@ lint = (
     "Check contract, product, project and schema files by themselves.",
 )
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
+approve = "counterfoil.contracts.cli.approve:approve", "Accept single findings of a check until a day."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."
 decode = (
     "counterfoil.contracts.cli.decode:decode",

@@ -7,26 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from counterfoil.schema.reports.model import Severity
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
+    from counterfoil.schema.reports.model import Approval
 
 FINGERPRINT_LENGTH = 12
-
-
-class Severity(StrEnum):
-    """The severity of a finding. Only ``ERROR`` and ``WARNING`` can fail a check; a ``NOTICE`` is for information."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTICE = "notice"
 
 
 class FailOn(StrEnum):
@@ -127,7 +122,8 @@ class Finding:
     versions; ``direction`` which side fails to read the other's records, if it is about compatibility. Then
     ``evidence`` is the record that proves it, or ``no_witness`` has the number of records that were tried without a
     result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
-    many records of the topic trigger it, if a sketch of the topic was given.
+    many records of the topic trigger it, if a sketch of the topic was given. A finding with an ``approval`` is accepted
+    and breaks no check.
     """
 
     rule: str
@@ -145,6 +141,7 @@ class Finding:
     advice: str = ""
     also_breaks: tuple[Dependant, ...] = ()
     records: TopicRecords | None = None
+    approval: Approval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,7 @@ class FileOutcome:
     ``subject`` is the path if neither subject nor name is known; ``level`` and ``policy`` are those it was judged by,
     ``compared_with`` the earlier versions. ``confirmed`` counts the generated records that were written with one schema
     and read with the other where the verdict is "compatible". ``is_mapped`` is whether the baseline knows which schema
-    the file holds.
+    the file holds; ``owner`` is the team that is responsible for it, if that is known.
     """
 
     path: str
@@ -165,6 +162,7 @@ class FileOutcome:
     compared_with: tuple[str, ...] = ()
     confirmed: int = 0
     is_mapped: bool = True
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,8 @@ class CheckReport:
 
     ``against`` names what the files were compared with, ``note`` is a sentence about that, usually empty.
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
-    the result is "cannot say" if a file could not be judged.
+    the result is "cannot say" if a file could not be judged. ``fail_on_by_path`` has the least severity that fails for
+    the files that have one of their own.
     """
 
     against: str
@@ -182,6 +181,7 @@ class CheckReport:
     note: str = ""
     names_subjects: bool = False
     needs_all: bool = False
+    fail_on_by_path: Mapping[str, FailOn] = field(default_factory=dict)
 
     @property
     def checked(self) -> int:
@@ -204,12 +204,22 @@ class CheckReport:
         return sum(not outcome.is_mapped for outcome in self.files)
 
     def count(self, severity: Severity) -> int:
-        """Return the number of findings with this severity."""
-        return sum(finding.severity is severity for finding in self.findings)
+        """Return the number of findings with this severity that are not approved."""
+        return sum(finding.severity is severity and finding.approval is None for finding in self.findings)
 
-    def is_broken(self, fail_on: FailOn) -> bool:
-        """Return whether a finding is at least as severe as ``fail_on``."""
-        return any(finding.severity in _FAILING[fail_on] for finding in self.findings)
+    @property
+    def approved(self) -> int:
+        """The number of approved findings."""
+        return sum(finding.approval is not None for finding in self.findings)
+
+    def is_failing(self, finding: Finding, fail_on: FailOn | None) -> bool:
+        """Return whether a finding is not approved and at least as severe as ``fail_on``, or else its file's own."""
+        limit = fail_on or self.fail_on_by_path.get(finding.path, FailOn.ERROR)
+        return finding.approval is None and finding.severity in _FAILING[limit]
+
+    def is_broken(self, fail_on: FailOn | None) -> bool:
+        """Return whether a finding is failing."""
+        return any(self.is_failing(finding, fail_on) for finding in self.findings)
 
 
 _FAILING = {

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.model import CheckReport, FailOn
 
 
-def exit_code_of(report: CheckReport, *, fail_on: FailOn, is_empty_fine: bool) -> ExitCode:
-    """Return BROKEN for a finding of ``fail_on``, CANNOT_SAY if too little could be judged, OK otherwise.
+def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: bool) -> ExitCode:
+    """Return BROKEN for a failing finding, CANNOT_SAY if too little could be judged, OK otherwise.
 
     Too little is no file at all, or, if the report needs all of them, fewer than there are.
     """

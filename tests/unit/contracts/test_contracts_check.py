@@ -9,7 +9,7 @@ import pytest
 from counterfoil.contracts.advice import FILE_RULE_BY_ID, advice_for
 from counterfoil.contracts.baseline import Removed, TreeBaseline
 from counterfoil.contracts.check import check_files
-from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Finding, Severity, Status, fingerprint
+from counterfoil.contracts.model import CheckReport, FailOn, FileOutcome, Finding, Status, fingerprint
 from counterfoil.contracts.reports.text import TextStyle, text_report
 from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.contracts.verdict import exit_code_of
@@ -20,6 +20,7 @@ from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.reports.model import Severity
 
 
 def tree(label="head", **texts):

@@ -178,8 +178,8 @@ def test_clicks_own_ends(error, code):
 
 
 def test_outputs():
-    assert parse_outputs([]) == (Output("text"),)
-    assert parse_outputs(["json=a=b.json"]) == (Output("json", "a=b.json"),)
+    assert parse_outputs([], ("text", "json")) == (Output("text"),)
+    assert parse_outputs(["json=a=b.json"], ("text", "json")) == (Output("json", "a=b.json"),)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.contracts.baseline import TreeBaseline
 from counterfoil.contracts.check import check_files
-from counterfoil.contracts.model import CheckReport, Finding, Severity
 from counterfoil.contracts.reports.json import json_report
 from counterfoil.contracts.reports.text import TextStyle, Verbosity, text_report
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
@@ -17,6 +16,10 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.model import CheckReport, Finding
 
 Texts = dict[str, str]
 

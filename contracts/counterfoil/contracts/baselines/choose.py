@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baseline import TreeBaseline
 from counterfoil.contracts.baselines.git import open_repository
@@ -27,6 +27,7 @@ from counterfoil.contracts.baselines.workspace import (
 from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
 from counterfoil.contracts.languages import has_schema_suffix
 from counterfoil.contracts.matching import match_paths
+from counterfoil.contracts.project.mapping import mapping_of, settings_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
@@ -37,10 +38,19 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.baselines.workspace import Scope
+    from counterfoil.contracts.project.finding import ProjectFile
+    from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.schema.model import SchemaType
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"
+
+
+class NamedRegistry(NamedTuple):
+    """A registry: its name in reports, and the function that opens it."""
+
+    label: str
+    open: Callable[[], RegistryReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +58,9 @@ class Request:
     """What to compare: ``paths`` relative to the folder ``current``, ``against`` as written or None.
 
     ``subjects`` are the subjects of files, by path relative to ``current``; ``registry`` opens the registry that
-    ``registry_label`` names, and is None where no address is known; ``is_transitive`` requests all of the history.
+    ``registry_label`` names, and is None where no address is known; ``is_transitive`` requests all of the history;
+    None leaves that to the project's levels.
+    ``project`` finds the project file up to a folder, and ``registry_at`` opens a registry that only that file names.
     """
 
     current: str
@@ -57,7 +69,9 @@ class Request:
     subjects: Mapping[str, str] | None = None
     registry: Callable[[], RegistryReader] | None = None
     registry_label: str = REGISTRY
-    is_transitive: bool = False
+    is_transitive: bool | None = None
+    project: Callable[[str | None], ProjectFile | None] | None = None
+    registry_at: Callable[[str], NamedRegistry] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,11 +87,42 @@ class Comparison:
     scope: Scope
     head: SchemaTree
     repository: GitRepository | None
+    project_file: ProjectFile | None = None
+
+    @cached_property
+    def project(self) -> Project | None:
+        """The project, with paths relative to the root of the scope; None where there is no project file."""
+        return self.project_file.below(self.scope.root) if self.project_file else None
 
     @cached_property
     def selected(self) -> tuple[str, ...]:
-        """The paths of the files to check, sorted."""
-        return tuple(path for path in self.head.paths if self.scope.is_wanted(path))
+        """The paths of the files to check, sorted.
+
+        Against a registry, files that the project declares to be parts of other schemas are not among them.
+        """
+        wanted = (path for path in self.head.paths if self.scope.is_wanted(path))
+        if self.request.against != REGISTRY:
+            return tuple(wanted)
+        return tuple(path for path in wanted if not ((found := self._mapping(path)) and found.line.is_part))
+
+    @property
+    def _is_transitive(self) -> bool:
+        if self.request.is_transitive is not None:
+            return self.request.is_transitive
+        levels = (settings_of(self.project, self.head, path).level for path in self.selected)
+        return any(level is not None and level.is_transitive for level in levels)
+
+    @property
+    def _registry(self) -> NamedRegistry | None:
+        """The registry that the request names, or else the project; None where neither does."""
+        request = self.request
+        if request.registry is not None:
+            return NamedRegistry(request.registry_label, request.registry)
+        address = self.project.settings.registry if self.project else None
+        return request.registry_at(address) if address and request.registry_at else None
+
+    def _mapping(self, path: str) -> FileMapping | None:
+        return mapping_of(self.project, self.head, path)
 
     @cached_property
     def baseline(self) -> Baseline:
@@ -94,7 +139,7 @@ class Comparison:
             return self._at_ref(self.repository, against)
         if place.is_dir():
             return self._at_folder(place, label=against)
-        if self.request.registry is not None and (named := SUBJECT_VERSION.fullmatch(against)):
+        if self._registry is not None and (named := SUBJECT_VERSION.fullmatch(against)):
             return self._at_subject_version(named["subject"], named["version"])
         if self.repository is not None:
             raise missing_ref(self.repository, against)
@@ -130,7 +175,7 @@ class Comparison:
             ref=ref,
             is_schema=self.scope.is_schema,
             also=by_name,
-            is_transitive=self.request.is_transitive,
+            is_transitive=self._is_transitive,
         )
         self._insist_on_paths(known=states[0].paths)
         notes = "; ".join(one for one in (note, cut) if one)
@@ -176,25 +221,31 @@ class Comparison:
         return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted, origin=origin)
 
     def _in_registry(self) -> Baseline:
-        if self.request.registry is None:
+        registry = self._registry
+        if registry is None:
             raise UsageMistake(
-                "comparing with a registry needs its address: --registry URL or COUNTERFOIL_REGISTRY_URL"
+                "comparing with a registry needs its address: --registry URL, COUNTERFOIL_REGISTRY_URL, or registry "
+                "in counterfoil.yaml"
             )
         self._insist_on_paths()
         given = {self.scope.relative(path): subject for path, subject in (self.request.subjects or {}).items()}
         for path in given:
             if path not in self.selected:
                 raise UsageMistake(f"--subject names {path!r}, which is not among the files to check")
-        subjects = subject_by_path(self.selected, given)
-        return RegistryBaseline(self.request.registry(), subjects, label=self.request.registry_label)
+        mapped = ((path, found.subject) for path in self.selected if (found := self._mapping(path)))
+        given = {**{path: subject for path, subject in mapped if subject}, **given}
+        unmapped = [path for path in self.selected if self.project and path not in given and not self._mapping(path)]
+        subjects = subject_by_path([path for path in self.selected if path not in unmapped], given)
+        return RegistryBaseline(registry.open(), subjects, label=registry.label)
 
     def _at_subject_version(self, subject: str, version: str) -> Baseline:
         self._insist_on_paths()
-        if len(self.selected) != 1 or self.request.registry is None:
+        registry = self._registry
+        if len(self.selected) != 1 or registry is None:
             raise UsageMistake(f"{subject}@{version} is one schema, so name the one file to compare with it")
         number = None if version == "latest" else int(version)
-        label = f"{subject}@{version} in {self.request.registry_label}"
-        return RegistryBaseline(self.request.registry(), {self.selected[0]: subject}, label=label, version=number)
+        label = f"{subject}@{version} in {registry.label}"
+        return RegistryBaseline(registry.open(), {self.selected[0]: subject}, label=label, version=number)
 
     def _insist_on_paths(self, known: Sequence[str] = ()) -> None:
         for path in self.scope.missing(self.head):
@@ -209,7 +260,8 @@ def open_comparison(request: Request) -> Comparison:
     except NoRepository:
         repository = None
     scope = scope_of(request.current, request.paths, repository=repository)
-    return Comparison(request, scope, read_head(scope, repository=repository), repository)
+    project = request.project(repository.top if repository else None) if request.project else None
+    return Comparison(request, scope, read_head(scope, repository=repository), repository, project)
 
 
 def _identity(tree: SchemaTree, path: str) -> tuple[SchemaType, str | None]:

@@ -6,74 +6,38 @@ from typing import TYPE_CHECKING
 
 import click
 
+from counterfoil.contracts.cli.installed import find_installed
+from counterfoil.contracts.cli.judging import CONFIRMED, judging_options
 from counterfoil.contracts.cli.options import (
+    REPORT_FORMATS,
     Output,
     output_options,
     parse_outputs,
-    parse_subjects,
-    shown_address,
+    render_report,
     text_style,
     write_outputs,
 )
-from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.baselines.choose import Comparison, Request
-    from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.cli.judging import Judging
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.sdk.registry_options import RegistryAccess
 
-_LEVELS = (
-    "NONE",
-    "BACKWARD",
-    "BACKWARD_TRANSITIVE",
-    "FORWARD",
-    "FORWARD_TRANSITIVE",
-    "FULL",
-    "FULL_TRANSITIVE",
-)
+_FORMATS = ("text", "json", *REPORT_FORMATS)
 _FAIL_ON = ("error", "warning", "never")
-_CONFIRMED = 100
-_POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS]...")
-@click.option(
-    "--against",
-    metavar="BASE",
-    help="What to compare with: a git ref, a file, a folder, 'registry' or SUBJECT@VERSION. "
-    "Default: the merge base with the default branch.",
-)
-@click.option(
-    "--level",
-    type=click.Choice(_LEVELS, case_sensitive=False),
-    help="The compatibility that a change must keep. Default: the registry's level, else BACKWARD.",
-)
-@click.option(
-    "--policy",
-    type=click.Choice(_POLICIES, case_sensitive=False),
-    help="Which differences are breaking. Default: the registry's policy, else STRICT.",
-)
-@click.option(
-    "--subject",
-    "subjects",
-    multiple=True,
-    metavar="FILE=SUBJECT",
-    help="The subject of a file. Default: the file's name, without suffix, if it ends in -key or -value. Repeatable.",
-)
-@registry_options(THE_REGISTRY)
+@judging_options
 @click.option(
     "--fail-on",
     type=click.Choice(_FAIL_ON),
-    default=_FAIL_ON[0],
-    show_default=True,
-    help="The lowest severity that causes exit code 1.",
+    help="The lowest severity that causes exit code 1. Default: the project's for the file, else error.",
 )
 @click.option(
     "--confirm",
-    default=_CONFIRMED,
+    default=CONFIRMED,
     show_default=True,
     type=click.IntRange(0, 10_000),
     help="How many generated records to write, read and compare when the verdict is compatible; 0 for none.",
@@ -98,22 +62,15 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     is_flag=True,
     help="With --sketch: a finding that no record of the topic triggers is a notice.",
 )
-@click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
-@output_options
+@output_options(_FORMATS)
 def check(
-    paths: tuple[str, ...],
-    against: str | None,
-    level: str | None,
-    policy: str | None,
-    subjects: tuple[str, ...],
-    registry: RegistryAccess,
-    fail_on: str,
+    judging: Judging,
+    fail_on: str | None,
     confirm: int,
     allow_empty: bool,
     allow_unmapped: bool,
     sketches: tuple[str, ...],
     ignore_untriggered: bool,
-    offline: bool,
     formats: tuple[str, ...],
     no_color: bool,
     quiet: bool,
@@ -132,31 +89,29 @@ def check(
     from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.verdict import exit_code_of
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, _FORMATS)
     topics = _topics(sketches, ignores_untriggered=ignore_untriggered)
-    request = _request(
-        paths,
-        against=against,
-        level=level,
-        subjects=parse_subjects(subjects),
-        registry=None if offline else registry,
-    )
-    comparison, report = _judge(request, level, policy, confirm, topics, allow_unmapped=allow_unmapped)
-    code = exit_code_of(report, fail_on=FailOn(fail_on), is_empty_fine=allow_empty)
+    comparison, report = judging.run(confirm=confirm, topics=topics, allow_unmapped=allow_unmapped)
+    severity = FailOn(fail_on) if fail_on else None
+    code = exit_code_of(report, fail_on=severity, is_empty_fine=allow_empty)
 
-    def as_text(output: Output) -> str:
-        from counterfoil.contracts.reports.text import text_report
+    def render(output: Output) -> str:
+        if output.format == "text":
+            from counterfoil.contracts.reports.text import text_report
 
-        prefix = comparison.scope.prefix
-        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
-        return text_report(report, exit_code=code, style=style)
+            prefix = comparison.scope.prefix
+            style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
+            return text_report(report, exit_code=code, style=style)
+        if output.format == "json":
+            from counterfoil.contracts.reports.json import json_report
 
-    def as_json(_: Output) -> str:
-        from counterfoil.contracts.reports.json import json_report
+            return json_report(report, exit_code=code)
+        from counterfoil.contracts.reports.entries import report_of
 
-        return json_report(report, exit_code=code)
+        version = find_installed().version
+        return render_report(output.format, report_of(report, exit_code=code, fail_on=severity, version=version))
 
-    write_outputs(outputs, {"text": as_text, "json": as_json})
+    write_outputs(outputs, render)
     return code
 
 
@@ -180,55 +135,3 @@ def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | No
             problem = error.problem if isinstance(error, InvalidSketch) else f"it is not UTF-8 ({error.reason})"
             raise PreconditionFailed(f"{path} is no sketch of a topic: {problem}") from None
     return Topics(tuple(found), ignores_untriggered)
-
-
-def _judge(
-    request: Request,
-    level: str | None,
-    policy: str | None,
-    confirm: int,
-    topics: Topics | None,
-    *,
-    allow_unmapped: bool,
-) -> tuple[Comparison, CheckReport]:
-    from counterfoil.contracts.baselines.choose import open_comparison
-    from counterfoil.contracts.check import check_files
-    from counterfoil.contracts.cli.defects import defects_on_stderr
-    from counterfoil.schema.compatibility.levels import parse_level
-    from counterfoil.schema.compatibility.policies import parse_policy
-
-    comparison = open_comparison(request)
-    with defects_on_stderr():
-        report = check_files(
-            comparison.head,
-            comparison.selected,
-            baseline=comparison.baseline,
-            level=parse_level(level) if level else None,
-            policy=parse_policy(policy) if policy else None,
-            confirm=confirm,
-            allow_unmapped=allow_unmapped,
-            topics=topics,
-        )
-    return comparison, report
-
-
-def _request(
-    paths: tuple[str, ...],
-    *,
-    against: str | None,
-    level: str | None,
-    subjects: dict[str, str],
-    registry: RegistryAccess | None,
-) -> Request:
-    from counterfoil.contracts.baselines.choose import Request
-
-    url = registry.url if registry else None
-    return Request(
-        current=".",
-        paths=paths,
-        against=against,
-        subjects=subjects,
-        registry=registry.open if registry and url else None,
-        registry_label=shown_address(url) if url else "registry",
-        is_transitive=bool(level and level.endswith("_TRANSITIVE")),
-    )

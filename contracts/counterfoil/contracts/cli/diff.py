@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.registry_options import RegistryAccess
 
+_FORMATS = ("text", "json", "markdown")
+
 
 @click.command()
 @click.argument("base")
 @click.argument("head")
 @registry_options(THE_REGISTRY)
 @click.option("--offline", is_flag=True, help="Do not send requests to a registry.")
-@output_options
+@output_options(_FORMATS)
 def diff(
     base: str,
     head: str,
@@ -46,18 +48,20 @@ def diff(
     no valid schema in it.
     """
     from counterfoil.contracts.baselines.operands import read_operand
-    from counterfoil.contracts.reports.diff import DiffReport, json_diff, text_diff
+    from counterfoil.contracts.reports.diff import DiffReport, json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, _FORMATS)
     open_it = registry.open if registry.url and not offline else None
     earlier, later = (read_operand(one, ".", registry=open_it) for one in (base, head))
     report = DiffReport.of(_named(earlier, base), _named(later, head))
 
-    def as_text(output: Output) -> str:
-        return text_diff(report, text_style(output, no_color=no_color, quiet=quiet, verbose=verbose))
+    def render(output: Output) -> str:
+        if output.format == "text":
+            return text_diff(report, text_style(output, no_color=no_color, quiet=quiet, verbose=verbose))
+        return json_diff(report) if output.format == "json" else markdown_diff(report)
 
-    write_outputs(outputs, {"text": as_text, "json": lambda _: json_diff(report)})
+    write_outputs(outputs, render)
     return ExitCode.OK
 
 

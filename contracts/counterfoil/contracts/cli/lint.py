@@ -6,12 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import Output, output_options, parse_outputs, text_style, write_outputs
+from counterfoil.contracts.cli.installed import find_installed
+from counterfoil.contracts.cli.options import (
+    REPORT_FORMATS,
+    Output,
+    output_options,
+    parse_outputs,
+    render_report,
+    text_style,
+    write_outputs,
+)
 from counterfoil.contracts.cli.project import project_option
 
 if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
 
+_FORMATS = ("text", "json", *REPORT_FORMATS)
 _FAIL_ON = ("error", "warning", "never")
 
 
@@ -29,7 +39,7 @@ _FAIL_ON = ("error", "warning", "never")
     help="The lowest severity that causes exit code 1. Default: that of the project file, else error.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
-@output_options
+@output_options(_FORMATS)
 def lint(
     paths: tuple[str, ...],
     config: str | None,
@@ -55,24 +65,25 @@ def lint(
 
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.lint import lint_files
-    from counterfoil.contracts.linting.selection import exit_code_of, parse_rules, selected
+    from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, _FORMATS)
     chosen = parse_rules(rules)
     collected = collect(".", paths, config=config)
-    report = selected(lint_files(collected.given, today=datetime.now(UTC).date()), chosen, collected.project)
-    code = exit_code_of(report, fail_on=fail_on, project=collected.project, is_empty_fine=allow_empty)
+    today, limit = datetime.now(UTC).date(), limit_of(fail_on, collected.project)
+    report = selected(lint_files(collected.given, today=today), chosen, collected.project, today=today)
+    code = exit_code_of(report, limit, is_empty_fine=allow_empty)
 
-    def as_text(output: Output) -> str:
-        from counterfoil.contracts.reports.lint import text_report
+    def render(output: Output) -> str:
+        from counterfoil.contracts.reports.lint import json_report, report_of, text_report
 
-        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
-        return text_report(report, exit_code=code, style=style)
+        if output.format == "text":
+            style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
+            return text_report(report, exit_code=code, style=style)
+        if output.format == "json":
+            return json_report(report, exit_code=code)
+        version = find_installed().version
+        return render_report(output.format, report_of(report, exit_code=code, limit=limit, version=version))
 
-    def as_json(_: Output) -> str:
-        from counterfoil.contracts.reports.lint import json_report
-
-        return json_report(report, exit_code=code)
-
-    write_outputs(outputs, {"text": as_text, "json": as_json})
+    write_outputs(outputs, render)
     return code

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.schema.reports.model import Report
 
-FORMATS: Final = ("text", "json")
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 
@@ -27,9 +27,12 @@ class Output(NamedTuple):
     path: str | None = None
 
 
-def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
-    """Return the outputs that the ``NAME[=PATH]`` values name; text on standard output when there are none."""
-    outputs = tuple(_parse_output(value) for value in values or ("text",))
+def parse_outputs(values: Sequence[str], formats: Sequence[str]) -> tuple[Output, ...]:
+    """Return the outputs that the ``NAME[=PATH]`` values name; text on standard output when there are none.
+
+    ``formats`` are the names that the command has.
+    """
+    outputs = tuple(_parse_output(value, formats) for value in values or ("text",))
     if sum(output.path is None for output in outputs) > 1:
         raise click.UsageError(
             "two formats go to standard output; give one of them a file, as in --format json=report.json"
@@ -37,21 +40,48 @@ def parse_outputs(values: Sequence[str]) -> tuple[Output, ...]:
     return outputs
 
 
-def _parse_output(value: str) -> Output:
+def _parse_output(value: str, formats: Sequence[str]) -> Output:
     name, separator, path = value.partition("=")
-    if name not in FORMATS:
-        raise click.UsageError(f"unknown format {name!r}; expected one of {', '.join(FORMATS)}")
+    if name not in formats:
+        raise click.UsageError(f"unknown format {name!r}; expected one of {', '.join(formats)}")
     if separator and not path:
         raise click.UsageError(f"--format {value} names no file after the equals sign")
     return Output(name, path or None)
 
 
-def write_outputs(outputs: Sequence[Output], render: Mapping[str, Callable[[Output], str]]) -> None:
-    """Write every output, rendered by the function of its format; files first, so that they are written in any case."""
+REPORT_FORMATS: Final = ("junit", "sarif", "github", "gitlab", "markdown", "html")
+"""The formats that any report can have."""
+
+
+def render_report(form: str, report: Report) -> str:
+    """Return the report in one of ``REPORT_FORMATS``.
+
+    With that of GitHub, the report is also added to the summary of the job, as Markdown.
+    """
+    from counterfoil.schema.reports.forms import Form, print_report
+
+    if form == Form.GITHUB:
+        _add_to_summary(report)
+    return print_report(Form(form), report)
+
+
+def _add_to_summary(report: Report) -> None:
+    """Add the report to the summary of GitHub's job if the process runs in one."""
+    from pathlib import Path
+
+    from counterfoil.schema.reports.markdown import markdown_report
+
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(place).open("a", encoding="utf-8", errors="backslashreplace") as summary:
+            summary.write(markdown_report(report))
+
+
+def write_outputs(outputs: Sequence[Output], render: Callable[[Output], str]) -> None:
+    """Write every output as ``render`` prints it; files first, so that they are written in any case."""
     from pathlib import Path
 
     for output in sorted(outputs, key=lambda one: one.path is None):
-        text = render[output.format](output)
+        text = render(output)
         if output.path is None:
             sys.stdout.write(text)
         else:
@@ -94,7 +124,9 @@ def shown_address(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def _chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+def chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds several options in this order."""
+
     def decorate(command: _Command) -> _Command:
         for option in reversed(options):
             command = option(command)
@@ -103,15 +135,18 @@ def _chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Co
     return decorate
 
 
-output_options: Final = _chain(
-    click.option(
-        "--format",
-        "formats",
-        multiple=True,
-        metavar="NAME[=PATH]",
-        help="The format of the report: text (the default) or json; with =PATH it is written to a file. Repeatable.",
-    ),
-    click.option("--no-color", is_flag=True, help="Print text without colours, as with the variable NO_COLOR."),
-    click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is no finding."),
-    click.option("-v", "--verbose", count=True, help="Also list the files without findings."),
-)
+def output_options(formats: Sequence[str]) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds the options of a report, which the command has in these ``formats``."""
+    return chain(
+        click.option(
+            "--format",
+            "formats",
+            multiple=True,
+            metavar="NAME[=PATH]",
+            help=f"The format of the report: {', '.join(formats[:-1])} or {formats[-1]}; text is the default. With "
+            "=PATH it is written to a file. Repeatable.",
+        ),
+        click.option("--no-color", is_flag=True, help="Print text without colours, as with the variable NO_COLOR."),
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is no finding."),
+        click.option("-v", "--verbose", count=True, help="Also list the files without findings."),
+    )

@@ -8,8 +8,8 @@ from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
 from counterfoil.contracts.model import Finding, fingerprint
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import Severity
     from counterfoil.schema.position import Position
+    from counterfoil.schema.reports.model import Severity
 
 
 class FileFindings:

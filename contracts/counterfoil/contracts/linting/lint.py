@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
 from counterfoil.contracts.linting.findings import FileFindings
-from counterfoil.contracts.model import Finding, Severity
 from counterfoil.contracts.project.document import read_project
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
 from counterfoil.schema.documents.nodes import InvalidDocument
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import date
 
+    from counterfoil.contracts.model import Finding
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
@@ -52,8 +53,8 @@ class LintReport:
     findings: tuple[Finding, ...]
 
     def count(self, severity: Severity) -> int:
-        """Return the number of findings with this severity."""
-        return sum(finding.severity is severity for finding in self.findings)
+        """Return the number of findings with this severity that are not approved."""
+        return sum(finding.severity is severity and finding.approval is None for finding in self.findings)
 
 
 def lint_files(given: LintInput, *, today: date) -> LintReport:
@@ -84,10 +85,9 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
         if not any(_first_line(moved, each) is line for each in given.all_paths):
             text = f"no file matches {', '.join(line.files)} that an entry before it does not map"
             findings.add("project-line-unused", text, line.position)
-    for accepted in project.accepted:
-        if today > accepted.until:
-            text = f"the accepted finding {accepted.fingerprint} expired on {accepted.until}"
-            findings.add("acceptance-expired", text, accepted.position)
+    for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
+        stale = "approval-stale"
+        findings.add(stale, entry.text, entry.position, severity=Severity.WARNING, fix=advice_for(stale))
     return findings.found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.model import Severity
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +45,6 @@ LINT_RULES: Final = (
         Severity.WARNING,
         "An entry of the project file matches no file, so that it has no effect.",
         "Correct the glob, or remove the entry.",
-    ),
-    LintRule(
-        "acceptance-expired",
-        Severity.WARNING,
-        "An accepted finding has expired, so that the finding fails checks again.",
-        "Remove the entry, or agree on a later day.",
     ),
     LintRule(
         "schema-file-missing",

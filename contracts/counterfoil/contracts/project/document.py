@@ -8,7 +8,7 @@
                     [ registry ] }, ... ]
     contracts = globs
     ignore    = [ { rule, reason, [ files: globs ] }, ... ]
-    accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD }, ... ]
+    accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD, [ migration: path ] }, ... ]
     globs     = glob | [ glob, ... ]
 
 The first entry of ``schemas`` that matches a file is the one that counts. :mod:`.editors` has the same grammar as a
@@ -39,6 +39,8 @@ from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, 
 from counterfoil.schema.documents.yaml_reader import read_yaml
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from counterfoil.schema.documents.nodes import MappingNode, Node
 
 SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry")
@@ -53,7 +55,7 @@ def read_project(text: str) -> Project:
     if root is None:
         raise InvalidDocument("the file is empty; it needs schemas, a list of files with their subjects")
     top = block(root, what="the project", optional=(*SETTINGS, "schemas", "contracts", "ignore", "accepted"))
-    accepted = tuple(_accepted(each) for each in _listed(top, "accepted"))
+    accepted = tuple(accepted_finding(each, what="an entry of accepted") for each in _listed(top, "accepted"))
     seen: set[str] = set()
     for each in accepted:
         if each.fingerprint in seen:
@@ -150,8 +152,9 @@ def _ignored(node: Node) -> IgnoredRule:
     )
 
 
-def _accepted(node: Node) -> AcceptedFinding:
-    entry = block(node, what="an entry of accepted", required=("fingerprint", "owner", "reason", "until"))
+def accepted_finding(node: Node, *, what: str, also: Iterable[str] = ()) -> AcceptedFinding:
+    """Return the accepted finding in a mapping, which may also have the keys ``also``."""
+    entry = block(node, what=what, required=("fingerprint", "owner", "reason", "until"), optional=("migration", *also))
     fingerprint = text_of(entry.entries["fingerprint"])
     if not _FINGERPRINT.fullmatch(fingerprint):
         raise refusal(
@@ -163,6 +166,7 @@ def _accepted(node: Node) -> AcceptedFinding:
         reason=words(entry.entries["reason"], what="reason"),
         until=_day(entry.entries["until"]),
         position=entry.position,
+        migration=words(entry.entries["migration"], what="migration") if "migration" in entry.entries else "",
     )
 
 

@@ -56,7 +56,10 @@ def project_json_schema() -> dict[str, Any]:
                 "schemas": _list(_closed(line, "files"), "Which files belong to which subject."),
                 "contracts": {**globs, "description": "The contract files of the project (ODCS, ODPS)."},
                 "ignore": _list(_closed(ignored, "rule", "reason"), "Rules whose findings are not reported."),
-                "accepted": _list(_closed(accepted, *accepted), "Single findings that someone answers for."),
+                "accepted": _list(
+                    _closed({**accepted, "migration": {**text, "description": "A converter's file."}}, *accepted),
+                    "Single findings that someone answers for.",
+                ),
             }
         ),
     }

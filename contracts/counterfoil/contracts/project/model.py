@@ -88,13 +88,17 @@ class IgnoredRule:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedFinding:
-    """One finding that someone answers for, by its fingerprint, until the end of the day ``until``."""
+    """One finding that someone answers for, by its fingerprint, until the end of the day ``until``, in UTC.
+
+    ``migration`` is the path of the file of a converter, empty without one.
+    """
 
     fingerprint: str
     owner: str
     reason: str
     until: date
     position: Position
+    migration: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ import click
 
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.reports.text import Verbosity, printable
+from counterfoil.schema.counting import counted
 from counterfoil.schema.diff import find_changes
+from counterfoil.schema.reports.markdown import code, plain
 
 if TYPE_CHECKING:
     from counterfoil.contracts.reports.text import TextStyle
@@ -56,8 +58,8 @@ def text_diff(report: DiffReport, style: TextStyle) -> str:
     """
     lines = [_line(report, change, style) for change in report.changes]
     if style.verbosity is not Verbosity.QUIET:
-        noun = "change" if len(report.changes) == 1 else "changes"
-        lines.append(printable(f"{len(report.changes)} {noun} from {report.earlier.label} to {report.later.label}"))
+        count = counted(len(report.changes), "change")
+        lines.append(printable(f"{count} from {report.earlier.label} to {report.later.label}"))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -72,6 +74,20 @@ def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
     where = f"  ({side.label}:{position})" if position else ""
     line = printable(f"{sign} {element}{change.text}{where}")
     return click.style(line, fg=colour) if style.is_coloured else line
+
+
+def markdown_diff(report: DiffReport) -> str:
+    """Return the changes as a table in Markdown."""
+    count = counted(len(report.changes), "change")
+    lines = [f"### {count} from {code(report.earlier.label)} to {code(report.later.label)}", ""]
+    if report.changes:
+        lines += ["| element | change | where |", "|---|---|---|"]
+    for change in report.changes:
+        side, position = report.position(change)
+        where = code(f"{side.label}:{position}") if position else ""
+        element = code(change.element) if change.element else ""
+        lines.append(f"| {element} | {plain(change.text)} | {where} |")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def json_diff(report: DiffReport) -> str:

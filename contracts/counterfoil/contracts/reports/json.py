@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.contracts.model import Severity
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding, TopicRecords
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.reports.model import Approval
 
 SCHEMA_VERSION = 1
 
@@ -33,6 +34,7 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notices": report.count(Severity.NOTICE),
+            "approved": report.approved,
         },
         "files": [_file(outcome) for outcome in report.files],
         "findings": [_finding(finding) for finding in report.findings],
@@ -50,6 +52,7 @@ def _file(outcome: FileOutcome) -> dict[str, Any]:
         "policy": outcome.policy,
         "confirmed": outcome.confirmed,
         "mapped": outcome.is_mapped,
+        "owner": outcome.owner or None,
     }
 
 
@@ -70,7 +73,19 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fingerprint": finding.fingerprint,
         "noWitness": finding.no_witness,
         "alsoBreaks": [_dependant(dependant) for dependant in finding.also_breaks],
+        "approval": _approval(finding.approval),
         **({"records": _records(finding.records)} if finding.records is not None else {}),
+    }
+
+
+def _approval(approval: Approval | None) -> dict[str, Any] | None:
+    if approval is None:
+        return None
+    return {
+        "reason": approval.reason,
+        "owner": approval.owner,
+        "until": approval.until,
+        "migration": approval.migration or None,
     }
 
 

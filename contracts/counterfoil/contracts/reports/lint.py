@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.model import Severity
+from counterfoil.contracts.advice import FILE_RULE_BY_ID
+from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.linting.selection import is_failing
 from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
 from counterfoil.schema.counting import counted
+from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
 
 if TYPE_CHECKING:
     from counterfoil.contracts.linting.lint import LintReport
-    from counterfoil.contracts.model import Finding
+    from counterfoil.contracts.model import FailOn, Finding
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
+_PAGE: Final = f"{PROJECT}/blob/main/docs/contracts.md#rules"
 
 
 def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) -> str:
@@ -55,6 +60,38 @@ def json_report(report: LintReport, *, exit_code: ExitCode) -> str:
         "findings": [_finding(finding) for finding in report.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version: str) -> Report:
+    """Return the report for any writer; ``version`` is that of the program."""
+    return Report(
+        command="lint",
+        version=version,
+        summary=summary(report, exit_code),
+        exit_code=exit_code,
+        entries=tuple(
+            Entry(
+                rule=one.rule,
+                severity=one.severity,
+                text=one.text,
+                fingerprint=one.fingerprint,
+                subject=one.subject,
+                path=one.path,
+                position=one.position,
+                advice=one.advice,
+                is_failing=is_failing(one, limit),
+                approval=one.approval,
+            )
+            for one in report.findings
+        ),
+        checked=tuple(Checked(path, path, "valid") for path in report.files),
+        rules={one.rule: _rule(one.rule) for one in report.findings},
+    )
+
+
+def _rule(name: str) -> Rule:
+    known = LINT_RULE_BY_ID.get(name) or FILE_RULE_BY_ID.get(name) or RULE_BY_ID.get(name)
+    return Rule(known.why if known else "", _PAGE)
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

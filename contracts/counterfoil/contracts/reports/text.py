@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from counterfoil.contracts.model import Severity, Status
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.counting import counted
+from counterfoil.contracts.reports.sentences import (
+    how_it_is_proved,
+    summary,
+    what_also_breaks,
+    what_is_fine,
+    what_is_found,
+    who_fails,
+)
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from counterfoil.contracts.model import CheckReport, FileOutcome, Finding
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.position import Position
 
 _WIDTH: Final = 120
 _INDENT: Final = " " * 9
-_SHOWN_DEPENDANTS: Final = 3
-_USUAL_POLICY: Final = CompatibilityPolicy.STRICT
-"""The policy that is not printed."""
 _COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "red",
     Severity.WARNING: "yellow",
@@ -61,7 +63,7 @@ def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -
     if report.note and style.verbosity is not Verbosity.QUIET:
         lines.append(printable(f"note: {report.note}"))
     if findings or style.verbosity is not Verbosity.QUIET:
-        lines.append(_summary(report, exit_code))
+        lines.append(printable(summary(report, exit_code)))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -81,12 +83,7 @@ def _paths(finding: Finding) -> tuple[str, ...]:
 
 
 def _fine(outcome: FileOutcome, style: TextStyle) -> str:
-    asked = outcome.level if outcome.policy is _USUAL_POLICY else f"{outcome.level}, {outcome.policy}"
-    said = "unchanged" if outcome.status is Status.UNCHANGED else f"compatible ({asked})"
-    compared = f" with {', '.join(outcome.compared_with)}" if outcome.status is Status.COMPARED else ""
-    records = counted(outcome.confirmed, "generated record was", "generated records were")
-    confirmed = f"; {records} written and read" if outcome.confirmed else ""
-    return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {said}{compared}{confirmed}")
+    return printable(f"{outcome.subject}  {style.shown_path(outcome.path)}  {what_is_fine(outcome)}")
 
 
 def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyle) -> Iterator[str]:
@@ -107,28 +104,22 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
     word = f"{f'{finding.severity} ':7}"
     if style.is_coloured:
         word = click.style(word, fg=_COLOUR_BY_SEVERITY[finding.severity], bold=True)
-    element = f"{finding.element}: " if finding.element else ""
-    said = printable(f"{element}{finding.text}  [{finding.fingerprint}]")
+    said = printable(f"{what_is_found(finding)}  [{finding.fingerprint}]")
     if len(said) + len(finding.rule) + len(_INDENT) > _WIDTH:
         yield f"  {word}{finding.rule}"
         yield from _wrapped(said)
     else:
         yield f"  {word}{finding.rule}  {said}"
     if finding.direction:
-        yield from _wrapped(_who_fails(finding))
+        yield from _wrapped(who_fails(finding))
     if finding.records is not None:
         yield from _wrapped(finding.records.text)
     yield from _witness(finding)
     yield from _dependants(finding, style)
-    if finding.advice:
+    if finding.approval is not None:
+        yield from _wrapped(str(finding.approval))
+    elif finding.advice:
         yield from _wrapped(f"fix: {finding.advice}")
-
-
-def _who_fails(finding: Finding) -> str:
-    earlier = ", ".join(finding.against)
-    if finding.direction == "FORWARD":
-        return f"{earlier} cannot read what this schema writes"
-    return f"this schema cannot read what {earlier} wrote"
 
 
 def _witness(finding: Finding) -> Iterator[str]:
@@ -138,27 +129,13 @@ def _witness(finding: Finding) -> Iterator[str]:
     if evidence is None:
         return
     yield f"{_INDENT}witness: {printable(evidence.datum_json)}"
-    decoder = evidence.confirmed_by.partition(": ")[0]
-    is_known = finding.text in evidence.step or evidence.step in finding.text
-    step = "" if is_known else f": {evidence.step}"
-    yield from _wrapped(
-        f"written with {evidence.writer}, read with {evidence.reader}{step} (confirmed with {decoder})", deeper=True
-    )
+    yield from _wrapped(how_it_is_proved(finding, evidence), deeper=True)
 
 
 def _dependants(finding: Finding, style: TextStyle) -> Iterator[str]:
     """Yield the number of schemas that break because they refer to this one, and the first of them."""
-    if not finding.also_breaks:
-        return
-    shown = [_named(one.subject, one.path, one.position, style) for one in finding.also_breaks[:_SHOWN_DEPENDANTS]]
-    more = len(finding.also_breaks) - len(shown)
-    rest = f", and {more} more" if more else ""
-    yield from _wrapped(f"also breaks {counted(len(finding.also_breaks), 'schema')}: {', '.join(shown)}{rest}")
-
-
-def _named(subject: str, path: str, position: Position | None, style: TextStyle) -> str:
-    where = f"{style.shown_path(path)}:{position}" if position else style.shown_path(path)
-    return f"{subject} ({where})" if subject != path else where
+    if finding.also_breaks:
+        yield from _wrapped(what_also_breaks(finding, style.shown_path))
 
 
 def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
@@ -171,25 +148,6 @@ def _wrapped(text: str, *, deeper: bool = False) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _summary(report: CheckReport, exit_code: ExitCode) -> str:
-    counts = [counted(report.count(severity), severity) for severity in (Severity.ERROR, Severity.WARNING)]
-    checked = _looked_at(report)
-    policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
-    under = f" under {', '.join(policies)}" if policies else ""
-    return printable(f"{', '.join(counts)}; {checked} against {report.against}{under} (exit {int(exit_code)})")
-
-
-def _looked_at(report: CheckReport) -> str:
-    """Return how many files were checked; against a registry also how many were judged, and why others were not."""
-    if not report.names_subjects:
-        return f"{counted(report.checked, 'schema')} checked"
-    others = [f"{report.new} new", f"{report.unmapped} unmapped"]
-    unread = len(report.files) - report.judged - report.new - report.unmapped
-    if unread:
-        others.append(f"{unread} not comparable")
-    return f"{counted(report.judged, 'schema')} judged, {', '.join(others)},"
 
 
 def printable(text: str) -> str:

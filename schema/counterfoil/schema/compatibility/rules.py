@@ -49,6 +49,12 @@ class CompatibilityRule:
     breaks: frozenset[CompatibilityPolicy] = ALWAYS
     promises_witness: bool = True
 
+    @property
+    def page(self) -> str:
+        """The path of the rule's page below ``docs/reference/``."""
+        folder = self.schema_type.value.lower() if self.schema_type else "logical"
+        return f"rules/{folder}/{self.id}.md"
+
     def about(self, facts: Mapping[str, object]) -> Sentence:
         """Return the rule's sentence with these facts."""
         return Sentence.of(self.sentence, facts)

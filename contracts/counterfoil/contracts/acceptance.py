@@ -1,0 +1,83 @@
+"""What a project and its approvals make of a report: findings that are accepted, rules that are ignored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.advice import advice_for
+from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.schema.counting import counted
+from counterfoil.schema.reports.model import Approval, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from datetime import date
+
+    from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.project.model import Project, StaleEntry
+
+_STALE: Final = "approval-stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that accepts findings, relative to the root of the tree, and what it declares."""
+
+    path: str
+    project: Project
+
+
+def accept(report: CheckReport, sources: Sequence[Source], *, today: date, is_whole: bool) -> CheckReport:
+    """Return the report without the findings of ignored rules, and with approvals on those that are accepted.
+
+    ``today`` is a day in UTC. An entry that has expired is a warning; so is one without a finding, if the report
+    ``is_whole``, that is, if no file of the tree was left out.
+    """
+    kept = [each for each in report.findings if not any(one.project.ignores(each.rule, each.path) for one in sources)]
+    known = {finding.fingerprint for finding in kept}
+    findings = [with_approval(finding, sources, today) for finding in kept]
+    for source in sources:
+        seen = known if is_whole else known.union(each.fingerprint for each in source.project.accepted)
+        findings += _stale(source, seen, today)
+    note = "; ".join(one for one in (report.note, _ignored(report, kept)) if one)
+    return replace(report, findings=tuple(findings), note=note)
+
+
+def with_approval(finding: Finding, sources: Iterable[Source], today: date) -> Finding:
+    """Return a finding with the approval that one of ``sources`` has for it on that day, if there is one."""
+    found = (source.project.acceptance(finding.fingerprint, on=today) for source in sources)
+    accepted = next((each for each in found if each is not None), None)
+    if accepted is None:
+        return finding
+    approval = Approval(accepted.reason, accepted.owner, accepted.until.isoformat(), accepted.migration)
+    return replace(finding, approval=approval)
+
+
+def _stale(source: Source, known: Collection[str], today: date) -> Iterator[Finding]:
+    for entry in source.project.stale(known, on=today):
+        yield Finding(
+            rule=_STALE,
+            severity=Severity.WARNING,
+            subject=source.path,
+            path=source.path,
+            text=_dated(entry, today),
+            fingerprint=fingerprint(_STALE, source.path, entry.text),
+            position=entry.position,
+            advice=advice_for(_STALE),
+        )
+
+
+def _dated(entry: StaleEntry, today: date) -> str:
+    return f"{entry.text}; today is {today} in UTC" if "expired" in entry.text else entry.text
+
+
+def _ignored(report: CheckReport, kept: Sequence[Finding]) -> str:
+    """Return the sentence about the findings that are left out."""
+    rules = Counter(finding.rule for finding in report.findings)
+    rules.subtract(finding.rule for finding in kept)
+    left_out = +rules
+    if not left_out:
+        return ""
+    return f"{counted(left_out.total(), 'finding')} of ignored rules left out: {', '.join(sorted(left_out))}"

@@ -1,0 +1,165 @@
+"""``counterfoil approve``: accept single findings until a day, in a file of the repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from counterfoil.contracts.cli.judging import judging_options
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from counterfoil.contracts.approvals.document import ApprovalRecord
+    from counterfoil.contracts.cli.judging import Judging
+    from counterfoil.contracts.model import CheckReport
+    from counterfoil.schema.exit_codes import ExitCode
+
+
+@click.command()
+@click.argument("fingerprints", nargs=-1, metavar="[FINGERPRINT]...")
+@click.option("--reason", help="Why the finding is accepted.")
+@click.option("--owner", help="Who answers for it.")
+@click.option("--until", metavar="YYYY-MM-DD", help="The last day on which it is accepted, in UTC.")
+@click.option("--migration", metavar="FILE", help="The file of the converter that goes with the change.")
+@click.option("--local", is_flag=True, help="Write the approval to .contract-approvals.yaml, to be committed.")
+@click.option("--list", "is_list", is_flag=True, help="Print the approvals of the repository.")
+@click.option("--revoke", is_flag=True, help="Remove the approvals with these fingerprints.")
+@judging_options
+def approve(
+    fingerprints: tuple[str, ...],
+    reason: str | None,
+    owner: str | None,
+    until: str | None,
+    migration: str | None,
+    local: bool,
+    is_list: bool,
+    revoke: bool,
+    judging: Judging,
+) -> ExitCode:
+    """Accept findings of `counterfoil check`, by their FINGERPRINTs, until the end of a day.
+
+    The check is run again with the same options, so that a fingerprint without a finding is noticed. A finding that is
+    accepted does not fail the check; after the day it fails again. The file .contract-approvals.yaml is at the top of
+    the repository, so that a review of the change reviews the approval too.
+
+    Exit codes: 0 done, 2 usage, 4 no finding or approval has the fingerprint, 11 registry unreachable, 12 registry
+    refused, 14 a file or git ref is missing.
+    """
+    from counterfoil.contracts.approvals.file import load_approvals
+    from counterfoil.schema.exit_codes import ExitCode
+
+    root = _root()
+    records = load_approvals(root)
+    if is_list:
+        _list(records)
+        return ExitCode.OK
+    if not fingerprints:
+        raise click.UsageError("name the findings to approve by their fingerprints, or give --list")
+    if not local:
+        raise click.UsageError("approvals are kept in the repository: give --local")
+    if revoke:
+        return _revoke(root, records, fingerprints)
+    if not (reason and owner and until):
+        raise click.UsageError("an approval needs --reason, --owner and --until YYYY-MM-DD")
+    day = _parse_day(until)
+    if migration is not None:
+        _insist_on_file(migration)
+    _, report = judging.run(confirm=0)
+    return _approve(root, records, fingerprints, report, reason=reason, owner=owner, until=day, migration=migration)
+
+
+def _approve(
+    root: str,
+    records: tuple[ApprovalRecord, ...],
+    fingerprints: tuple[str, ...],
+    report: CheckReport,
+    *,
+    reason: str,
+    owner: str,
+    until: date,
+    migration: str | None,
+) -> ExitCode:
+    from counterfoil.contracts.approvals.document import ApprovalRecord
+    from counterfoil.contracts.approvals.file import save_approvals
+    from counterfoil.contracts.project.model import AcceptedFinding
+    from counterfoil.contracts.reports.sentences import what_is_found
+    from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.position import Position
+
+    found = {finding.fingerprint: finding for finding in report.findings}
+    if unknown := [each for each in fingerprints if each not in found]:
+        click.echo(
+            f"counterfoil: no finding against {report.against} has the fingerprint {', '.join(unknown)}; nothing was "
+            "approved. Give the options of the check that printed it",
+            err=True,
+        )
+        return ExitCode.CANNOT_SAY
+    kept = {record.accepted.fingerprint: record for record in records}
+    for each in fingerprints:
+        finding = found[each]
+        accepted = AcceptedFinding(each, owner, reason, until, Position(1, 1), migration or "")
+        kept[each] = ApprovalRecord(accepted, finding.rule, finding.subject, finding.path, what_is_found(finding))
+        click.echo(f"{each} approved until {until}: {finding.path}: {finding.rule}")
+    save_approvals(root, kept.values())
+    return ExitCode.OK
+
+
+def _revoke(root: str, records: tuple[ApprovalRecord, ...], fingerprints: tuple[str, ...]) -> ExitCode:
+    from counterfoil.contracts.approvals.file import save_approvals
+    from counterfoil.schema.exit_codes import ExitCode
+
+    known = {record.accepted.fingerprint for record in records}
+    if unknown := [each for each in fingerprints if each not in known]:
+        click.echo(f"counterfoil: no approval has the fingerprint {', '.join(unknown)}; nothing was revoked", err=True)
+        return ExitCode.CANNOT_SAY
+    save_approvals(root, [record for record in records if record.accepted.fingerprint not in fingerprints])
+    return ExitCode.OK
+
+
+def _list(records: tuple[ApprovalRecord, ...]) -> None:
+    from datetime import UTC, datetime
+
+    from counterfoil.contracts.reports.text import printable
+
+    today = datetime.now(UTC).date()
+    for record in records:
+        accepted = record.accepted
+        word = "expired" if today > accepted.until else "until"
+        what = f"{record.path}  {record.rule}  {record.text}" if record.rule else ""
+        line = f"{accepted.fingerprint}  {word} {accepted.until}  {accepted.owner}  {accepted.reason}  {what}"
+        click.echo(printable(line.rstrip()))
+
+
+def _root() -> str:
+    """Return the top of the repository; without one, the current folder."""
+    from counterfoil.contracts.baselines.git import open_repository
+    from counterfoil.contracts.errors import NoRepository
+
+    try:
+        return open_repository(".").top
+    except NoRepository:
+        return "."
+
+
+def _parse_day(text: str) -> date:
+    from datetime import UTC, date, datetime
+
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        raise click.UsageError(f"--until {text!r} is not a day such as 2027-03-31") from None
+    today = datetime.now(UTC).date()
+    if day < today:
+        raise click.UsageError(f"--until {day} is over: today is {today} in UTC")
+    return day
+
+
+def _insist_on_file(path: str) -> None:
+    from pathlib import Path
+
+    from counterfoil.contracts.errors import InputNotFound
+
+    if not Path(path).is_file():
+        raise InputNotFound(f"there is no file {path!r}, which --migration names")

@@ -1,0 +1,158 @@
+"""The options that determine what is compared and how it is judged, and the run that they ask for."""
+
+from __future__ import annotations
+
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import click
+
+from counterfoil.contracts.cli.options import chain, parse_subjects, shown_address
+from counterfoil.contracts.cli.project import chosen_project, project_option
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.contracts.approvals.document import ApprovalRecord
+    from counterfoil.contracts.baselines.choose import Comparison, Request
+    from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.topic_records import Topics
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+LEVELS: Final = (
+    "NONE",
+    "BACKWARD",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD",
+    "FORWARD_TRANSITIVE",
+    "FULL",
+    "FULL_TRANSITIVE",
+)
+POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
+CONFIRMED: Final = 100
+"""How many generated records are written and read by default."""
+
+
+class Judging(NamedTuple):
+    """The values of the options of :func:`judging_options`."""
+
+    paths: tuple[str, ...]
+    against: str | None
+    level: str | None
+    policy: str | None
+    subjects: tuple[str, ...]
+    registry: RegistryAccess
+    config: str | None
+    offline: bool
+
+    def run(
+        self, *, confirm: int = CONFIRMED, topics: Topics | None = None, allow_unmapped: bool = False
+    ) -> tuple[Comparison, CheckReport]:
+        """Check the files, and return the comparison and its report, to which the project's approvals are applied."""
+        from counterfoil.contracts.approvals.file import load_approvals
+        from counterfoil.contracts.baselines.choose import open_comparison
+        from counterfoil.contracts.check import check_files
+        from counterfoil.contracts.cli.defects import defects_on_stderr
+        from counterfoil.schema.compatibility.levels import parse_level
+        from counterfoil.schema.compatibility.policies import parse_policy
+
+        comparison = open_comparison(self._request())
+        with defects_on_stderr():
+            report = check_files(
+                comparison.head,
+                comparison.selected,
+                baseline=comparison.baseline,
+                level=parse_level(self.level) if self.level else None,
+                policy=parse_policy(self.policy) if self.policy else None,
+                confirm=confirm,
+                allow_unmapped=allow_unmapped,
+                topics=topics,
+                project=comparison.project,
+            )
+        return comparison, _accepted(comparison, report, load_approvals(comparison.scope.root))
+
+    def _request(self) -> Request:
+        from counterfoil.contracts.baselines.choose import NamedRegistry, Request
+
+        url = self.registry.url
+        is_used = bool(url) and not self.offline
+        return Request(
+            current=".",
+            paths=self.paths,
+            against=self.against,
+            subjects=parse_subjects(self.subjects),
+            registry=self.registry.open if is_used else None,
+            registry_label=shown_address(url) if url else "registry",
+            is_transitive=self.level.endswith("_TRANSITIVE") if self.level else None,
+            project=lambda top: chosen_project(self.config, top=top),
+            registry_at=None
+            if self.offline
+            else lambda address: NamedRegistry(shown_address(address), self.registry.at(address).open),
+        )
+
+
+def _accepted(comparison: Comparison, report: CheckReport, approvals: tuple[ApprovalRecord, ...]) -> CheckReport:
+    """Return the report with what the project and the approvals of the repository accept."""
+    project, place = comparison.project, comparison.project_file
+    if project is None and not approvals:
+        return report
+    import os
+    from datetime import UTC, datetime
+
+    from counterfoil.contracts.acceptance import Source, accept
+    from counterfoil.contracts.approvals.document import FILE_NAME
+    from counterfoil.contracts.project.model import Project
+
+    sources = [Source(FILE_NAME, Project(accepted=tuple(record.accepted for record in approvals)))]
+    if project is not None and place is not None:
+        sources.insert(0, Source(os.path.relpath(place.place, comparison.scope.root), project))
+    is_whole = "" in comparison.scope.wanted
+    return accept(report, sources, today=datetime.now(UTC).date(), is_whole=is_whole)
+
+
+def judging_options(command: _Command) -> _Command:
+    """Add the options, and pass their values as one :class:`Judging`, with the argument ``paths`` if there is one."""
+
+    def with_judging(*arguments: Any, **given: Any) -> Any:
+        chosen = {name: given.pop(name) for name in Judging._fields if name != "paths"}
+        judging = Judging(paths=given.pop("paths", ()), **chosen)
+        return command(*arguments, judging=judging, **given)
+
+    decorated: Any = _OPTIONS(update_wrapper(with_judging, command))
+    return decorated  # type: ignore[no-any-return]  # click's decorators return what they decorate
+
+
+_OPTIONS: Final = chain(
+    click.option(
+        "--against",
+        metavar="BASE",
+        help="What to compare with: a git ref, a file, a folder, 'registry' or SUBJECT@VERSION. "
+        "Default: the merge base with the default branch.",
+    ),
+    click.option(
+        "--level",
+        type=click.Choice(LEVELS, case_sensitive=False),
+        help="The compatibility that a change must keep. Default: the project's level for the file, else the "
+        "registry's, else BACKWARD.",
+    ),
+    click.option(
+        "--policy",
+        type=click.Choice(POLICIES, case_sensitive=False),
+        help="Which differences are breaking. Default: the project's policy for the file, else the registry's, else "
+        "STRICT.",
+    ),
+    click.option(
+        "--subject",
+        "subjects",
+        multiple=True,
+        metavar="FILE=SUBJECT",
+        help="The subject of a file. Default: the project's, else the file's name, without suffix, if it ends in -key "
+        "or -value. Repeatable.",
+    ),
+    project_option,
+    registry_options(THE_REGISTRY),
+    click.option("--offline", is_flag=True, help="Do not send requests to a registry."),
+)

@@ -1,0 +1,27 @@
+"""What a project says of the files of a tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.project.model import Settings
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.project.model import FileMapping, Project
+    from counterfoil.contracts.tree import SchemaTree
+
+
+def mapping_of(project: Project | None, tree: SchemaTree, path: str) -> FileMapping | None:
+    """Return what the project says of the file at ``path``; None where no line maps it, or without a project."""
+    if project is None:
+        return None
+    names = tree.outline(path)
+    return project.mapping(path, name=names.name if names else None)
+
+
+def settings_of(project: Project | None, tree: SchemaTree, path: str) -> Settings:
+    """Return how the project has the file at ``path`` checked: the settings of all files where no line maps it."""
+    if project is None:
+        return Settings()
+    mapping = mapping_of(project, tree, path)
+    return mapping.settings if mapping else project.settings

@@ -1,0 +1,87 @@
+"""The report of a check as the writers of ``counterfoil.schema.reports`` take it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.advice import FILE_RULE_BY_ID
+from counterfoil.contracts.model import Status
+from counterfoil.contracts.reports.sentences import (
+    how_it_is_proved,
+    summary,
+    what_also_breaks,
+    what_is_fine,
+    what_is_found,
+    who_fails,
+)
+from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.contracts.model import CheckReport, FailOn, Finding
+    from counterfoil.schema.exit_codes import ExitCode
+
+_PAGES: Final = f"{PROJECT}/blob/main/docs"
+_JUDGED: Final = frozenset({Status.COMPARED, Status.UNCHANGED})
+
+
+def report_of(report: CheckReport, *, exit_code: ExitCode, fail_on: FailOn | None, version: str) -> Report:
+    """Return the report of a check for any writer; ``version`` is that of the program."""
+    return Report(
+        command="check",
+        version=version,
+        summary=summary(report, exit_code),
+        exit_code=exit_code,
+        against=report.against,
+        entries=tuple(_entry(one, is_failing=report.is_failing(one, fail_on)) for one in report.findings),
+        checked=tuple(
+            Checked(
+                each.subject,
+                each.path,
+                what_is_fine(each) if each.status in _JUDGED else each.status,
+                is_skipped=each.status is Status.SKIPPED,
+            )
+            for each in report.files
+        ),
+        rules={finding.rule: _rule(finding.rule) for finding in report.findings},
+        note=report.note,
+    )
+
+
+def _entry(finding: Finding, *, is_failing: bool) -> Entry:
+    return Entry(
+        rule=finding.rule,
+        severity=finding.severity,
+        text=what_is_found(finding),
+        fingerprint=finding.fingerprint,
+        subject=finding.subject,
+        path=finding.path,
+        position=finding.position,
+        details=tuple(_details(finding)),
+        advice=finding.advice,
+        is_failing=is_failing,
+        approval=finding.approval,
+    )
+
+
+def _details(finding: Finding) -> Iterator[str]:
+    if finding.direction:
+        yield who_fails(finding)
+    if finding.records is not None:
+        yield finding.records.text
+    if finding.no_witness:
+        yield finding.no_witness
+    if finding.evidence is not None:
+        yield f"witness: {finding.evidence.datum_json}"
+        yield how_it_is_proved(finding, finding.evidence)
+    if finding.also_breaks:
+        yield what_also_breaks(finding)
+
+
+def _rule(name: str) -> Rule:
+    if (known := RULE_BY_ID.get(name)) is not None:
+        return Rule(known.why, f"{_PAGES}/reference/{known.page}")
+    about_files = FILE_RULE_BY_ID.get(name)
+    return Rule(about_files.why if about_files else "", f"{_PAGES}/check.md#which-changes-are-allowed")

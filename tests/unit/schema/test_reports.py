@@ -1,0 +1,171 @@
+"""The writers of reports: each is valid by its published schema, and shows what people look for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xmlschema
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.position import Position
+from counterfoil.schema.reports.forms import Form, print_report
+from counterfoil.schema.reports.model import Approval, Checked, Entry, Report, Rule, Severity
+
+_PUBLISHED = Path(__file__).parents[2] / "data" / "reports"
+_JUNIT = xmlschema.XMLSchema10(str(_PUBLISHED / "junit-10.xsd"), allow="local", use_fallback=False)
+_SARIF = Draft7Validator(json.loads((_PUBLISHED / "sarif-schema-2.1.0.json").read_text()))
+_GITLAB = Draft202012Validator(json.loads((_PUBLISHED / "gitlab-code-quality.json").read_text()))
+_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+_WORD = st.text(st.characters(codec="utf-8", exclude_characters="/.\0"), min_size=1, max_size=8)
+_ENTRIES = st.builds(
+    Entry,
+    rule=_WORD,
+    severity=st.sampled_from(Severity),
+    text=_WORD,
+    fingerprint=st.from_regex("[0-9a-f]{12}", fullmatch=True),
+    subject=_TEXT,
+    path=_WORD | st.just(""),
+    position=st.none() | st.builds(Position, st.integers(1, 99), st.integers(1, 99)),
+    details=st.lists(_TEXT, max_size=2).map(tuple),
+    advice=_TEXT,
+    is_failing=st.booleans(),
+    approval=st.none() | st.builds(Approval, _TEXT, _TEXT, _TEXT, _TEXT),
+)
+_REPORTS = st.builds(
+    Report,
+    command=st.sampled_from(["check", "lint"]),
+    version=_WORD,
+    summary=_TEXT,
+    exit_code=st.sampled_from(ExitCode),
+    against=_TEXT,
+    entries=st.lists(_ENTRIES, max_size=3).map(tuple),
+    checked=st.lists(st.builds(Checked, _TEXT, _TEXT, _TEXT, st.booleans()), max_size=2).map(tuple),
+    rules=st.dictionaries(_WORD, st.builds(Rule, _TEXT, st.just("https://example.com/rule")), max_size=2),
+    note=_TEXT,
+)
+_BREAK = Entry(
+    rule="type-mismatch",
+    severity=Severity.ERROR,
+    text="total: this schema expects int, the earlier one writes long",
+    fingerprint="9897c729b683",
+    subject="shop.Order",
+    path="schemas/order.avsc",
+    position=Position(7, 31),
+    details=("this schema cannot read what main@8596744 wrote",),
+    advice="Widen along a promotion.",
+    is_failing=True,
+)
+_APPROVAL = Approval("the topic is empty", "ana", "2027-03-31", "converters/order.yaml")
+_APPROVED = replace(_BREAK, is_failing=False, approval=_APPROVAL)
+_WARNING = Entry("schema-removed", Severity.WARNING, "the schema was removed", "0123456789ab", "shop.Ride", "ride.avsc")
+
+
+def _print(form: Form, *entries: Entry) -> str:
+    report = Report(
+        "check",
+        "1.0",
+        "1 error, 1 warning (exit 1)",
+        ExitCode.BROKEN,
+        against="main@8596744",
+        entries=entries,
+        checked=(Checked("shop.Order", "schemas/order.avsc", "broken"), Checked("shop.Fare", "fare.avsc", "unchanged")),
+        rules={"type-mismatch": Rule("Bytes of a long are no int.", "https://example.com/type-mismatch")},
+    )
+    return print_report(form, report)
+
+
+@given(_REPORTS)
+def test_any_report_is_valid(report: Report) -> None:
+    _JUNIT.validate(print_report(Form.JUNIT, report))
+    _SARIF.validate(json.loads(print_report(Form.SARIF, report)))
+    _GITLAB.validate(json.loads(print_report(Form.GITLAB, report)))
+
+
+@given(_REPORTS)
+def test_a_page_is_self_contained_and_its_elements_are_closed(report: Report) -> None:
+    page = print_report(Form.HTML, report)
+    assert not re.search(r"<script|<link|src=|@import|url\(", page.partition("</style>")[0])
+    parser = _Balance()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+
+
+class _Balance(HTMLParser):
+    """The elements that are open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        del attrs
+        assert tag not in {"script", "link", "img", "iframe"}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_sarif_names_rule_place_and_fingerprint() -> None:
+    run = json.loads(_print(Form.SARIF, _BREAK, _WARNING))["runs"][0]
+    result, warning = run["results"]
+    location = result["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"] == {"uri": "schemas/order.avsc", "uriBaseId": "SRCROOT"}
+    assert location["region"] == {"startLine": 7, "startColumn": 31}
+    assert result["partialFingerprints"] == {"contractFinding/v1": "9897c729b683"}
+    assert (result["level"], warning["level"]) == ("error", "warning")
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (rule["id"], rule["helpUri"]) == ("type-mismatch", "https://example.com/type-mismatch")
+    assert "suppressions" not in result
+
+
+def test_an_approved_finding_is_suppressed_and_no_failure() -> None:
+    result = json.loads(_print(Form.SARIF, _APPROVED))["runs"][0]["results"][0]
+    (suppression,) = result["suppressions"]
+    assert suppression["status"] == "accepted"
+    assert "ana until 2027-03-31" in suppression["justification"]
+    assert "<failure" not in _print(Form.JUNIT, _APPROVED)
+    assert "::error" not in _print(Form.GITHUB, _APPROVED)
+    assert json.loads(_print(Form.GITLAB, _APPROVED))[0]["severity"] == "info"
+
+
+def test_junit_has_a_case_for_everything_checked() -> None:
+    text = _print(Form.JUNIT, _BREAK, _WARNING)
+    assert text.count("<testcase") == 3
+    assert text.count("<failure") == 1
+    assert "the schema was removed" in text.partition("<system-out>")[2]
+
+
+def test_github_commands_are_escaped_and_limited() -> None:
+    odd = Entry("rule", Severity.ERROR, "100% of\nlines", "0" * 12, path="a,b:c.avsc", position=Position(2, 3))
+    first = _print(Form.GITHUB, odd).splitlines()[0]
+    assert first == "::error file=a%2Cb%3Ac.avsc,line=2,col=3,title=rule [000000000000]::100%25 of%0Alines"
+    lines = _print(Form.GITHUB, *[odd] * 12, _WARNING).splitlines()
+    assert sum(line.startswith("::error") for line in lines) == 10
+    assert "2 more of severity error are in the summary of the job" in lines
+
+
+def test_markdown_is_one_comment_whose_texts_mean_themselves() -> None:
+    text = _print(Form.MARKDOWN, Entry("rule", Severity.ERROR, "<b>`x`</b> | @ana", "0" * 12, path="a`b.avsc"))
+    assert text.startswith("<!-- counterfoil check -->\n")
+    assert "<b>" not in text
+    assert "`` a`b.avsc ``" in text
+    many = _print(Form.MARKDOWN, *[_BREAK] * 1000)
+    assert len(many) < 65_536
+    assert re.search(r"[0-9]+ more are not shown", many)
+
+
+@pytest.mark.parametrize("form", Form)
+def test_every_form_shows_the_fingerprint(form: Form) -> None:
+    assert "9897c729b683" in _print(form, _BREAK)
