@@ -80,9 +80,9 @@ def check_contract(contract: Contract, findings: FileFindings, files: SchemaFile
     for level in contract.service_levels:
         for element in (level.element or "").split(","):
             name, _, path = element.strip().partition(".")
-            promise = by_name.get(name)
-            schema = files.linked(promise.schema, findings) if promise is not None and path else None
-            if promise is not None and schema is not None:
+            about = by_name.get(name)
+            schema = files.linked(about.schema, findings) if about is not None and path else None
+            if schema is not None:
                 text = f"slaProperties.{level.property}"
                 _check_path_text(path, schema, findings, contract.position, about=text)
 
@@ -111,8 +111,9 @@ def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles)
             if outcome.problem is not None:
                 rule_id = "cel-invalid" if outcome.is_compiled else "cel-unchecked"
                 findings.add(rule_id, f"{name}: {outcome.problem}", rule.position, element=print_path(rule.path))
-            for path in outcome.reads if schema is not None and outcome.problem is None else ():
-                _check_path((*map(member, path),), schema, findings, rule.position, about=name)
+            if schema is not None:
+                for path in outcome.reads:
+                    _check_path(tuple(map(member, path)), schema, findings, rule.position, about=name)
 
 
 def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: FileFindings) -> None:

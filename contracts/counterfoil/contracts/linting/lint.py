@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.parsed import ParsedSchema
 
 AGREEMENT_SUFFIXES: Final = (".odcs.yaml", ".odcs.yml", ".odps.yaml", ".odps.yml")
 
@@ -108,11 +109,17 @@ def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
     if read.problem is None:
         for missing in read.missing:
             findings.add("missing-import", missing.text, missing.position, severity=Severity.WARNING, fix="")
-    for each in read.schema.warnings() if read.schema is not None else ():
-        place, element = read.schema.locate(each.pointer), print_path(read.schema.path_at(each.pointer))
+    if read.schema is not None:
+        _add_warnings(read.schema, findings)
+    return findings.found
+
+
+def _add_warnings(schema: ParsedSchema, findings: FileFindings) -> None:
+    """Add what the schema's language forbids and registries accept."""
+    for each in schema.warnings():
+        place, element = schema.locate(each.pointer), print_path(schema.path_at(each.pointer))
         fix = advice_for(each.rule)
         findings.add(each.rule, each.text, place, element=element, severity=Severity.WARNING, fix=fix)
-    return findings.found
 
 
 class _Agreements:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.schema.agreements.model import Fault
 from counterfoil.schema.documents.blocks import likely
@@ -12,8 +12,6 @@ from counterfoil.schema.excerpt import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jsonschema import ValidationError
-
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.position import Position
 
@@ -21,6 +19,22 @@ INVALID: Final = "document-invalid"
 """The rule that a document is valid under its standard."""
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
 _CHOICES: Final = ("oneOf", "anyOf")
+
+
+class Violation(Protocol):
+    """An error of the package jsonschema, as far as it is used here."""
+
+    validator: Any
+    validator_value: Any
+    instance: Any
+    schema: Any
+    context: Any
+    path: Any
+    absolute_path: Any
+    schema_path: Any
+    message: str
+
+
 _MAX_SHOWN: Final = 60
 _TYPE_WORDS: Final = {
     "string": "a text (in quotes where it looks like a number)",
@@ -44,7 +58,7 @@ _SENTENCES: Final = {
 }
 
 
-def faults_of(errors: Sequence[ValidationError], root: Node, schema: dict[str, Any]) -> Iterator[Fault]:
+def faults_of(errors: Sequence[Violation], root: Node, schema: dict[str, Any]) -> Iterator[Fault]:
     """Yield the mistakes that ``errors`` are about, the most specific ones; at least one where there is an error."""
     for error in [*_most_specific(errors, schema)] or errors:
         path = list(error.absolute_path)
@@ -59,7 +73,7 @@ def faults_of(errors: Sequence[ValidationError], root: Node, schema: dict[str, A
             yield Fault(INVALID, f"{_words(path)} has no key {key}; {hint}", at)
 
 
-def _most_specific(errors: Iterable[ValidationError], schema: dict[str, Any]) -> Iterator[ValidationError]:
+def _most_specific(errors: Iterable[Violation], schema: dict[str, Any]) -> Iterator[Violation]:
     """Yield the errors that say what is wrong: of a choice, those of the branch that comes nearest.
 
     A key that a branch would know, had it been valid, is no error of its own.
@@ -71,9 +85,9 @@ def _most_specific(errors: Iterable[ValidationError], schema: dict[str, Any]) ->
             yield error
 
 
-def _nearest(error: ValidationError, schema: dict[str, Any]) -> Iterator[ValidationError]:
+def _nearest(error: Violation, schema: dict[str, Any]) -> Iterator[Violation]:
     """Yield the errors of the branch that is refused deepest inside the value, else of the choice."""
-    branches: dict[int, list[ValidationError]] = {}
+    branches: dict[int, list[Violation]] = {}
     for each in error.context or ():
         branches.setdefault(int(each.schema_path[0]), []).append(each)
     depth = {number: max(len(each.path) for each in found) for number, found in branches.items()}
@@ -84,7 +98,7 @@ def _nearest(error: ValidationError, schema: dict[str, Any]) -> Iterator[Validat
         yield from _most_specific(branches[best], schema)
 
 
-def _problem(error: ValidationError) -> str:
+def _problem(error: Violation) -> str:
     keyword, limit = error.validator, error.validator_value
     value = excerpt(str(error.instance), _MAX_SHOWN)
     match keyword:
@@ -135,13 +149,13 @@ def _words(path: Sequence[str | int]) -> str:
     return words.removeprefix(".")
 
 
-def _is_consequence(error: ValidationError, schema: dict[str, Any]) -> bool:
+def _is_consequence(error: Violation, schema: dict[str, Any]) -> bool:
     """Return whether a branch would know all keys that are refused, so that the error follows from another one."""
     known = _known_keys(error.schema, schema, set())
     return all(key in known for key in error.instance)
 
 
-def _refused_keys(error: ValidationError, known: set[str]) -> list[str]:
+def _refused_keys(error: Violation, known: set[str]) -> list[str]:
     """Return the keys that a closed mapping does not permit: those that no branch knows, else those of the message."""
     unknown = [key for key in error.instance if key not in known]
     return unknown or [key for key in error.instance if f"'{key}'" in error.message] or list(error.instance)

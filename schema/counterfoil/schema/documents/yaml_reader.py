@@ -28,11 +28,11 @@ _MAX_KEPT_LENGTH: Final = 40
 
 
 @lru_cache(maxsize=10_000)
-def _kept_tag(kind: type[yaml.Node], text: str | None, implicit: Any) -> str:
+def _kept_tag(kind: Any, text: str | None, implicit: Any) -> str:
     return str(_RESOLVER.resolve(kind, text, implicit))  # type: ignore[no-untyped-call] # not in the stubs
 
 
-def _tag(kind: type[yaml.Node], text: str | None, implicit: Any) -> str:
+def _tag(kind: Any, text: str | None, implicit: Any) -> str:
     """Return the tag that YAML 1.1 gives a node; those of short texts are kept, since the same ones occur often."""
     if text is not None and len(text) > _MAX_KEPT_LENGTH:
         return _kept_tag.__wrapped__(kind, text, implicit)
@@ -54,6 +54,7 @@ _WORDS: Final = {
     **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
 }
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_CONFLICT: Final = re.compile(r"^<{7} .*^>{7} ", re.MULTILINE | re.DOTALL)
 _NUMBER: Final = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
 )
@@ -67,6 +68,9 @@ def read_yaml(text: str) -> Node | None:
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
+    if (conflict := _CONFLICT.search(text)) is not None:
+        place = _position_at(text, conflict.start())
+        raise InvalidDocument("the file has an unresolved conflict of a merge; keep one side", place)
     try:
         root = _compose(text)
     except yaml.MarkedYAMLError as mistake:
