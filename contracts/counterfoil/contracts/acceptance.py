@@ -12,7 +12,7 @@ from counterfoil.schema.counting import counted
 from counterfoil.schema.reports.model import Approval, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from counterfoil.contracts.model import CheckReport
@@ -37,7 +37,7 @@ def accept(report: CheckReport, sources: Sequence[Source], *, today: date, is_wh
     """
     kept = [each for each in report.findings if not any(one.project.ignores(each.rule, each.path) for one in sources)]
     known = {finding.fingerprint for finding in kept}
-    findings = [_judged(finding, sources, today) for finding in kept]
+    findings = [with_approval(finding, sources, today) for finding in kept]
     for source in sources:
         seen = known if is_whole else known.union(each.fingerprint for each in source.project.accepted)
         findings += _stale(source, seen, today)
@@ -45,7 +45,8 @@ def accept(report: CheckReport, sources: Sequence[Source], *, today: date, is_wh
     return replace(report, findings=tuple(findings), note=note)
 
 
-def _judged(finding: Finding, sources: Sequence[Source], today: date) -> Finding:
+def with_approval(finding: Finding, sources: Iterable[Source], today: date) -> Finding:
+    """Return a finding with the approval that one of ``sources`` has for it on that day, if there is one."""
     found = (source.project.acceptance(finding.fingerprint, on=today) for source in sources)
     accepted = next((each for each in found if each is not None), None)
     if accepted is None:

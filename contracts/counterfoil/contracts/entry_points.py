@@ -1,6 +1,10 @@
 """The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
 check = "counterfoil.contracts.cli.check:check", "Check changed schemas against a git ref, a file or a registry."
+lint = (
+    "counterfoil.contracts.cli.lint:lint",
+    "Check contract, product, project and schema files by themselves.",
+)
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
 approve = "counterfoil.contracts.cli.approve:approve", "Accept single findings of a check until a day."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."

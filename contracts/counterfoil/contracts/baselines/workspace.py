@@ -98,11 +98,16 @@ def reader_of(root: str) -> Callable[[str], bytes | None]:
 
 def schema_paths_below(root: str) -> list[str]:
     """Return the paths, relative to ``root``, of the schema files below it; hidden folders are left out."""
+    return paths_below(root, has_schema_suffix)
+
+
+def paths_below(root: str, is_wanted: Callable[[str], bool]) -> list[str]:
+    """Return the paths, relative to ``root``, of the files below it with such a name; hidden folders are left out."""
     found = []
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
         below = _relative(folder, root)
-        found += [posixpath.join(below, file) for file in files if has_schema_suffix(file)]
+        found += [posixpath.join(below, file) for file in files if is_wanted(file)]
     return sorted(found)
 
 

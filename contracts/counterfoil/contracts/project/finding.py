@@ -33,11 +33,17 @@ def find_project(current: str, *, top: str | None = None) -> ProjectFile | None:
     The search ends at ``top``, the top of a repository; without one, only ``current`` is searched. None where there is
     no such file. Raises ``InvalidProject``.
     """
+    place = nearest_file(current, top=top)
+    return None if place is None else open_project(place)
+
+
+def nearest_file(current: str, *, top: str | None = None) -> Path | None:
+    """Return the path of the file that :func:`find_project` reads; None where there is none."""
     here = Path(current).resolve()
     last = Path(top).resolve() if top else here
     for folder in (here, *here.parents):
         if (folder / FILE_NAME).is_file():
-            return open_project(folder / FILE_NAME)
+            return folder / FILE_NAME
         if folder == last:
             break
     return None

@@ -59,13 +59,18 @@ def text_report(report: CheckReport, *, exit_code: ExitCode, style: TextStyle) -
     if style.verbosity is Verbosity.VERBOSE:
         unfine = {path for finding in report.findings for path in _paths(finding)}
         lines += [_fine(outcome, style) for outcome in report.files if outcome.path not in unfine]
-    for (subject, path), group in groupby(findings, key=lambda one: (one.subject, one.path)):
-        lines += _group(subject, path, list(group), style)
+    lines += finding_blocks(findings, style)
     if report.note and style.verbosity is not Verbosity.QUIET:
         lines.append(printable(f"note: {report.note}"))
     if findings or style.verbosity is not Verbosity.QUIET:
         lines.append(printable(summary(report, exit_code)))
     return "".join(f"{line}\n" for line in lines)
+
+
+def finding_blocks(findings: Iterable[Finding], style: TextStyle) -> Iterator[str]:
+    """Yield the lines of findings, one block for each, with a head line for each place."""
+    for (subject, path), group in groupby(findings, key=lambda one: (one.subject, one.path)):
+        yield from _group(subject, path, list(group), style)
 
 
 def _is_shown(finding: Finding, style: TextStyle) -> bool:

@@ -10,6 +10,8 @@ Source: YAML 1.2.2, chapter 10.3 (core schema); YAML 1.1, types bool, int, float
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -21,6 +23,29 @@ MAX_CHARACTERS: Final = 1_000_000
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 32
 
+_RESOLVER: Final = yaml.SafeLoader("")
+_MAX_KEPT_LENGTH: Final = 40
+
+
+@lru_cache(maxsize=10_000)
+def _kept_tag(kind: Any, text: str | None, implicit: Any) -> str:
+    return str(_RESOLVER.resolve(kind, text, implicit))  # type: ignore[no-untyped-call] # not in the stubs
+
+
+def _tag(kind: Any, text: str | None, implicit: Any) -> str:
+    """Return the tag that YAML 1.1 gives a node; those of short texts are kept, since the same ones occur often."""
+    if text is not None and len(text) > _MAX_KEPT_LENGTH:
+        return _kept_tag.__wrapped__(kind, text, implicit)
+    return _kept_tag(kind, text, implicit)
+
+
+_FAST: Final[Any] = (
+    type("_FastLoader", (yaml.CSafeLoader,), {"resolve": staticmethod(_tag)}) if yaml.__with_libyaml__ else None
+)
+"""The loader in C, about ten times faster, which not every build of PyYAML has."""
+_MAX_FAST_DEPTH: Final = 2000
+"""The loader in C recurses without a limit, so that it gets no text that may be nested more deeply than this."""
+
 _TAG: Final = "tag:yaml.org,2002:"
 _KIND_BY_TAG: Final = {f"{_TAG}{kind.value}": kind for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL)}
 _WORDS: Final = {
@@ -29,6 +54,7 @@ _WORDS: Final = {
     **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
 }
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_CONFLICT: Final = re.compile(r"^<{7} .*^>{7} ", re.MULTILINE | re.DOTALL)
 _NUMBER: Final = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
 )
@@ -42,8 +68,11 @@ def read_yaml(text: str) -> Node | None:
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
+    if (conflict := _CONFLICT.search(text)) is not None:
+        place = _position_at(text, conflict.start())
+        raise InvalidDocument("the file has an unresolved conflict of a merge; keep one side", place)
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = _compose(text)
     except yaml.MarkedYAMLError as mistake:
         mark = mistake.problem_mark or mistake.context_mark
         raise InvalidDocument(f"not YAML: {mistake.problem}", _position(mark) if mark else None) from None
@@ -52,6 +81,19 @@ def read_yaml(text: str) -> Node | None:
     except RecursionError:
         raise InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels") from None
     return None if root is None else _Conversion().node(root, MAX_DEPTH)
+
+
+def _compose(text: str) -> yaml.Node | None:
+    """Return PyYAML's root. Where the loader in C refuses, the one in Python does, with the message and the place."""
+    if _FAST is not None and _possible_depth(text) <= _MAX_FAST_DEPTH:
+        with suppress(yaml.YAMLError):
+            return yaml.compose(text, Loader=_FAST)
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _possible_depth(text: str) -> int:
+    """Return a number that the nesting does not exceed: blocks need columns, two for each, the others brackets."""
+    return text.count("[") + text.count("{") + 2 * max(map(len, text.splitlines()), default=0)
 
 
 def _position(mark: yaml.Mark) -> Position:
@@ -68,7 +110,6 @@ class _Conversion:
 
     def __init__(self) -> None:
         self._count = 0
-        self._loader = yaml.SafeLoader("")
 
     def node(self, given: yaml.Node, depth: int) -> Node:
         """Return the converted node with its content, which may have at most ``depth`` levels."""
@@ -104,9 +145,9 @@ class _Conversion:
     def _scalar(self, given: yaml.ScalarNode, position: Position) -> ScalarNode:
         text = given.value
         older = self._older_meaning(given, position)
-        implied = self._loader.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call] # not in the stubs
-        if given.style is not None or given.tag != implied:
-            return ScalarNode(position, text, *older)  # in quotes, or with a tag: both versions are equal
+        implied = _tag(yaml.ScalarNode, text, (True, False))
+        if given.style or given.tag != implied:  # plain: None, or "" from the loader in C
+            return ScalarNode(position, text, *older)  # in quotes, with a tag: both equal
         newer = _newer_meaning(text, position)
         if older == newer or _shown(older) == _shown(newer):
             return ScalarNode(position, text, *newer)
@@ -118,7 +159,7 @@ class _Conversion:
         if kind is Kind.TEXT:
             return kind, given.value
         try:
-            return kind, self._loader.construct_object(given)
+            return kind, _RESOLVER.construct_object(given)
         except (ValueError, KeyError, yaml.YAMLError):
             raise InvalidDocument(f"{given.value!r} is no value of the type {kind.value}", position) from None
 

@@ -1,0 +1,89 @@
+"""``counterfoil lint``: whether contract, product, project and schema files are valid by themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from counterfoil.contracts.cli.installed import find_installed
+from counterfoil.contracts.cli.options import (
+    REPORT_FORMATS,
+    Output,
+    output_options,
+    parse_outputs,
+    render_report,
+    text_style,
+    write_outputs,
+)
+from counterfoil.contracts.cli.project import project_option
+
+if TYPE_CHECKING:
+    from counterfoil.schema.exit_codes import ExitCode
+
+_FORMATS = ("text", "json", *REPORT_FORMATS)
+_FAIL_ON = ("error", "warning", "never")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATHS]...")
+@project_option
+@click.option(
+    "--rules",
+    metavar="RULE[,RULE]...",
+    help="Report findings of these rules alone; with a minus in front of each, of all others.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(_FAIL_ON),
+    help="The lowest severity that causes exit code 1. Default: that of the project file, else error.",
+)
+@click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
+@output_options(_FORMATS)
+def lint(
+    paths: tuple[str, ...],
+    config: str | None,
+    rules: str | None,
+    fail_on: str | None,
+    allow_empty: bool,
+    formats: tuple[str, ...],
+    no_color: bool,
+    quiet: bool,
+    verbose: int,
+) -> ExitCode:
+    """Check contract files (ODCS), product files (ODPS), the project file and schema files by themselves.
+
+    PATHS are files and folders; without any, the current folder. Contract and product files end in .odcs.yaml and
+    .odps.yaml, or match `contracts` of the project file, or are named in PATHS. Each must be valid under its standard,
+    the fields it names must be in the schema file it refers to, units must be known, and rules in CEL must compile.
+    Nothing is fetched, and no file is changed.
+
+    Exit codes: 0 no finding, 1 at least one finding of --fail-on, 2 usage, 4 nothing was checked, 14 a path does not
+    exist.
+    """
+    from datetime import UTC, datetime
+
+    from counterfoil.contracts.linting.collecting import collect
+    from counterfoil.contracts.linting.lint import lint_files
+    from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
+
+    outputs = parse_outputs(formats, _FORMATS)
+    chosen = parse_rules(rules)
+    collected = collect(".", paths, config=config)
+    today, limit = datetime.now(UTC).date(), limit_of(fail_on, collected.project)
+    report = selected(lint_files(collected.given, today=today), chosen, collected.project, today=today)
+    code = exit_code_of(report, limit, is_empty_fine=allow_empty)
+
+    def render(output: Output) -> str:
+        from counterfoil.contracts.reports.lint import json_report, report_of, text_report
+
+        if output.format == "text":
+            style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
+            return text_report(report, exit_code=code, style=style)
+        if output.format == "json":
+            return json_report(report, exit_code=code)
+        version = find_installed().version
+        return render_report(output.format, report_of(report, exit_code=code, limit=limit, version=version))
+
+    write_outputs(outputs, render)
+    return code

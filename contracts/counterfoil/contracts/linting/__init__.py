@@ -1,0 +1,1 @@
+"""The check of contract, product, project and schema files by themselves, offline: ``counterfoil lint``."""

@@ -1,0 +1,255 @@
+"""The check of contracts and expectations: what they say of fields, units, rules and files."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.languages import language_of
+from counterfoil.contracts.linting.expressions import compile_rule
+from counterfoil.contracts.linting.findings import FileFindings
+from counterfoil.schema.agreements.units import is_unit
+from counterfoil.schema.bridges.document import read_bridge
+from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.paths import KEY, InvalidPath, PathNotFound, StepKind, parse_path, print_path, resolve_path
+from counterfoil.schema.paths.model import member
+from counterfoil.schema.reads.facts import SchemaFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import date
+
+    from counterfoil.contracts.tree import SchemaTree
+    from counterfoil.schema.agreements.model import (
+        Application,
+        Contract,
+        Expectation,
+        FieldPromise,
+        Migration,
+        Promise,
+        Read,
+        SchemaLink,
+    )
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.position import Position
+
+_VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+([-+].*)?", re.ASCII)
+_CEL: Final = "cel"
+
+
+class SchemaFiles:
+    """The schema files that contract files refer to. ``linted`` are those that are checked themselves."""
+
+    def __init__(self, tree: SchemaTree, linted: frozenset[str], read: Callable[[str], bytes | None]) -> None:
+        self._tree = tree
+        self._linted = linted
+        self._facts_by_path: dict[str, SchemaFacts] = {}
+        self.read = read
+
+    def linked(self, link: SchemaLink | None, findings: FileFindings) -> SchemaFacts | None:
+        """Return the schema that a file refers to; None, with a finding, where it is missing or invalid."""
+        if link is None or "://" in link.url:
+            return None
+        path = below(findings.path, link.url)
+        if not self._tree.has(path, language_of(path)):
+            findings.add("schema-file-missing", f"there is no schema file {link.url}", link.position)
+            return None
+        read = self._tree.read(path)
+        if read.problem is not None and path not in self._linted:
+            where = f"{link.url}:{read.problem.position}" if read.problem.position else link.url
+            findings.add("schema-invalid", f"{where} is no valid schema: {read.problem.text}", link.position)
+        if read.schema is not None and path not in self._facts_by_path:
+            self._facts_by_path[path] = SchemaFacts(read.schema)
+        return self._facts_by_path.get(path)
+
+
+def below(path: str, url: str) -> str:
+    """Return the path that ``url`` leads to from the folder of the file at ``path``."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), url))
+
+
+def check_contract(contract: Contract, findings: FileFindings, files: SchemaFiles, *, today: date) -> None:
+    """Add what is wrong with a contract that is valid under its standard."""
+    _check_head(contract, findings)
+    for promise in contract.promises:
+        _check_promise(promise, findings, files)
+    for each in contract.migrations:
+        _check_migration(each, findings, files, today)
+    by_name = {each.name: each for each in contract.promises}
+    for level in contract.service_levels:
+        for element in (level.element or "").split(","):
+            name, _, path = element.strip().partition(".")
+            about = by_name.get(name)
+            schema = files.linked(about.schema, findings) if about is not None and path else None
+            if schema is not None:
+                text = f"slaProperties.{level.property}"
+                _check_path_text(path, schema, findings, contract.position, about=text)
+
+
+def _check_head(agreement: Contract | Application, findings: FileFindings) -> None:
+    if agreement.owner is None:
+        findings.add("owner-missing", "the file names no team that owns it", agreement.position)
+    if agreement.version is not None and not _VERSION.fullmatch(agreement.version):
+        text = f"the version {agreement.version} is not of the form major.minor.patch"
+        findings.add("version-not-semantic", text, agreement.position)
+
+
+def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles) -> None:
+    schema = files.linked(promise.schema, findings)
+    for field in promise.fields:
+        _check_field(field, schema, findings)
+    key = promise.key
+    if key is not None:
+        files.linked(key.schema, findings)
+        if key.field is not None and schema is not None:
+            _check_path_text(key.field, schema, findings, promise.position, about="messageKey")
+    for rule in promise.quality:
+        if rule.engine == _CEL and rule.implementation is not None:
+            outcome = compile_rule(rule.implementation)
+            name = f"the rule {rule.id}" if rule.id else "the rule"
+            if outcome.problem is not None:
+                rule_id = "cel-invalid" if outcome.is_compiled else "cel-unchecked"
+                findings.add(rule_id, f"{name}: {outcome.problem}", rule.position, element=print_path(rule.path))
+            if schema is not None:
+                for path in outcome.reads:
+                    _check_path(tuple(map(member, path)), schema, findings, rule.position, about=name)
+
+
+def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: FileFindings) -> None:
+    element = print_path(field.path)
+    if field.unit is not None:
+        _check_unit(field.unit, findings, field.position, element)
+    if any(tag == "pii" or tag.startswith("pii.") for tag in field.tags) and not field.classification:
+        findings.add(
+            "pii-unclassified", f"{element} is personal data without a classification", field.position, element=element
+        )
+    facts = schema.at(field.path) if schema and _check_path(field.path, schema, findings, field.position) else None
+    if facts is None:
+        return
+    if field.logical_type is not None and not facts.may_be(field.logical_type):
+        text = f"{element} is {field.logical_type} here, and {facts.words} in the schema"
+        findings.add("type-differs", text, field.position, element=element)
+    if field.is_required and facts.may_be_missing:
+        text = f"{element} is required here, and the schema allows records without it"
+        findings.add("promise-unkept", text, field.position, element=element)
+
+
+def _check_unit(unit: str, findings: FileFindings, position: Position, element: str) -> None:
+    if not is_unit(unit):
+        findings.add("unit-unknown", f"{element}: {unit} is no unit", position, element=element)
+
+
+def _check_path_text(text: str, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str) -> None:
+    try:
+        _check_path(parse_path(text), schema, findings, position, about=about)
+    except InvalidPath as mistake:
+        findings.add("path-missing", f"{about}: {mistake}", position)
+
+
+def _check_path(
+    path: FieldPath, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str = ""
+) -> bool:
+    """Return whether the schema has a path; add a finding where it has not."""
+    try:
+        resolve_path(schema.schema, path)
+    except PathNotFound as mistake:
+        text = f"{about}: {mistake}" if about else str(mistake)
+        findings.add("path-missing", text, position, element=print_path(path))
+        return False
+    return True
+
+
+def _check_migration(migration: Migration, findings: FileFindings, files: SchemaFiles, today: date) -> None:
+    data = files.read(below(findings.path, migration.converter))
+    if data is None:
+        findings.add("converter-missing", f"there is no file {migration.converter}", migration.position)
+    else:
+        try:
+            read_bridge(data.decode())
+        except InvalidDocument as mistake:
+            findings.add("converter-invalid", f"{migration.converter}:{mistake}", migration.position)
+        except UnicodeDecodeError:
+            findings.add("converter-invalid", f"{migration.converter} is not UTF-8", migration.position)
+    if migration.sunset is not None and migration.sunset < today:
+        text = f"the migration from {migration.source} to {migration.target} was to end on {migration.sunset}"
+        findings.add("sunset-passed", text, migration.position)
+
+
+def check_application(
+    application: Application,
+    findings: FileFindings,
+    files: SchemaFiles,
+    contracts: Mapping[str, tuple[str, Contract]],
+    *,
+    has_all_contracts: bool,
+) -> None:
+    """Add what is wrong with an application.
+
+    ``contracts`` are those that are known, by id, with their files; ``has_all_contracts``: none was invalid.
+    """
+    _check_head(application, findings)
+    for each in application.expectations:
+        files.linked(each.reader_schema, findings)
+        for read in each.reads or ():
+            if read.unit is not None:
+                _check_unit(read.unit, findings, read.position, print_path(read.path))
+        known = contracts.get(each.contract_id)
+        if known is not None:
+            _check_expectation(each, findings, files, known)
+        elif has_all_contracts:
+            text = f"no file here is the contract {each.contract_id}, so its reads are not compared with a schema"
+            findings.add("contract-unknown", text, each.position)
+
+
+def _check_expectation(
+    expectation: Expectation, findings: FileFindings, files: SchemaFiles, known: tuple[str, Contract]
+) -> None:
+    path, contract = known
+    if _major(expectation.version) != _major(contract.version):
+        text = f"it reads version {expectation.version} of {contract.id}, and {path} is version {contract.version}"
+        findings.add("contract-version-differs", text, expectation.position)
+        return
+    schemas = [(promise, _quietly(promise.schema, path, files)) for promise in contract.promises]
+    for read in expectation.reads or ():
+        _check_read(read, schemas, findings)
+
+
+def _quietly(link: SchemaLink | None, path: str, files: SchemaFiles) -> SchemaFacts | None:
+    """Return the schema of a contract; what is wrong with it is reported there."""
+    return files.linked(link, FileFindings(path))
+
+
+def _check_read(read: Read, schemas: list[tuple[Promise, SchemaFacts | None]], findings: FileFindings) -> None:
+    """Add a finding where no schema of the contract has the path; one about the last of them."""
+    first = read.path[0] if read.path else None
+    if first is None or first == KEY or read.when_present:
+        return
+    if first.kind is StepKind.HEADER:
+        declared = [header for promise, _ in schemas for header in promise.headers]
+        if declared and not any(header.name == first.name for header in declared):
+            text = f"the contract has no header {first.name}; it has {', '.join(each.name for each in declared)}"
+            findings.add("path-missing", text, read.position, element=print_path(read.path))
+        return
+    known = [schema for _, schema in schemas if schema is not None]
+    missing = [mistake for schema in known if (mistake := _missing(schema, read.path)) is not None]
+    if known and len(missing) == len(known):
+        findings.add("path-missing", str(missing[-1]), read.position, element=print_path(read.path))
+        return
+    for schema in known:
+        facts = schema.at(read.path)
+        if read.type is not None and facts is not None and not facts.may_be(read.type):
+            text = f"{print_path(read.path)} is read as {read.type}, and is {facts.words} in the schema"
+            findings.add("type-differs", text, read.position, element=print_path(read.path))
+
+
+def _missing(schema: SchemaFacts, path: FieldPath) -> PathNotFound | None:
+    try:
+        resolve_path(schema.schema, path)
+    except PathNotFound as mistake:
+        return mistake
+    return None
+
+
+def _major(version: str) -> str:
+    return version.removeprefix("v").partition(".")[0]

@@ -1,0 +1,88 @@
+"""Which files are checked: schema, contract and product files of a git working tree, or of a plain folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.workspace import paths_below, read_head, reader_of, scope_of
+from counterfoil.contracts.errors import InputNotFound, NoRepository
+from counterfoil.contracts.linting.lint import AGREEMENT_SUFFIXES, LintInput
+from counterfoil.contracts.project.finding import nearest_file, open_project
+from counterfoil.contracts.project.model import FILE_NAME, Project
+from counterfoil.schema.errors import CounterfoilError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_YAML: tuple[str, ...] = (".yaml", ".yml")
+
+
+class Collected(NamedTuple):
+    """What is checked, the project that applies, and the current folder relative to the root."""
+
+    given: LintInput
+    project: Project | None
+    prefix: str
+
+
+def collect(current: str, paths: Sequence[str], *, config: str | None = None) -> Collected:
+    """Return the files at ``paths``, which are relative to the folder ``current``; without paths, those below it.
+
+    ``config`` is the path of the project file; without it the nearest one applies. Raises ``InputNotFound``.
+    """
+    try:
+        repository = open_repository(current)
+    except NoRepository:
+        repository = None
+    scope = scope_of(current, paths, repository=repository)
+    tree = read_head(scope, repository=repository)
+    file, project = _project(current, config, scope.root, repository.top if repository else None)
+    listed = repository.working_paths() if repository else paths_below(scope.root, lambda _: True)
+    is_agreement = _agreement_test(project, scope.wanted)
+    agreements = [path for path in dict.fromkeys((*listed, *scope.wanted)) if is_agreement(path)]
+    read = reader_of(scope.root)
+    for path in scope.wanted:
+        if path and path not in tree.paths and not (Path(scope.root) / path).is_dir() and read(path) is None:
+            raise InputNotFound(f"there is no file or folder {path!r}")
+    wanted = [path for path in agreements if scope.is_wanted(path)]
+    given = LintInput(
+        tree=tree,
+        read=read,
+        schemas=[path for path in tree.paths if scope.is_wanted(path) and not path.endswith(_YAML)],
+        agreements=sorted(wanted),
+        project=file if file is not None and scope.is_wanted(file) else None,
+        others=sorted(set(agreements).difference(wanted)),
+        all_paths=tree.paths,
+    )
+    return Collected(given, project, scope.prefix)
+
+
+def _project(current: str, config: str | None, root: str, top: str | None) -> tuple[str | None, Project | None]:
+    """Return the path of the project file below ``root``, and the project; None for one that is invalid."""
+    place = Path(config) if config else nearest_file(current, top=top)
+    if place is None:
+        return None, None
+    resolved = place.resolve()
+    path = resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else None
+    try:
+        found = open_project(place)
+        return path, found.below(root) if path is not None else found.project
+    except CounterfoilError:
+        if path is None:
+            raise
+        return path, None
+
+
+def _agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
+    """Return the test for contract and product files: by suffix, by the project, or because they were named."""
+
+    def test(path: str) -> bool:
+        if path.endswith(AGREEMENT_SUFFIXES):
+            return True
+        if not path.endswith(_YAML) or path.rpartition("/")[2] == FILE_NAME:
+            return False
+        return path in named or (project is not None and project.is_contract(path))
+
+    return test

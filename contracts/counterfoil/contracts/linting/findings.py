@@ -1,0 +1,47 @@
+"""The findings of one file while it is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.model import Finding, fingerprint
+
+if TYPE_CHECKING:
+    from counterfoil.schema.position import Position
+    from counterfoil.schema.reports.model import Severity
+
+
+class FileFindings:
+    """The findings about the file at ``path``; ``subject`` is what it is about: an id, a subject, or the path."""
+
+    def __init__(self, path: str, subject: str = "") -> None:
+        self.path = path
+        self.subject = subject or path
+        self.found: list[Finding] = []
+
+    def add(
+        self,
+        rule: str,
+        text: str,
+        position: Position | None,
+        *,
+        element: str = "",
+        severity: Severity | None = None,
+        fix: str | None = None,
+    ) -> None:
+        """Add a finding; severity and advice are those of the rule unless they are given."""
+        known = LINT_RULE_BY_ID.get(rule)
+        self.found.append(
+            Finding(
+                rule=rule,
+                severity=severity or LINT_RULE_BY_ID[rule].severity,
+                subject=self.subject,
+                path=self.path,
+                text=text,
+                fingerprint=fingerprint(rule, self.subject, element, text),
+                position=position,
+                element=element,
+                advice=(known.fix if known else "") if fix is None else fix,
+            )
+        )

@@ -1,0 +1,182 @@
+"""The check of files by themselves: from their texts to findings. What is read, the caller passes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.advice import advice_for
+from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
+from counterfoil.contracts.linting.findings import FileFindings
+from counterfoil.contracts.project.document import read_project
+from counterfoil.schema.agreements.document import read_agreement
+from counterfoil.schema.agreements.model import Application, Contract
+from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.paths import print_path
+from counterfoil.schema.position import Position
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import date
+
+    from counterfoil.contracts.model import Finding
+    from counterfoil.contracts.project.model import Project
+    from counterfoil.contracts.tree import SchemaTree
+    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.parsed import ParsedSchema
+
+AGREEMENT_SUFFIXES: Final = (".odcs.yaml", ".odcs.yml", ".odps.yaml", ".odps.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class LintInput:
+    """What is checked: the paths of ``schemas`` of ``tree``, of ``agreements``, and of the ``project`` file.
+
+    ``others`` are agreements that are not checked, in which the contracts of consumers may be. ``read`` returns the
+    bytes of a file, None where there is none. ``all_paths`` are the paths to which entries of the project may apply.
+    """
+
+    tree: SchemaTree
+    read: Callable[[str], bytes | None]
+    schemas: Sequence[str] = ()
+    agreements: Sequence[str] = ()
+    project: str | None = None
+    others: Sequence[str] = ()
+    all_paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LintReport:
+    """The files that were checked, and the findings, in the order of paths and positions."""
+
+    files: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def count(self, severity: Severity) -> int:
+        """Return the number of findings with this severity that are not approved."""
+        return sum(finding.severity is severity and finding.approval is None for finding in self.findings)
+
+
+def lint_files(given: LintInput, *, today: date) -> LintReport:
+    """Return the report on the files that are checked; ``today`` decides what has expired."""
+    findings: list[Finding] = []
+    if given.project is not None:
+        findings += _lint_project(given, given.project, today)
+    for path in given.schemas:
+        findings += _lint_schema(given.tree, path)
+    findings += _Agreements(given, today).lint()
+    files = (*([given.project] if given.project is not None else []), *given.schemas, *given.agreements)
+    ordered = sorted(findings, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.text))
+    return LintReport(tuple(sorted(files)), tuple(ordered))
+
+
+def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
+    findings = FileFindings(path)
+    try:
+        project = read_project((given.read(path) or b"").decode())
+    except UnicodeDecodeError as error:
+        findings.add("project-invalid", f"the file is not UTF-8 ({error.reason})", None)
+        return findings.found
+    except InvalidDocument as mistake:
+        findings.add("project-invalid", mistake.problem, mistake.position)
+        return findings.found
+    moved = project.within(path.rpartition("/")[0])
+    for line in moved.schemas:
+        if not any(_first_line(moved, each) is line for each in given.all_paths):
+            text = f"no file matches {', '.join(line.files)} that an entry before it does not map"
+            findings.add("project-line-unused", text, line.position)
+    for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
+        stale = "approval-stale"
+        findings.add(stale, entry.text, entry.position, severity=Severity.WARNING, fix=advice_for(stale))
+    return findings.found
+
+
+def _first_line(project: Project, path: str) -> object:
+    found = project.mapping(path)
+    return found.line if found is not None else None
+
+
+def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
+    names = tree.outline(path)
+    findings = FileFindings(path, (names.name if names else None) or path)
+    read = tree.read(path)
+    if read.problem is not None:
+        findings.add("schema-invalid", read.problem.text, read.problem.position)
+    if read.has_byte_order_mark:
+        text = "the file starts with a byte order mark, which some readers refuse"
+        findings.add("byte-order-mark", text, Position(1, 1), severity=Severity.WARNING, fix="")
+    if read.problem is None:
+        for missing in read.missing:
+            findings.add("missing-import", missing.text, missing.position, severity=Severity.WARNING, fix="")
+    if read.schema is not None:
+        _add_warnings(read.schema, findings)
+    return findings.found
+
+
+def _add_warnings(schema: ParsedSchema, findings: FileFindings) -> None:
+    """Add what the schema's language forbids and registries accept."""
+    for each in schema.warnings():
+        place, element = schema.locate(each.pointer), print_path(schema.path_at(each.pointer))
+        fix = advice_for(each.rule)
+        findings.add(each.rule, each.text, place, element=element, severity=Severity.WARNING, fix=fix)
+
+
+class _Agreements:
+    """The check of contract and product files, each of which is read once."""
+
+    def __init__(self, given: LintInput, today: date) -> None:
+        self._given = given
+        self._today = today
+        self._files = SchemaFiles(given.tree, frozenset(given.schemas), given.read)
+        self._contracts: dict[str, tuple[str, Contract]] = {}
+        self._has_others = False
+        self._has_unreadable = False
+
+    def lint(self) -> Iterable[Finding]:
+        read = [(path, *self._read(path)) for path in self._given.agreements]
+        self._check_ids([(path, agreement, findings) for path, agreement, findings in read if agreement])
+        for path, agreement, findings in read:
+            if isinstance(agreement, Contract):
+                check_contract(agreement, findings, self._files, today=self._today)
+                self._contracts.setdefault(agreement.id, (path, agreement))
+        for _, agreement, findings in read:
+            if isinstance(agreement, Application):
+                self._look_for(agreement)
+                check_application(
+                    agreement, findings, self._files, self._contracts, has_all_contracts=not self._has_unreadable
+                )
+        return [finding for _, _, findings in read for finding in findings.found]
+
+    def _read(self, path: str) -> tuple[Agreement | None, FileFindings]:
+        findings = FileFindings(path)
+        try:
+            reading = read_agreement((self._given.read(path) or b"").decode())
+        except UnicodeDecodeError as error:
+            findings.add("document-invalid", f"the file is not UTF-8 ({error.reason})", None)
+            return None, findings
+        if reading.agreement is not None:
+            findings.subject = reading.agreement.id
+        self._has_unreadable = self._has_unreadable or reading.agreement is None
+        for fault in reading.faults:
+            findings.add(fault.rule, fault.problem, fault.position)
+        return reading.agreement, findings
+
+    def _check_ids(self, read: Sequence[tuple[str, Agreement, FileFindings]]) -> None:
+        first: dict[tuple[type, str, str | None], str] = {}
+        for path, agreement, findings in read:
+            key = (type(agreement), agreement.id, agreement.version)
+            if key in first:
+                text = f"{first[key]} declares {agreement.id} {agreement.version} as well"
+                findings.add("id-taken", text, agreement.position)
+            first.setdefault(key, path)
+
+    def _look_for(self, application: Application) -> None:
+        """Read the contracts that are not checked if one of the application's is not among those that are."""
+        if self._has_others or all(each.contract_id in self._contracts for each in application.expectations):
+            return
+        self._has_others = True
+        for path in self._given.others:
+            agreement, _ = self._read(path)
+            if isinstance(agreement, Contract):
+                self._contracts.setdefault(agreement.id, (path, agreement))

@@ -1,0 +1,151 @@
+"""The rules of ``counterfoil lint``, as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class LintRule:
+    """A rule: its id, how severe its findings are, ``why`` it exists and how to ``fix`` a finding."""
+
+    id: str
+    severity: Severity
+    why: str
+    fix: str = ""
+
+
+LINT_RULES: Final = (
+    LintRule(
+        "document-invalid",
+        Severity.ERROR,
+        "The file is not valid under its standard (ODCS, ODPS) or not YAML, so that no tool reads it.",
+        "Correct the file at the place that is named.",
+    ),
+    LintRule(
+        "property-invalid",
+        Severity.ERROR,
+        "A custom property of this project has a value that it cannot have, so that it would have no effect.",
+        "Correct the value; docs/contracts.md lists the properties.",
+    ),
+    LintRule(
+        "project-invalid",
+        Severity.ERROR,
+        "The project file cannot be read, so that no command knows which file belongs to which subject.",
+        "Correct the file at the place that is named.",
+    ),
+    LintRule(
+        "project-line-unused",
+        Severity.WARNING,
+        "An entry of the project file matches no file, so that it has no effect.",
+        "Correct the glob, or remove the entry.",
+    ),
+    LintRule(
+        "schema-file-missing",
+        Severity.ERROR,
+        "The contract refers to a schema file that does not exist, so that nothing ties it to its records.",
+        "Correct the path, which is relative to the contract's folder.",
+    ),
+    LintRule(
+        "schema-invalid",
+        Severity.ERROR,
+        "The file is not a valid schema, so that no registry accepts it.",
+        "Correct the text at the place that is named.",
+    ),
+    LintRule(
+        "path-missing",
+        Severity.ERROR,
+        "A field that the file names is not in the schema, so that what is said of it is about nothing.",
+        "Correct the path, or add the field to the schema.",
+    ),
+    LintRule(
+        "type-differs",
+        Severity.ERROR,
+        "The logical type of a field is not the one that the schema file gives it.",
+        "Correct the logical type, or the schema.",
+    ),
+    LintRule(
+        "promise-unkept",
+        Severity.ERROR,
+        "The contract promises that a field is always there, while the schema allows records without it.",
+        "Remove the promise, or make the field required in the schema.",
+    ),
+    LintRule(
+        "unit-unknown",
+        Severity.ERROR,
+        "A unit is neither a UCUM code nor a currency, so that nobody can compare it with another one.",
+        "Write a UCUM code such as ms, or an ISO 4217 currency such as EUR or EUR.cent.",
+    ),
+    LintRule(
+        "cel-invalid",
+        Severity.ERROR,
+        "A quality rule is not valid CEL, so that it would never run.",
+        "Correct the expression.",
+    ),
+    LintRule(
+        "cel-unchecked",
+        Severity.WARNING,
+        "No engine for CEL is installed here, so that quality rules in CEL were not compiled.",
+        "Install the extra: pip install 'counterfoil[rules]'.",
+    ),
+    LintRule(
+        "converter-missing",
+        Severity.ERROR,
+        "A migration refers to the file of a converter that does not exist.",
+        "Correct the path, which is relative to the contract's folder.",
+    ),
+    LintRule(
+        "converter-invalid",
+        Severity.ERROR,
+        "A migration refers to a file that is no valid bridge file.",
+        "Correct that file at the place that is named.",
+    ),
+    LintRule(
+        "sunset-passed",
+        Severity.WARNING,
+        "The day on which a migration was to end has passed.",
+        "Retire the old version, or agree on a later day.",
+    ),
+    LintRule(
+        "id-taken",
+        Severity.ERROR,
+        "Two files declare the same id and version, so that nobody knows which of them counts.",
+        "Change the id or the version in one of them.",
+    ),
+    LintRule(
+        "contract-unknown",
+        Severity.NOTICE,
+        "No file here is the contract that a consumer reads, so that its reads could not be compared with a schema.",
+    ),
+    LintRule(
+        "contract-version-differs",
+        Severity.WARNING,
+        "The consumer reads another major version than the contract file here has.",
+        "Correct the version of the input port, or follow the new version.",
+    ),
+    LintRule(
+        "owner-missing",
+        Severity.WARNING,
+        "Nobody is named as the owner, so that nobody is asked when a change breaks someone.",
+        "Name the team: team: {name: ...}.",
+    ),
+    LintRule(
+        "version-not-semantic",
+        Severity.WARNING,
+        "The version is not of the form major.minor.patch, and consumers refer to the major version.",
+        "Write a version such as 2.1.0.",
+    ),
+    LintRule(
+        "pii-unclassified",
+        Severity.WARNING,
+        "A field is tagged as personal data and has no classification.",
+        "Add classification, such as confidential.",
+    ),
+)
+LINT_RULE_BY_ID: Final[Mapping[str, LintRule]] = {rule.id: rule for rule in LINT_RULES}

@@ -1,0 +1,109 @@
+"""The report of ``counterfoil lint``, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.contracts.advice import FILE_RULE_BY_ID
+from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.linting.selection import is_failing
+from counterfoil.contracts.reports.text import Verbosity, finding_blocks, printable
+from counterfoil.schema.counting import counted
+from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.linting.lint import LintReport
+    from counterfoil.contracts.model import FailOn, Finding
+    from counterfoil.contracts.reports.text import TextStyle
+    from counterfoil.schema.exit_codes import ExitCode
+
+SCHEMA_VERSION = 1
+_PAGE: Final = f"{PROJECT}/blob/main/docs/contracts.md#rules"
+
+
+def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) -> str:
+    """Return the report as text with a summary at the end; quiet text has no notices and is empty without findings."""
+    is_quiet = style.verbosity is Verbosity.QUIET
+    findings = [one for one in report.findings if not is_quiet or one.severity is not Severity.NOTICE]
+    lines: list[str] = []
+    if style.verbosity is Verbosity.VERBOSE:
+        unfine = {finding.path for finding in report.findings}
+        lines += [printable(f"{style.shown_path(path)}  valid") for path in report.files if path not in unfine]
+    lines += finding_blocks(findings, style)
+    if findings or not is_quiet:
+        lines.append(summary(report, exit_code))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def summary(report: LintReport, exit_code: ExitCode) -> str:
+    """Return the last line: how many findings there are, in how many files."""
+    errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
+    found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    return f"{found}; {counted(len(report.files), 'file')} checked (exit {int(exit_code)})"
+
+
+def json_report(report: LintReport, *, exit_code: ExitCode) -> str:
+    """Return the report as indented JSON; members are only ever added to this form."""
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": "lint",
+        "exitCode": int(exit_code),
+        "summary": {
+            "checked": len(report.files),
+            "errors": report.count(Severity.ERROR),
+            "warnings": report.count(Severity.WARNING),
+            "notices": report.count(Severity.NOTICE),
+        },
+        "files": list(report.files),
+        "findings": [_finding(finding) for finding in report.findings],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version: str) -> Report:
+    """Return the report for any writer; ``version`` is that of the program."""
+    return Report(
+        command="lint",
+        version=version,
+        summary=summary(report, exit_code),
+        exit_code=exit_code,
+        entries=tuple(
+            Entry(
+                rule=one.rule,
+                severity=one.severity,
+                text=one.text,
+                fingerprint=one.fingerprint,
+                subject=one.subject,
+                path=one.path,
+                position=one.position,
+                advice=one.advice,
+                is_failing=is_failing(one, limit),
+                approval=one.approval,
+            )
+            for one in report.findings
+        ),
+        checked=tuple(Checked(path, path, "valid") for path in report.files),
+        rules={one.rule: _rule(one.rule) for one in report.findings},
+    )
+
+
+def _rule(name: str) -> Rule:
+    known = LINT_RULE_BY_ID.get(name) or FILE_RULE_BY_ID.get(name) or RULE_BY_ID.get(name)
+    return Rule(known.why if known else "", _PAGE)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "path": finding.path,
+        "line": finding.position.line if finding.position else None,
+        "column": finding.position.column if finding.position else None,
+        "element": finding.element,
+        "text": finding.text,
+        "advice": finding.advice,
+        "fingerprint": finding.fingerprint,
+    }

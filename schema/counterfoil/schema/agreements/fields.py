@@ -1,0 +1,117 @@
+"""Typed values of mappings that are valid under a standard, and our own properties in ``customProperties``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from counterfoil.schema.agreements.model import Fault
+from counterfoil.schema.documents.blocks import text_of
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, ScalarNode, plain_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.schema.agreements.model import Scalar
+    from counterfoil.schema.documents.nodes import Node
+
+_Value = TypeVar("_Value")
+INVALID_PROPERTY: Final = "property-invalid"
+"""The rule about the values of our own properties."""
+
+
+class Faults:
+    """The mistakes that are found while a document is read."""
+
+    def __init__(self) -> None:
+        self.found: list[Fault] = []
+
+    def add(self, rule: str, problem: str, node: Node) -> None:
+        """Add a mistake at the place of ``node``."""
+        self.found.append(Fault(rule, problem, node.position))
+
+    def reading(self, read: Callable[[Node], _Value], node: Node, default: _Value) -> _Value:
+        """Return what ``read`` makes of ``node``; where it refuses, add the mistake and return ``default``."""
+        try:
+            return read(node)
+        except InvalidDocument as mistake:
+            self.found.append(Fault(INVALID_PROPERTY, mistake.problem, mistake.position or node.position))
+            return default
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mapping whose values have the types that the standard says."""
+
+    node: MappingNode
+
+    @classmethod
+    def of(cls, node: Node) -> Entry:
+        """Return the entry of a node; an empty one if it is no mapping."""
+        return cls(node if isinstance(node, MappingNode) else MappingNode(node.position, {}, {}))
+
+    def get(self, key: str) -> Node | None:
+        """Return a value; None without one, and for null."""
+        found = self.node.entries.get(key)
+        return None if found is None or found.kind is Kind.NULL else found
+
+    def text(self, key: str) -> str | None:
+        """Return a text; None without one."""
+        found = self.get(key)
+        return None if found is None else text_of(found) or None
+
+    def flag(self, key: str) -> bool:
+        """Return a boolean; False without one."""
+        found = self.get(key)
+        return isinstance(found, ScalarNode) and found.value is True
+
+    def scalar(self, key: str) -> Scalar:
+        """Return a scalar of any type; None without one."""
+        found = self.get(key)
+        return found.value if isinstance(found, ScalarNode) else None
+
+    def limit(self, key: str) -> int | float | str | None:
+        """Return a number or a text; None without one."""
+        value = self.scalar(key)
+        return None if isinstance(value, bool) else value
+
+    def nodes(self, key: str) -> tuple[Node, ...]:
+        """Return the items of a list; empty without one."""
+        found = self.get(key)
+        return found.items if isinstance(found, ListNode) else ()
+
+    def entries(self, key: str) -> Iterator[Entry]:
+        """Yield the mappings of a list."""
+        return (Entry.of(each) for each in self.nodes(key))
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return the texts of a list."""
+        return tuple(text_of(each) for each in self.nodes(key))
+
+    def custom(self) -> dict[str, Node]:
+        """Return the values of ``customProperties`` by name; the first of each."""
+        found: dict[str, Node] = {}
+        for each in self.entries("customProperties"):
+            value = each.get("value")
+            if value is not None:
+                found.setdefault(each.text("property") or "", value)
+        return found
+
+    def plain_at(self, key: str) -> object:
+        """Return a value of any type as it would be in JSON."""
+        return plain_value(self.node.entries[key])
+
+    def plain(self, key: str) -> dict[str, object]:
+        """Return a mapping as a dict; empty without one."""
+        found = self.get(key)
+        return dict(plain_value(found)) if isinstance(found, MappingNode) else {}
+
+
+def day_of(node: Node, what: str) -> date:
+    """Return a day such as 2027-03-31."""
+    try:
+        return date.fromisoformat(text_of(node))
+    except ValueError:
+        problem = f"{what} must be a day such as 2027-03-31, not {text_of(node) or 'this'}"
+        raise InvalidDocument(problem, node.position) from None

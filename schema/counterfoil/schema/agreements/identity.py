@@ -1,0 +1,53 @@
+"""The identity of an agreement by content: equal where no verdict can differ."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.agreements.model import Agreement
+
+_PROSE: Final = frozenset({"position", "description", "status", "owner", "name", "version", "servers"})
+"""What changes no verdict: places, texts for people, and where a contract is deployed."""
+_NAMED: Final = frozenset({"HeaderPromise", "Expectation"})
+"""The values whose name says what they are about."""
+
+
+def content_hash(agreement: Agreement, *, fingerprints: Mapping[str, str] | None = None) -> str:
+    """Return SHA-256, in hex, of the canonical JSON of the parts that affect a verdict.
+
+    These are promises, expectations, rules, service levels and migrations, in any order of fields and reads, but not
+    descriptions. ``fingerprints`` are those of the schemas, by the text with which a file refers to each.
+    """
+    content = {"kind": type(agreement).__name__, **_plain(agreement), "schemas": dict(fingerprints or {})}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        kind = type(value).__name__
+        kept = (
+            each.name for each in fields(value) if each.name not in _PROSE or (each.name == "name" and kind in _NAMED)
+        )
+        return {name: _plain(found) for name in kept if (found := getattr(value, name)) not in (None, (), False)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return _listed(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return value if isinstance(value, str | int | float | bool | list | None) else str(value)
+
+
+def _listed(value: tuple[Any, ...]) -> list[Any]:
+    """Return a tuple as a list; the order of fields, reads, rules and the like has no meaning, that of steps has."""
+    listed = [_plain(each) for each in value]
+    is_ordered = any(isinstance(each, list) for each in listed)
+    return listed if is_ordered else sorted(listed, key=lambda each: json.dumps(each, sort_keys=True))

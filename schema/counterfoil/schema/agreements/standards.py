@@ -1,0 +1,97 @@
+"""The published JSON Schemas of the standards, and the validation of a document with the place of every mistake.
+
+Documents are validated by jsonschema-rs where it is installed; jsonschema validates them without it, and finds the
+mistakes. Formats are not asserted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.agreements.model import Fault
+from counterfoil.schema.agreements.violations import INVALID, faults_of
+from counterfoil.schema.documents.blocks import likely, text_of
+from counterfoil.schema.documents.nodes import MappingNode, plain_value
+
+if TYPE_CHECKING:
+    from counterfoil.schema.documents.nodes import Node
+
+_MAX_FAULTS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """One standard: its name, the ``kind`` of its documents, and the file for each ``apiVersion`` that is accepted."""
+
+    name: str
+    kind: str
+    file_by_version: dict[str, str]
+
+
+ODCS: Final = Standard(
+    "ODCS",
+    "DataContract",
+    {
+        "v3.2.0": "odcs-3.2.0.schema.json",
+        **dict.fromkeys(("v3.1.0", "v3.0.2", "v3.0.1", "v3.0.0"), "odcs-3.1.0.schema.json"),
+    },
+)
+"""Documents of 3.0 are validated with the schema of 3.1, as that schema says."""
+ODPS: Final = Standard("ODPS", "DataProduct", dict.fromkeys(("v1.0.0", "v0.9.0"), "odps-1.0.0.schema.json"))
+STANDARDS: Final = (ODCS, ODPS)
+
+
+def standard_of(root: Node) -> tuple[Standard, str] | Fault:
+    """Return the standard of a document and the file of its schema, or why there is none."""
+    if not isinstance(root, MappingNode):
+        return Fault(INVALID, "the file must be a mapping with kind and apiVersion", root.position)
+    kinds = {each.kind: each for each in STANDARDS}
+    kind_node, version_node = root.entries.get("kind"), root.entries.get("apiVersion")
+    if kind_node is None:
+        return Fault(INVALID, f"the file needs kind: {' or '.join(kinds)}", root.position)
+    standard = kinds.get(text_of(kind_node))
+    if standard is None:
+        problem = f"kind must be {' or '.join(kinds)}, not {text_of(kind_node)}; {likely(text_of(kind_node), kinds)}"
+        return Fault(INVALID, problem, kind_node.position)
+    versions = standard.file_by_version
+    if version_node is None:
+        return Fault(INVALID, f"the file needs apiVersion: one of {', '.join(versions)}", root.position)
+    version = text_of(version_node)
+    if version not in versions:
+        problem = f"apiVersion must be one of {', '.join(versions)}, not {version}"
+        return Fault(INVALID, problem, version_node.position)
+    return standard, versions[version]
+
+
+def violations(root: Node, file: str) -> tuple[Fault, ...]:
+    """Return how a document violates the JSON Schema in ``file``; raise ``InvalidDocument`` for an unclear scalar."""
+    value = plain_value(root)
+    fast = _fast_validator(file)
+    if fast is not None and fast.is_valid(value):
+        return ()
+    schema = _schema(file)
+    validator = import_module("jsonschema").Draft201909Validator(schema)
+    found = dict.fromkeys(faults_of([*validator.iter_errors(value)], root, schema))
+    return tuple(found)[:_MAX_FAULTS]
+
+
+@cache
+def _schema(file: str) -> dict[str, Any]:
+    text = (files("counterfoil.schema.agreements") / "standards" / file).read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def _fast_validator(file: str) -> Any:
+    """Return the compiled validator of jsonschema-rs; None where it is not installed."""
+    try:
+        rust = import_module("jsonschema_rs")
+    except ImportError:  # the extra json has it
+        return None
+    return rust.Draft201909Validator(_schema(file), validate_formats=False)
