@@ -7,6 +7,8 @@ lint = (
 )
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
 approve = "counterfoil.contracts.cli.approve:approve", "Accept single findings of a check until a day."
+plan = "counterfoil.contracts.cli.plan:plan", "Print what has to change so that a registry has what the files declare."
+apply = "counterfoil.contracts.cli.plan:apply", "Make the changes of a plan in a registry."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."
 decode = (
     "counterfoil.contracts.cli.decode:decode",

@@ -4,6 +4,7 @@
 
     CounterfoilError
     └── ContractsError
+        ├── PlanStale              the state has changed since a plan was made
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something is missing on this machine
             ├── NoRepository       the folder is in no git repository
@@ -35,6 +36,12 @@ class UsageMistake(ContractsError):
     """Options or operands that contradict each other, or that require an option that is missing."""
 
     exit_code = ExitCode.USAGE
+
+
+class PlanStale(ContractsError):
+    """The files or the registry have changed since a plan was made."""
+
+    exit_code = ExitCode.CONFLICT
 
 
 class PreconditionFailed(ContractsError):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.versions import RegisteredSchema
@@ -90,9 +91,10 @@ class Registration:
         self._order = self._ordered(sorted(paths))
         self._subject_by_path = {path: self._subject(path, subject_by_path) for path in self._order}
 
-    def plan(self, *, label: str) -> Plan:
+    def plan(self, *, label: str, project: Project | None = None) -> Plan:
         """Return what the registration would do; ``label`` names the registry. Nothing is changed.
 
+        The files are judged under the levels and policies of ``project``, or else those of the registry.
         Raises ``PreconditionFailed`` if the mode of a subject permits no new version.
         """
         entries: dict[str, Entry] = {}
@@ -100,7 +102,10 @@ class Registration:
             entries[path] = self._planned(path, entries)
         new = [path for path, entry in entries.items() if entry.state is not State.UNCHANGED]
         baseline = RegistryBaseline(self._registry, self._subject_by_path, label=label)
-        return Plan(tuple(entries.values()), check_files(self._tree, new, baseline=baseline, allow_unmapped=True))
+        return Plan(
+            tuple(entries.values()),
+            check_files(self._tree, new, baseline=baseline, allow_unmapped=True, project=project),
+        )
 
     def held(self) -> Mapping[str, Entry]:
         """Return the files by path, all of which are registered.
@@ -119,16 +124,22 @@ class Registration:
         """
         done: dict[str, Entry] = {}
         for entry in plan.entries:
-            if entry.state is State.UNCHANGED:
-                done[entry.path] = entry
-                yield entry
-                continue
-            found = self._registry.register(entry.subject, self._schema(entry.path, done), normalize=self._normalize)
-            version = found.version
-            if version is None:  # before Confluent's 8.0 the response has only the id
-                version = self._registry.lookup(entry.subject, self._schema(entry.path, done)).version
-            done[entry.path] = replace(entry, version=version, id=found.id)
+            done[entry.path] = self.register(entry, done)
             yield done[entry.path]
+
+    def register(self, entry: Entry, done: Mapping[str, Entry]) -> Entry:
+        """Register one file of a plan, if it is new, and return it with its version and id.
+
+        ``done`` has the files that it refers to. Raises the registry's errors.
+        """
+        if entry.state is State.UNCHANGED:
+            return entry
+        schema = self._schema(entry.path, done)
+        found = self._registry.register(entry.subject, schema, normalize=self._normalize)
+        version = found.version
+        if version is None:  # before Confluent's 8.0 the response has only the id
+            version = self._registry.lookup(entry.subject, schema).version
+        return replace(entry, version=version, id=found.id)
 
     def _ordered(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the files and all that they refer to, each after what it refers to."""

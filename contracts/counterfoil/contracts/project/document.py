@@ -3,9 +3,9 @@
 ::
 
     project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ]     # of all files
-                [ schemas ] [ contracts ] [ ignore ] [ accepted ]
+                [ managed-by ] [ schemas ] [ contracts ] [ ignore ] [ accepted ]
     schemas   = [ { files: globs, [ subject | part: true ], [ level ], [ policy ], [ fail-on ], [ owner ],
-                    [ registry ] }, ... ]
+                    [ registry ], [ mode ], [ aliases: [ subject, ... ] ] }, ... ]
     contracts = globs
     ignore    = [ { rule, reason, [ files: globs ] }, ... ]
     accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD, [ migration: path ] }, ... ]
@@ -37,6 +37,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.documents.blocks import block, choice, items, likely, refusal, text_of, words
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, ScalarNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +55,9 @@ def read_project(text: str) -> Project:
     root = read_yaml(text)
     if root is None:
         raise InvalidDocument("the file is empty; it needs schemas, a list of files with their subjects")
-    top = block(root, what="the project", optional=(*SETTINGS, "schemas", "contracts", "ignore", "accepted"))
+    top = block(
+        root, what="the project", optional=(*SETTINGS, "managed-by", "schemas", "contracts", "ignore", "accepted")
+    )
     accepted = tuple(accepted_finding(each, what="an entry of accepted") for each in _listed(top, "accepted"))
     seen: set[str] = set()
     for each in accepted:
@@ -67,6 +70,7 @@ def read_project(text: str) -> Project:
         contracts=_globs(top.entries["contracts"], "contracts") if "contracts" in top.entries else (),
         ignored=tuple(_ignored(each) for each in _listed(top, "ignore")),
         accepted=accepted,
+        managed_by=words(top.entries["managed-by"], what="managed-by") if "managed-by" in top.entries else None,
     )
 
 
@@ -94,7 +98,12 @@ def _address(node: Node) -> str:
 
 
 def _schema_line(node: Node) -> SchemaLine:
-    entry = block(node, what="an entry of schemas", required=("files",), optional=("subject", "part", *SETTINGS))
+    entry = block(
+        node,
+        what="an entry of schemas",
+        required=("files",),
+        optional=("subject", "part", "mode", "aliases", *SETTINGS),
+    )
     is_part = _is_part(entry)
     subject = entry.entries.get("subject")
     if is_part and subject is not None:
@@ -105,7 +114,19 @@ def _schema_line(node: Node) -> SchemaLine:
         position=entry.position,
         subject=None if subject is None else _subject(subject),
         is_part=is_part,
+        mode=choice(entry.entries["mode"], Mode, what="mode", folded=True) if "mode" in entry.entries else None,
+        aliases=_aliases(entry),
     )
+
+
+def _aliases(entry: MappingNode) -> tuple[str, ...]:
+    node = entry.entries.get("aliases")
+    if node is None:
+        return ()
+    subject = entry.entries.get("subject")
+    if subject is None or PLACEHOLDER.search(text_of(subject)):
+        raise refusal("aliases are of one subject, so the entry needs a subject without placeholders", node)
+    return tuple(words(each, what="an alias") for each in items(node, what="aliases"))
 
 
 def _is_part(entry: MappingNode) -> bool:

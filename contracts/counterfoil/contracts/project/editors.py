@@ -8,6 +8,7 @@ from counterfoil.contracts.model import FailOn
 from counterfoil.contracts.project.document import FINGERPRINT_PATTERN
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.rest.modes import Mode
 
 
 def project_json_schema() -> dict[str, Any]:
@@ -37,6 +38,12 @@ def project_json_schema() -> dict[str, Any]:
             "description": "The subject; {stem} is the file's name without suffix, {name} the schema's full name, "
             "{folder} the name of the file's folder. Without it, the stem if it ends in -key or -value.",
         },
+        "mode": _one_of(Mode, "The mode of the subject, which counterfoil plan sets."),
+        "aliases": {
+            "type": "array",
+            "items": text,
+            "description": "Other names of a subject without placeholders, which counterfoil plan sets.",
+        },
         "part": {"type": "boolean", "description": "The files have no subject: other schemas refer to them."},
         **settings,
     }
@@ -53,6 +60,10 @@ def project_json_schema() -> dict[str, Any]:
         **_closed(
             {
                 **settings,
+                "managed-by": {
+                    **text,
+                    "description": "The name of this project, by which counterfoil plan marks the subjects it owns.",
+                },
                 "schemas": _list(_closed(line, "files"), "Which files belong to which subject."),
                 "contracts": {**globs, "description": "The contract files of the project (ODCS, ODPS)."},
                 "ignore": _list(_closed(ignored, "rule", "reason"), "Rules whose findings are not reported."),

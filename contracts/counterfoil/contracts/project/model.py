@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
+    from counterfoil.schema.rest.modes import Mode
 
 FILE_NAME: Final = "counterfoil.yaml"
 PLACEHOLDERS: Final = ("stem", "name", "folder")
@@ -58,7 +59,7 @@ class SchemaLine:
 
     ``subject`` is their subject with ``{placeholders}``, or None: the file's name if it ends in ``-key`` or ``-value``.
     ``is_part`` says that they have no subject, since other schemas refer to them. ``position`` is the place of the
-    entry in the file.
+    entry in the file. ``mode`` and ``aliases`` are what `counterfoil plan` gives the subject.
     """
 
     files: tuple[str, ...]
@@ -66,6 +67,8 @@ class SchemaLine:
     position: Position
     subject: str | None = None
     is_part: bool = False
+    mode: Mode | None = None
+    aliases: tuple[str, ...] = ()
 
 
 class FileMapping(NamedTuple):
@@ -118,6 +121,7 @@ class Project:
     contracts: tuple[str, ...] = ()
     ignored: tuple[IgnoredRule, ...] = ()
     accepted: tuple[AcceptedFinding, ...] = ()
+    managed_by: str | None = None
 
     def mapping(self, path: str, *, name: str | None = None) -> FileMapping | None:
         """Return what the first line that matches ``path`` says of the file; None where no line maps it.

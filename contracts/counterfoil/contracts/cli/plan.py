@@ -1,0 +1,184 @@
+"""``counterfoil plan`` and ``counterfoil apply``: a registry gets the state that the files of a repository declare."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from counterfoil.contracts.cli.options import (
+    Output,
+    chain,
+    output_options,
+    parse_outputs,
+    shown_address,
+    text_style,
+    write_outputs,
+)
+from counterfoil.contracts.cli.project import chosen_project, project_option
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.contracts.registration import Registration
+    from counterfoil.contracts.state.model import StatePlan
+    from counterfoil.contracts.state.registry import StateRegistry
+    from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+_FORMATS: Final = ("text", "json", "markdown")
+_options: Final = chain(
+    project_option,
+    registry_options(THE_REGISTRY),
+    click.option(
+        "--prune", is_flag=True, help="Delete the subjects that this project owns (managed-by) and no file has."
+    ),
+)
+
+
+class _Planned(NamedTuple):
+    plan: StatePlan
+    registration: Registration
+    registry: StateRegistry
+    prefix: str
+
+
+@click.command()
+@_options
+@click.option("--out", metavar="FILE", help="Also write the plan to FILE, for counterfoil apply.")
+@click.option("--fail-on-changes", is_flag=True, help="Exit 3 when there are changes, as for a nightly check.")
+@output_options(_FORMATS)
+def plan(
+    config: str | None,
+    registry: RegistryAccess,
+    prune: bool,
+    out: str | None,
+    fail_on_changes: bool,
+    formats: tuple[str, ...],
+    no_color: bool,
+    quiet: bool,
+    verbose: int,
+) -> ExitCode:
+    """Print what has to change in a registry so that it has what counterfoil.yaml and its files declare.
+
+    These are the schemas, in the order of references, and the levels, policies, modes and aliases of their subjects.
+    New schemas are judged under the level that the project wants. Nothing is changed.
+
+    Exit codes: 0 planned, 1 a level refuses a schema, 2 usage, 3 there are changes (--fail-on-changes), 11 registry
+    unreachable, 12 registry refused, 14 a file is missing.
+    """
+    from counterfoil.contracts.state.printing import json_plan, markdown_plan, text_plan
+    from counterfoil.schema.exit_codes import ExitCode
+
+    outputs = parse_outputs(formats, _FORMATS)
+    with _planned(config, registry, prune=prune) as planned:
+        found = planned.plan
+
+    def render(output: Output) -> str:
+        if output.format == "text":
+            if quiet and not found.changes:
+                return ""
+            return _findings(planned, no_color=no_color, verbose=verbose) + text_plan(found)
+        return json_plan(found) if output.format == "json" else markdown_plan(found)
+
+    if out is not None:
+        from pathlib import Path
+
+        Path(out).write_text(json_plan(found), encoding="utf-8")
+    write_outputs(outputs, render)
+    if _is_refused(found):
+        return ExitCode.BROKEN
+    return ExitCode.PENDING if fail_on_changes and found.changes else ExitCode.OK
+
+
+@click.command()
+@click.argument("plan_file", metavar="[PLAN]", required=False)
+@_options
+def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, prune: bool) -> ExitCode:
+    """Make the changes that `counterfoil plan` prints, subject by subject, all of a subject's changes or none.
+
+    With PLAN, a file that `counterfoil plan --out` wrote, nothing is changed unless the plan is still the same: neither
+    the files nor the registry have changed. Running the command again changes nothing.
+
+    Exit codes: 0 applied, 1 a level refuses a schema, 2 usage, 11 registry unreachable, 12 registry refused, 13 PLAN is
+    stale, or the registry changed meanwhile, 14 a file is missing.
+    """
+    from counterfoil.contracts.state.applying import apply_plan
+    from counterfoil.contracts.state.printing import text_plan
+    from counterfoil.schema.counting import counted
+    from counterfoil.schema.exit_codes import ExitCode
+
+    with _planned(config, registry, prune=prune) as planned:
+        if plan_file is not None:
+            _insist_on_same(plan_file, planned.plan)
+        click.echo(_findings(planned, no_color=False, verbose=0) + text_plan(planned.plan), nl=False)
+        if _is_refused(planned.plan):
+            click.echo("Nothing was changed.")
+            return ExitCode.BROKEN
+        made = 0
+        try:
+            for _ in apply_plan(planned.plan, planned.registration, planned.registry):
+                made += 1
+        finally:
+            click.echo(f"{counted(made, 'change')} made")
+    return ExitCode.OK
+
+
+@contextmanager
+def _planned(config: str | None, access: RegistryAccess, *, prune: bool) -> Iterator[_Planned]:
+    """Yield the plan for the whole repository, with the client that it was made with."""
+    from counterfoil.contracts.baselines.choose import Request, open_comparison
+    from counterfoil.contracts.cli.defects import defects_on_stderr
+    from counterfoil.contracts.errors import InputNotFound
+    from counterfoil.contracts.state.planning import Planning
+
+    found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top)))
+    project, place = found.project, found.project_file
+    if project is None or place is None:
+        raise InputNotFound("there is no counterfoil.yaml here or above, which says what the registry should have")
+    folder = "" if place.place.resolve().parent.samefile(found.scope.root) else _below(place.place, found.scope.root)
+    paths = [path for path in found.head.paths if not folder or path.startswith(f"{folder}/")]
+    address = access.url or project.settings.registry
+    with access.at(address).open() as client, defects_on_stderr():
+        planning = Planning(found.head, paths, project=project, registry=client)
+        label = shown_address(address or "")
+        yield _Planned(planning.plan(label=label, prune=prune), planning.registration, client, found.scope.prefix)
+
+
+def _below(place: Any, root: str) -> str:
+    return str(place.resolve().parent.relative_to(root).as_posix())
+
+
+def _is_refused(plan: StatePlan) -> bool:
+    return plan.report.is_broken(None)
+
+
+def _findings(planned: _Planned, *, no_color: bool, verbose: int) -> str:
+    """Return the report on the new schemas if a level refuses one of them."""
+    if not _is_refused(planned.plan):
+        return ""
+    from counterfoil.contracts.reports.text import text_report
+    from counterfoil.schema.exit_codes import ExitCode
+
+    style = text_style(Output("text"), no_color=no_color, quiet=False, verbose=verbose, prefix=planned.prefix)
+    return text_report(planned.plan.report, exit_code=ExitCode.BROKEN, style=style)
+
+
+def _insist_on_same(path: str, plan: StatePlan) -> None:
+    """Raise ``PlanStale`` unless the plan in a file is ``plan``."""
+    import json
+    from pathlib import Path
+
+    from counterfoil.contracts.errors import PlanStale, PreconditionFailed
+    from counterfoil.contracts.state.printing import plan_document
+
+    try:
+        written = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote: {error}") from None
+    if written != plan_document(plan):
+        raise PlanStale(
+            f"{path} is stale: the files or the registry have changed since it was written; make a new plan"
+        )

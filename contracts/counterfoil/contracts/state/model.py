@@ -1,0 +1,69 @@
+"""What a plan consists of: the wanted state of each subject, and the changes that lead to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.registration import Entry
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.schema.rest.modes import Mode
+
+
+class ChangeKind(StrEnum):
+    """What a change changes."""
+
+    SCHEMA = "schema"
+    LEVEL = "level"
+    POLICY = "policy"
+    MODE = "mode"
+    ALIAS = "alias"
+    OWNER = "managed-by"
+    SUBJECT = "subject"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: ``before`` and ``after`` are what is there and what will be; None is nothing.
+
+    For a schema, ``before`` is the latest version and ``after`` the digest of the text and its references; ``path`` is
+    its file. For an alias, ``subject`` is the alias. A subject is only ever deleted: ``after`` is None.
+    """
+
+    kind: ChangeKind
+    subject: str
+    before: str | None
+    after: str | None
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedSubject:
+    """What a project wants of a subject; None is what the project does not determine."""
+
+    level: CompatibilityLevel | None = None
+    policy: CompatibilityPolicy | None = None
+    mode: Mode | None = None
+    aliases: tuple[str, ...] = ()
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatePlan:
+    """The changes in the order in which they are made, those of a subject together.
+
+    ``entries`` are the files in the order of references, ``report`` the verdict on those that are new, and ``wanted``
+    the state of each subject.
+    """
+
+    registry: str
+    changes: tuple[Change, ...]
+    entries: tuple[Entry, ...]
+    report: CheckReport
+    wanted: Mapping[str, WantedSubject] = field(default_factory=dict)

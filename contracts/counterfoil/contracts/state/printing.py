@@ -1,0 +1,66 @@
+"""A plan as text, Markdown and JSON; the JSON is also the file that ``counterfoil apply`` takes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.state.model import ChangeKind
+from counterfoil.schema.counting import counted
+from counterfoil.schema.reports.markdown import code, plain
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.state.model import Change, StatePlan
+
+SCHEMA_VERSION: Final = 1
+_DIGEST_LENGTH: Final = 12
+
+
+def text_plan(plan: StatePlan) -> str:
+    """Return one line for each change, and their number."""
+    lines = [printable(f"{_sign(change)} {change.subject}: {_what(change)}") for change in plan.changes]
+    lines.append(printable(f"{counted(len(plan.changes), 'change')} for {plan.registry}"))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def markdown_plan(plan: StatePlan) -> str:
+    """Return the changes as a table in Markdown."""
+    lines = [f"### {counted(len(plan.changes), 'change')} for {code(plan.registry)}", ""]
+    if plan.changes:
+        lines += ["| subject | change |", "|---|---|"]
+    lines += [f"| {code(change.subject)} | {plain(_what(change))} |" for change in plan.changes]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def json_plan(plan: StatePlan) -> str:
+    """Return the plan as indented JSON; members are only ever added to this form."""
+    return json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n"
+
+
+def plan_document(plan: StatePlan) -> dict[str, Any]:
+    """Return the plan as plain values, which are equal if the plans are."""
+    return {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": "plan",
+        "registry": plan.registry,
+        "changes": [
+            {**asdict(change), "kind": str(change.kind), "path": change.path or None} for change in plan.changes
+        ],
+    }
+
+
+def _sign(change: Change) -> str:
+    if change.before is None:
+        return "+"
+    return "-" if change.after is None else "~"
+
+
+def _what(change: Change) -> str:
+    if change.kind is ChangeKind.SUBJECT:
+        return "delete the subject, which this project owns and no file has"
+    if change.kind is ChangeKind.SCHEMA:
+        what = "a new subject" if change.before is None else f"a new version after {change.before}"
+        return f"{what} from {change.path} (sha256 {(change.after or '')[:_DIGEST_LENGTH]})"
+    return f"{change.kind} {change.before or 'unset'} → {change.after}"
