@@ -20,7 +20,8 @@ from counterfoil.schema.paths import print_path
 AVRO = parse_schema(SCHEMA)
 PROTOBUF = parse_schema(
     'syntax = "proto3"; package shop; message Order { string id = 1; optional int64 total = 2; '
-    "repeated Line lines = 3; map<string, double> rates = 4; Order parent = 5; oneof payment { string card = 6; int32 cash = 7; } "
+    "repeated Line lines = 3; map<string, double> rates = 4; Order parent = 5; "
+    "oneof payment { string card = 6; int32 cash = 7; } "
     "enum Kind { NEW = 0; PAID = 1; } Kind kind = 8; message Line { string sku = 1; } }",
     SchemaType.PROTOBUF,
 )
