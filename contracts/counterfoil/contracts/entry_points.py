@@ -1,6 +1,8 @@
 """The room's commands: the location of each, and its line in ``counterfoil --help``. Nothing is imported."""
 
 check = "counterfoil.contracts.cli.check:check", "Check changed schemas against a git ref, a file or a registry."
+init = "counterfoil.contracts.cli.init:init", "Write counterfoil.yaml, the project file, for the schemas here."
+generate = "counterfoil.contracts.cli.generate:generate", "Write contract and product files from schemas."
 lint = (
     "counterfoil.contracts.cli.lint:lint",
     "Check contract, product, project and schema files by themselves.",

@@ -71,8 +71,8 @@ class InputNotFound(PreconditionFailed):
 class InvalidOperand(PreconditionFailed):
     """The text to compare is not a schema. ``operand`` is its name, ``position`` the place of the error."""
 
-    def __init__(self, operand: str, problem: str, *, position: Position | None = None) -> None:
-        super().__init__(f"{operand}{f':{position}' if position else ''} is no valid schema: {problem}")
+    def __init__(self, operand: str, problem: str, *, position: Position | None = None, what: str = "schema") -> None:
+        super().__init__(f"{operand}{f':{position}' if position else ''} is no valid {what}: {problem}")
         self.operand = operand
         self.position = position
 

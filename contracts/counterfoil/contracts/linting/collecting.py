@@ -27,10 +27,11 @@ class Collected(NamedTuple):
     prefix: str
 
 
-def collect(current: str, paths: Sequence[str], *, config: str | None = None) -> Collected:
+def collect(current: str, paths: Sequence[str], *, config: str | None = None, has_project: bool = True) -> Collected:
     """Return the files at ``paths``, which are relative to the folder ``current``; without paths, those below it.
 
-    ``config`` is the path of the project file; without it the nearest one applies. Raises ``InputNotFound``.
+    ``config`` is the path of the project file; without it the nearest one applies, and none if not ``has_project``.
+    Raises ``InputNotFound``.
     """
     try:
         repository = open_repository(current)
@@ -38,7 +39,8 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None) ->
         repository = None
     scope = scope_of(current, paths, repository=repository)
     tree = read_head(scope, repository=repository)
-    file, project = _project(current, config, scope.root, repository.top if repository else None)
+    top = repository.top if repository else None
+    file, project = _project(current, config, scope.root, top) if has_project else (None, None)
     listed = repository.working_paths() if repository else paths_below(scope.root, lambda _: True)
     is_agreement = _agreement_test(project, scope.wanted)
     agreements = [path for path in dict.fromkeys((*listed, *scope.wanted)) if is_agreement(path)]

@@ -1,0 +1,1 @@
+"""Contract and product files from schemas."""

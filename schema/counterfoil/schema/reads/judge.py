@@ -1,0 +1,201 @@
+"""The judgement of a change by what consumers read and what contracts promise. Pure functions, without I/O."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
+from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
+from counterfoil.schema.reads.cover import uncovered
+from counterfoil.schema.reads.model import ReadFinding
+from counterfoil.schema.reads.resolution import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.schema.agreements.model import Expectation, Promise, Read
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.reads.facts import FieldFacts
+    from counterfoil.schema.reads.model import Offer, Reader
+
+_PII = "pii"
+
+
+def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader]) -> tuple[ReadFinding, ...]:
+    """Return what breaks for ``readers``, and what the contract takes back, when ``later`` follows ``earlier``.
+
+    A finding that is also true of ``earlier`` is marked as such, so that only the change itself breaks. Without an
+    earlier offer, every finding counts. A reader whose own schema is not known is taken to read with the earlier one.
+    """
+    known = None if earlier is None else earlier.schema
+    findings = [finding for reader in readers for finding in judge_reader(later, reader, reads_with=known)]
+    if earlier is not None:
+        before = {finding.identity for reader in readers for finding in judge_reader(earlier, reader)}
+        findings = [replace(each, is_preexisting=each.identity in before) for each in findings]
+        findings += _promise_changes(earlier, later)
+    return tuple(findings)
+
+
+def judge_reader(offer: Offer, reader: Reader, *, reads_with: ParsedSchema | None = None) -> Iterator[ReadFinding]:
+    """Yield what a consumer expects and the offer does not give, each once for a path and rule.
+
+    ``reads_with`` is the schema with which it reads if its own is not known; without one, schemas are not compared.
+    """
+    found: dict[object, ReadFinding] = {}
+    for read in reader.expectation.reads or ():
+        for finding in _judge_read(offer, read, reader.expectation):
+            found.setdefault(finding.identity, replace(finding, position=read.position))
+    broken = {each.element for each in found.values() if each.rule.startswith("consumer-")}
+    schema = reader.schema or reads_with
+    if schema is not None and schema is not offer.schema and schema.schema_type is offer.schema.schema_type:
+        for finding in unreadable(offer.schema, reader, schema):
+            if finding.element not in broken:
+                found.setdefault(finding.identity, replace(finding, position=reader.expectation.position))
+    yield from (replace(each, application=reader.application) for each in found.values())
+
+
+def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple[ReadFinding, ...]:
+    """Return the fields with personal data that a new version of a consumer reads, and its earlier one did not.
+
+    Without a list of reads, all of them are read.
+    """
+    tagged = [each for each in promise.fields if _is_personal(each)]
+    before = {each.path for each in tagged if earlier is not None and _reads(earlier.expectation, each.path)}
+    return tuple(
+        ReadFinding(
+            "pii-newly-read",
+            f"{later.application} newly reads {print_path(each.path)}, which is tagged {', '.join(each.tags)}",
+            each.path,
+            position=later.expectation.position,
+            application=later.application,
+        )
+        for each in tagged
+        if each.path not in before and _reads(later.expectation, each.path)
+    )
+
+
+def _reads(expectation: Expectation, path: FieldPath) -> bool:
+    """Return whether a path is read: itself, something inside it, or something that contains it."""
+    if expectation.reads is None:
+        return True
+    return any(each.path[: len(path)] == path or path[: len(each.path)] == each.path for each in expectation.reads)
+
+
+def _is_personal(field: FieldPromise) -> bool:
+    return any(tag == _PII or tag.startswith(f"{_PII}.") for tag in field.tags)
+
+
+def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+    first = read.path[0] if read.path else None
+    if first is not None and first.kind is StepKind.HEADER:
+        yield from _judge_header(offer, read)
+        return
+    facts_of = offer.key_facts if first == KEY else offer.facts
+    if facts_of is None:  # nothing is known of the key
+        return
+    facts = facts_of.at(read.path)
+    if facts is None:
+        if not read.when_present:
+            yield _found("consumer-field-missing", _why_missing(offer, read), read.path)
+        return
+    pointer = _pointer(offer, read.path)
+    for finding in _judge_facts(facts, read, expectation):
+        yield replace(finding, pointer=pointer)
+    promise = offer.promise.field(read.path) if offer.promise is not None else None
+    for rule, text in uncovered(read, promise, facts):
+        yield _found(rule, f"{print_path(read.path)}: {text}", read.path, pointer=pointer)
+
+
+def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+    name = print_path(read.path)
+    if read.type is not None and not facts.is_always(read.type):
+        yield _found("consumer-type-narrowed", f"{name} is read as {read.type}, and is {facts.words}", read.path)
+    if read.is_required and facts.may_be_missing:
+        yield _found("consumer-nullable", f"{name} is required, and records may be without it", read.path)
+    if read.enum is not None and facts.symbols is not None and expectation.on_unknown_enum is OnUnknownEnum.FAIL:
+        unknown = [symbol for symbol in facts.symbols if symbol not in read.enum]
+        if unknown:
+            text = f"{name} may be {', '.join(unknown)}, which the consumer does not know"
+            yield _found("consumer-enum-unknown", text, read.path)
+
+
+def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:
+    name = read.path[0].name
+    promised = offer.promise.header(name) if offer.promise is not None else None
+    if promised is None:
+        is_known = offer.promise is not None and bool(offer.promise.headers)
+        if is_known and not read.when_present:
+            yield _found("header-missing", f"the header {name} is read, and the contract does not have it", read.path)
+        elif offer.promise is not None:
+            yield _found("expectation-unbacked", f"the contract promises nothing of the header {name}", read.path)
+    elif read.is_required and not promised.is_required:
+        yield _found("expectation-unbacked", f"the header {name} is required, and may be left out", read.path)
+
+
+def _why_missing(offer: Offer, read: Read) -> str:
+    schema = offer.key_schema if read.path[:1] == (KEY,) else offer.schema
+    try:
+        resolve_path(schema or offer.schema, read.path)
+    except PathNotFound as mistake:
+        return str(mistake)
+    return f"{print_path(read.path)} is not there"
+
+
+def _pointer(offer: Offer, path: FieldPath) -> Pointer:
+    return () if path[:1] == (KEY,) else resolve_path(offer.schema, path).pointer
+
+
+def _found(rule: str, text: str, path: FieldPath, *, pointer: Pointer = ()) -> ReadFinding:
+    return ReadFinding(rule, text, path, pointer)
+
+
+def _promise_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+    """Yield what the contract promised and no longer does, for fields that the new schema still has."""
+    before, after = earlier.promise, later.promise
+    if before is None or after is None:
+        return
+    yield from _key_changes(before, after)
+    for each in before.headers:
+        if each.is_required and ((now := after.header(each.name)) is None or not now.is_required):
+            text = f"the header {each.name} was promised with every record"
+            yield ReadFinding("header-missing", text, (header(each.name),), position=after.position)
+    for field in before.fields:
+        if later.facts.at(field.path) is not None:
+            now_promised = after.field(field.path)
+            for rule, text in _field_changes(field, now_promised):
+                position = now_promised.position if now_promised is not None else after.position
+                finding = _found(rule, f"{print_path(field.path)}: {text}", field.path)
+                yield replace(finding, pointer=_pointer(later, field.path), position=position)
+
+
+def _key_changes(before: Promise, after: Promise) -> Iterator[ReadFinding]:
+    was, now = before.key, after.key
+    if was is None:
+        return
+    for name, earlier, later in (
+        ("the key's field", was.field, now and now.field),
+        ("the key's subject", was.subject, now and now.subject),
+    ):
+        if earlier is not None and earlier != later:
+            text = f"{name} was {earlier}, and is {later or 'not promised any more'}"
+            yield ReadFinding("key-changed", text, (KEY,), position=after.position)
+
+
+def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tuple[str, str]]:
+    unit = now.unit if now is not None else None
+    if was.unit is not None and unit != was.unit:
+        yield "unit-changed", f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
+    if _is_personal(was) and (now is None or not _is_personal(now)):
+        yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer"
+    if now is None or was.enum is None or now.enum is None:
+        return
+    before = {each.value: each.description for each in was.enum}
+    for value in now.enum:
+        if value.value not in before and was.enum_policy is EnumPolicy.CLOSED:
+            yield "enum-symbol-added-closed", f"{value.value} is added to a closed enum"
+        elif value.value in before and before[value.value] != value.description and before[value.value]:
+            text = f"{value.value} meant “{before[value.value]}”, and is described as “{value.description}”"
+            yield "enum-meaning-changed", text

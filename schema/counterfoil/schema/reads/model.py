@@ -1,0 +1,124 @@
+"""Values of the judgement: offers, readers with the source of what is known of them, and findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.reads.facts import SchemaFacts
+from counterfoil.schema.reads.rules import RULE_BY_ID
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from counterfoil.schema.agreements.model import Expectation, Promise
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.position import Position
+
+_ACTIVE_DAYS: Final = 7
+_STALE_DAYS: Final = 30
+
+
+class Origin(IntEnum):
+    """The sources of what is known of a reader, by falling trust: a smaller number is more certain."""
+
+    DECLARED = 1
+    """In the consumer's own file."""
+    RECORDED = 2
+    """By the consumer's tests."""
+    OBSERVED = 3
+    """By the SDK, in one call of many."""
+    READER_SCHEMA = 4
+    """A reader schema that the consumer registered."""
+    LINEAGE = 5
+    """The columns that a Spark plan reads."""
+    FETCHED = 6
+    """Requests for the schema, which name the client: the whole record."""
+    GROUP = 7
+    """The broker's list of consumer groups: only that the consumer exists."""
+
+
+class Activity(IntEnum):
+    """How long ago a reader was seen: within a week, within 30 days, or longer ago."""
+
+    ACTIVE = 1
+    STALE = 2
+    GONE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A consumer that reads: what it expects, and how that is known.
+
+    ``schema`` is that with which it reads, None where it is not known. ``last_seen`` is None for one never seen.
+    """
+
+    application: str
+    expectation: Expectation
+    origin: Origin = Origin.DECLARED
+    last_seen: datetime | None = None
+    version: str | None = None
+    schema: ParsedSchema | None = None
+
+    def activity(self, now: datetime, *, active_days: int = _ACTIVE_DAYS, stale_days: int = _STALE_DAYS) -> Activity:
+        """Return how long ago the reader was seen; one that only declares itself counts as active."""
+        if self.last_seen is None:
+            return Activity.ACTIVE if self.origin <= Origin.RECORDED else Activity.GONE
+        days = (now - self.last_seen).total_seconds() / 86_400
+        if days < active_days:
+            return Activity.ACTIVE
+        return Activity.STALE if days < stale_days else Activity.GONE
+
+
+class Offer:
+    """What a producer offers: the schema of the records' values, and what the contract promises of them."""
+
+    def __init__(
+        self, schema: ParsedSchema, promise: Promise | None = None, *, key: ParsedSchema | None = None
+    ) -> None:
+        self.schema = schema
+        self.promise = promise
+        self.key_schema = key
+
+    @cached_property
+    def facts(self) -> SchemaFacts:
+        """The facts of the value's schema."""
+        return SchemaFacts(self.schema)
+
+    @cached_property
+    def key_facts(self) -> SchemaFacts | None:
+        """The facts of the key's schema; None without one."""
+        return None if self.key_schema is None else SchemaFacts(self.key_schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFinding:
+    """One finding: the id of its rule, the place, and one sentence.
+
+    ``element`` is the path that it is about; ``pointer`` the place in the new schema's text, empty where it has none;
+    ``position`` the place in the consumer's file or in the contract. ``application`` is the consumer that breaks, None
+    for a finding about the contract itself. ``is_preexisting``: it was so before the change, so that the change is not
+    the cause.
+    """
+
+    rule: str
+    text: str
+    element: FieldPath
+    pointer: Pointer = ()
+    position: Position | None = None
+    application: str | None = None
+    is_preexisting: bool = False
+
+    @property
+    def is_breaking(self) -> bool:
+        """Whether the finding breaks: the rule does, and the change is the cause."""
+        return RULE_BY_ID[self.rule].is_breaking and not self.is_preexisting
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What identifies the finding: rule, consumer and path."""
+        return self.rule, self.application, self.element

@@ -1,0 +1,108 @@
+"""The rules about what consumers read and contracts promise, as a table. Ids never change their meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRule:
+    """A rule: whether a finding ``is_breaking`` (else it is a warning), ``why``, and how to ``fix`` it."""
+
+    id: str
+    is_breaking: bool
+    why: str
+    fix: str
+
+
+RULES: Final = (
+    ReadRule(
+        "consumer-field-missing",
+        is_breaking=True,
+        why="A consumer reads a field that the new schema does not have.",
+        fix="Keep the field and deprecate it until nobody reads it, or approve the break with a converter.",
+    ),
+    ReadRule(
+        "consumer-type-narrowed",
+        is_breaking=True,
+        why="A consumer relies on a type that values of the new schema do not always have.",
+        fix="Add a new field with the new type, and deprecate this one.",
+    ),
+    ReadRule(
+        "consumer-incompatible",
+        is_breaking=True,
+        why="A consumer that reads the whole record cannot read records of the new schema.",
+        fix="Declare which fields the consumer reads, or keep the schemas compatible.",
+    ),
+    ReadRule(
+        "consumer-nullable",
+        is_breaking=True,
+        why="A consumer requires a value, and records of the new schema may be without it.",
+        fix="Keep the field required.",
+    ),
+    ReadRule(
+        "consumer-enum-unknown",
+        is_breaking=True,
+        why="A consumer fails on values of an enum that it does not know, and the new schema has more than it lists.",
+        fix="Let the consumer handle unknown values first (onUnknownEnum: default), then add the value.",
+    ),
+    ReadRule(
+        "expectation-broken",
+        is_breaking=True,
+        why="What a consumer expects of a value contradicts what the contract promises.",
+        fix="Promise what the consumer expects, or agree on another expectation.",
+    ),
+    ReadRule(
+        "expectation-unbacked",
+        is_breaking=False,
+        why="A consumer expects something of a value that the contract does not promise, so that it may end any day.",
+        fix="Ask the producer to promise it in the contract.",
+    ),
+    ReadRule(
+        "unit-changed",
+        is_breaking=True,
+        why="The unit of a field changes, so that every consumer computes with wrong numbers without an error.",
+        fix="Add a new field with the new unit, and deprecate this one.",
+    ),
+    ReadRule(
+        "enum-symbol-added-closed",
+        is_breaking=True,
+        why="A value is added to an enum that the contract declares as closed.",
+        fix="Agree with the consumers, and declare the enum as open first.",
+    ),
+    ReadRule(
+        "enum-meaning-changed",
+        is_breaking=False,
+        why="A value of an enum has another description, so that its meaning may have changed.",
+        fix="If the meaning changed, add a new value; otherwise nothing needs to be done.",
+    ),
+    ReadRule(
+        "pii-tag-removed",
+        is_breaking=True,
+        why="A field is no longer tagged as personal data, so that nobody protects it any more.",
+        fix="Keep the tag, or have the owner confirm that the field holds no personal data.",
+    ),
+    ReadRule(
+        "pii-newly-read",
+        is_breaking=False,
+        why="A consumer newly reads a field that is tagged as personal data.",
+        fix="Have the owner of the field agree.",
+    ),
+    ReadRule(
+        "key-changed",
+        is_breaking=True,
+        why="The key of the records changes, so that partitions, joins and compaction change for every consumer.",
+        fix="Write the new key to a new topic.",
+    ),
+    ReadRule(
+        "header-missing",
+        is_breaking=True,
+        why="A header that was promised, or that a consumer reads, is no longer promised.",
+        fix="Keep the header.",
+    ),
+)
+RULE_BY_ID: Final[Mapping[str, ReadRule]] = {rule.id: rule for rule in RULES}
