@@ -50,6 +50,11 @@ _FORMAT = click.option(
     metavar="text|json[=FILE]",
     help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
 )
+_PROGRESS_TOPIC = click.option(
+    "--progress-topic",
+    metavar="TOPIC",
+    help="The compacted topic with the latest progress of each bridge.  [default: progress.topic in FILE]",
+)
 
 
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,9 +126,33 @@ def check(**options: Any) -> ExitCode:
     help="The largest number of records in a batch; a restart reads at most one batch again.",
 )
 @click.option(
-    "--create-topics", is_flag=True, help="Create the target topic with the source's settings if it does not exist."
+    "--create-topics",
+    is_flag=True,
+    help="Create the target topic with the source's settings, and the topic of progress, if they do not exist.",
 )
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "rich", "plain", "json", "none"]),
+    default="auto",
+    show_default=True,
+    help="How progress is displayed: redrawn in a terminal, a line for each batch, a JSON object for each batch (with "
+    "all else on stderr), or not at all; auto is rich in a terminal, else plain.",
+)
+@_PROGRESS_TOPIC
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve measures for Prometheus on this port while the run goes on; 0 is a free one, which is printed.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="The address at which the measures are served.",
+)
 def run(**options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
     from counterfoil.converter.commands import run_bridge

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 import threading
-from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +18,16 @@ from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.run.reporting import RunReports
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -236,86 +233,85 @@ def run_bridge(
     max_offsets_per_trigger: int,
     create_topics: bool,
     force: bool,
+    progress: str,
+    progress_topic: str | None,
+    metrics_host: str,
+    metrics_port: int | None,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
+    from counterfoil.converter.monitoring.display import ProgressForm, display_of
     from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
-    resolved = _resolved(load_bridge_file(file), registry)
+    declared = load_bridge_file(file)
+    if progress_topic is not None:
+        declared = replace(declared, progress_topic=progress_topic)
+    resolved = _resolved(declared, registry)
     conversion = resolved.conversion()
     cluster = _cluster(bootstrap_servers)
     check_java()
     connector_settings(jars)
     choice = choose_engine(engine, conversion)
-    folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
-    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
-        click.echo(line)
+    folder = Checkpoint(checkpoint or _default_checkpoint(file, resolved.file))
+    with display_of(ProgressForm(progress)) as display:
+        for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+            display.say(line)
 
-    from counterfoil.converter.run.job import BridgeRun, RunSettings
-    from counterfoil.converter.spark.session import start_session
+        from counterfoil.converter.monitoring.observers import observers_of
+        from counterfoil.converter.run.job import BridgeRun, RunSettings
+        from counterfoil.converter.spark.session import start_session
 
-    click.echo(choice.why)
-    stop = threading.Event()
-    spark = start_session(master=master, jars=jars, log_file=folder.log_file)
-    _stop_on_signals(stop)
-    settings = RunSettings(
-        checkpoint=folder,
-        max_offsets_per_trigger=max_offsets_per_trigger,
-        interval_s=None if available_now else interval_s,
-        force=force,
-    )
-    try:
-        with registry.open() as client, _reports(resolved, cluster, client) as reports:
-            run = BridgeRun(
-                bridge=resolved,
-                engine=choice.engine,
-                cluster=cluster,
-                settings=settings,
-                say=click.echo,
-                stop=stop,
-                reports=reports,
-            )
-            outcome = run.run(spark)
-    finally:
-        spark.stop()
-    click.echo(outcome.text)
+        display.say(choice.why)
+        stop = threading.Event()
+        spark = start_session(master=master, jars=jars, log_file=folder.log_file)
+        _stop_on_signals(stop, display.say)
+        settings = RunSettings(
+            checkpoint=folder,
+            max_offsets_per_trigger=max_offsets_per_trigger,
+            interval_s=None if available_now else interval_s,
+            force=force,
+        )
+        metrics = None if metrics_port is None else (metrics_host, metrics_port)
+        try:
+            with (
+                registry.open() as client,
+                observers_of(
+                    resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics
+                ) as observers,
+            ):
+                run = BridgeRun(
+                    bridge=resolved,
+                    engine=choice.engine,
+                    cluster=cluster,
+                    settings=settings,
+                    say=display.say,
+                    stop=stop,
+                    listeners=observers.listeners,
+                    is_replaced=observers.is_replaced,
+                )
+                outcome = run.run(spark)
+        finally:
+            spark.stop()
+        display.say(outcome.text)
     return outcome.exit_code
 
 
-@contextmanager
-def _reports(resolved: ResolvedBridge, cluster: Cluster, client: Registry) -> Iterator[RunReports | None]:
-    """Yield what reports the progress to the registry during the block; None if it does not store the bridge."""
-    from counterfoil.converter.run.reporting import RunReports, stored_bridge
-
-    stored = stored_bridge(client, resolved.file.name)
-    if stored is None:
-        yield None
-        return
-    if stored.bridge.plan_hash != resolved.plan.hash:
-        click.echo(
-            f"warning: bridge {resolved.file.name} has the plan {stored.bridge.plan_hash[:16]} in the registry and "
-            f"{resolved.plan.hash[:16]} in this run; the reports of this run do not count for its gates"
-        )
-    before = stored.reports.progress
-    epoch = before.epoch + 1 if before is not None else 1
-    reports = RunReports(resolved, cluster, client.call, epoch=epoch, say=click.echo)
-    try:
-        yield reports
-    finally:
-        reports.close()
+def _default_checkpoint(file: Path, declared: BridgeFile) -> Path:
+    """Return the folder of the checkpoint of a bridge if none is named."""
+    return file.parent / "checkpoints" / declared.name
 
 
-def _stop_on_signals(stop: threading.Event) -> None:
+def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
     """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once."""
 
     def request(number: int, _frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        click.echo(f"{signal.Signals(number).name}: stopping after the current batch")
+        say(f"{signal.Signals(number).name}: stopping after the current batch")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, request)
