@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
@@ -98,7 +100,8 @@ class Bench:
             "  distance_miles: {expr: distance_km / 1.609344}\n"
             "  passengers: {from: passengers, null: 0}\n"
             f"drop: {drop}\n"
-            f"errors: {{topic: {self.dead}, stop_above: 5%}}\n{extra}"
+            f"errors: {{topic: {self.dead}, stop_above: 5%}}\n"
+            f"progress: {{topic: {self.source}.progress}}\n{extra}"
         )
 
     def environment(self) -> dict[str, str]:
@@ -198,13 +201,26 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert "distance_miles" in said
     assert f"versions 1 (id {bench.ids[0]}), 2 (id {bench.ids[1]})" in said
 
-    code, said, complained = bench.run("check", str(bench.file), "--master", "local[2]", "--sample", "2000")
-    assert code == ExitCode.OK, complained
+    checked, cases = bench.folder / "check.json", bench.folder / "check.xml"
+    code, said, complained = bench.run(
+        "check", str(bench.file), "--master", "local[2]", "--sample", "2000",
+        "--format", "text", "--format", f"json={checked}", "--format", f"junit={cases}",
+    )  # fmt: skip
+    assert code == ExitCode.BROKEN, complained
+    assert f"there is no topic {bench.source}.progress for progress" in said
+    bench.broker.create_topic(f"{bench.source}.progress", settings={"cleanup.policy": "compact"})
     assert "java and reference agree" in said
     assert "engine java, the fastest that covers the plan" in said
     assert f"id {bench.ids[0]}" in said
+    found = json.loads(checked.read_text())
+    assert found["throughput"]["source_records"] == RECORDS
+    assert found["throughput"]["records_per_s"] > 0
+    assert found["trial"]["sizes"]["converted_max"] > found["trial"]["sizes"]["source_median"] > 0
+    assert '<testcase name="progress topic"' in cases.read_text()
 
-    command = ("run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000")
+    command = (
+        "run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000", "--metrics-port", "0",
+    )  # fmt: skip
     checkpoint = Checkpoint(bench.folder / "checkpoints" / bench.source)
     killed = bench.start(*command)
     try:
@@ -225,6 +241,7 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert code == ExitCode.OK, complained
     assert "was left unfinished" in said
     assert "finished: " in said
+    assert re.search(r"measures for Prometheus: http://127.0.0.1:\d+/metrics", said)
     assert complained == ""
     assert bench.written() == RECORDS
 
@@ -308,6 +325,38 @@ def test_topics_that_do_not_fit_stop_a_run_before_it_writes(bench: Bench):
     assert code == ExitCode.BROKEN
     assert "partition: same needs equally many partitions" in complained
     assert bench.written() == 0
+
+
+def test_rights_that_the_broker_does_not_grant_are_named_by_topic(bench: Bench):
+    bench.broker.create_topic(f"{bench.source}.progress", settings={"cleanup.policy": "compact"})
+    grants = [(bench.source, AclOperation.DESCRIBE), (bench.target, AclOperation.READ)]
+    rules = [
+        AclBinding(
+            ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation,
+            AclPermissionType.ALLOW,
+        )
+        for topic, operation in grants
+    ]  # fmt: skip
+    for created in bench.broker.admin.create_acls(rules).values():
+        created.result(60)
+    wait_until(lambda: bench.cluster.rights([bench.target])[bench.target] == {"READ", "DESCRIBE"}, what="the ACLs")
+    lacking = [
+        f"to describe the settings of topic {bench.source}: the right DESCRIBE_CONFIGS is missing",
+        f"to read from topic {bench.source}: the right READ is missing",
+        f"to describe the settings of topic {bench.target}: the right DESCRIBE_CONFIGS is missing",
+        f"to write to topic {bench.target}: the right WRITE is missing",
+    ]
+    code, said, _ = bench.run("check", str(bench.file))
+    assert code == ExitCode.BROKEN
+    assert [line for line in said.splitlines() if "right" in line] == [
+        f"error: the broker refuses {each}" for each in lacking
+    ]
+    code, _, complained = bench.run("run", str(bench.file))
+    assert code == ExitCode.BROKEN
+    assert all(each in complained for each in lacking)
+    code, _, complained = bench.run("verify", str(bench.file))
+    assert code == ExitCode.REFUSED
+    assert f"The broker refuses to read from topic {bench.source} (right READ)" in complained
 
 
 def test_a_verification_of_nothing_cannot_say(bench: Bench):

@@ -43,13 +43,21 @@ _JARS = click.option(
     "[COUNTERFOIL_JARS]",
 )
 _MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
-_FORMAT = click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="text|json[=FILE]",
-    help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
-)
+
+
+def _formats(names: str) -> Callable[..., Any]:
+    """Return the option ``--format`` of a report that has these formats."""
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar=f"{names}[=FILE]",
+        help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
+    )
+
+
+_PLAN_FORMAT = _formats("text|json")
+_FORMAT = _formats("text|json|junit")
 _PROGRESS_TOPIC = click.option(
     "--progress-topic",
     metavar="TOPIC",
@@ -68,7 +76,7 @@ def bridge() -> None:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _FORMAT)
+@_options(_FILE, _REGISTRY, _PLAN_FORMAT)
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),

@@ -7,13 +7,13 @@ import tempfile
 import threading
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
-from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.reports import failures_as_cases, give, parse_forms
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
-    from counterfoil.converter.check.preflight import Finding
-    from counterfoil.converter.check.sampling import TrialReport
+    from counterfoil.converter.check.report import CheckReport
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_FORMS: Final = ("text", "json", "junit")
 
 
 def show_plan(
@@ -170,53 +171,61 @@ def check_bridge(
     seed: int,
 ) -> ExitCode:
     """Run ``bridge check``: try the plan on sampled records."""
-    from counterfoil.converter.check.preflight import Severity, inspect
-    from counterfoil.converter.check.sampling import sample as take_sample
-    from counterfoil.converter.check.sampling import try_out
+    from counterfoil.converter.check.report import check_group
+
+    forms = parse_forms(formats, _FORMS)
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, check_group(declared.name)):
+        resolved = _resolved(declared, registry)
+        report = _checked(
+            resolved, _cluster(bootstrap_servers), engine=engine, jars=jars, master=master, size=sample, seed=seed
+        )
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
+    return report.exit_code
+
+
+def _checked(
+    resolved: ResolvedBridge,
+    cluster: Cluster,
+    *,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    size: int,
+    seed: int,
+) -> CheckReport:
+    """Inspect the topics and, if they can be read, try the engine on a sample."""
+    from counterfoil.converter.check.preflight import Check, facts_of, inspect
+    from counterfoil.converter.check.report import CheckReport
+    from counterfoil.converter.check.sampling import frame_of, sample, try_out
+    from counterfoil.converter.check.throughput import measure
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.spark.session import start_session
 
-    forms = parse_forms(formats)
-    resolved = _resolved(load_bridge_file(file), registry)
-    conversion = resolved.conversion()
+    file, conversion = resolved.file, resolved.conversion()
     choice = choose_engine(engine, conversion)
-    cluster = _cluster(bootstrap_servers)
-    findings = inspect(resolved.file, cluster, None)
-    with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
-        taken = list(take_sample(cluster, resolved.file.source_topic, size=sample, seed=seed))
-        spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
-        trial = try_out(
-            taken,
-            engine=choice.engine,
-            reference=ReferenceEngine(conversion).convert_value,
-            spark=spark,
-        )
-        spark.stop()
-    give(
-        forms,
-        lines=lambda: [*_check_lines(resolved, findings, trial), choice.why],
-        document=lambda: {**_check_document(findings, trial), "engine": choice.why},
-    )
-    if trial.disagreements or any(finding.severity is Severity.ERROR for finding in findings):
-        return ExitCode.BROKEN
-    return ExitCode.OK if trial.records else ExitCode.CANNOT_SAY
-
-
-def _check_lines(resolved: ResolvedBridge, findings: Sequence[Finding], trial: TrialReport) -> list[str]:
-    ids = ", ".join(f"id {each}: {count:,}" for each, count in sorted(trial.by_writer_id.items()))
-    return [
-        f"bridge {resolved.file.name}",
-        *_identity_lines(resolved),
-        f"complete, plan {resolved.plan.hash[:16]}",
-        *(str(finding) for finding in findings),
-        *trial.lines(),
-        *([f"records by schema id: {ids}"] if ids else []),
-    ]
-
-
-def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str, Any]:
-    return {"findings": [asdict(finding) for finding in findings], "trial": trial.as_json()}
+    findings = inspect(file, cluster, None)
+    trial = throughput = None
+    if not any(finding.check is Check.RIGHTS for finding in findings):
+        taken = list(sample(cluster, file.source_topic, size=size, seed=seed))
+        target = facts_of(file.target_topic, cluster)
+        offsets = sum(end - first for first, end in cluster.watermarks(file.source_topic).values())
+        with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
+            spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
+            frame = frame_of(taken, spark)
+            trial = try_out(
+                taken,
+                frame,
+                engine=choice.engine,
+                reference=ReferenceEngine(conversion).convert_value,
+                max_message_bytes=None if target is None else target.max_message_bytes,
+            )
+            if taken:
+                throughput = measure(choice.engine, frame, size=len(taken), source_records=offsets)
+            spark.stop()
+    facts = [*_identity_lines(resolved), f"complete, plan {resolved.plan.hash[:16]}"]
+    return CheckReport(file.name, facts, choice.why, findings, trial, throughput)
 
 
 def run_bridge(
@@ -330,22 +339,25 @@ def verify_bridge(
     """Run ``bridge verify``: check that every source record was written once."""
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.verify.reporting import report_verification
+    from counterfoil.converter.verify.verdict import verify_group
     from counterfoil.converter.verify.verification import Sample, Verification
 
-    forms = parse_forms(formats)
+    forms = parse_forms(formats, _FORMS)
     if sample != "all" and not sample.isdecimal():
         raise click.UsageError("--sample must be a number, or all")
-    resolved = _resolved(load_bridge_file(file), registry)
-    reference = ReferenceEngine(resolved.conversion())
-    cluster = _cluster(bootstrap_servers)
-    report = Verification(
-        file=resolved.file,
-        topics=cluster,
-        recompute=lambda value: reference.convert_value(value).value,
-        sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
-        ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
-    ).run()
-    give(forms, lines=report.lines, document=report.as_json)
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, verify_group(declared.name)):
+        resolved = _resolved(declared, registry)
+        reference = ReferenceEngine(resolved.conversion())
+        cluster = _cluster(bootstrap_servers)
+        report = Verification(
+            file=resolved.file,
+            topics=cluster,
+            recompute=lambda value: reference.convert_value(value).value,
+            sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
+            ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+        ).run()
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
     with registry.open() as client:
         report_verification(client, resolved, report)
     return report.exit_code

@@ -73,9 +73,6 @@ def test_without_a_terminal_lines_are_plain_and_without_progress_there_are_none(
 
 @pytest.mark.parametrize("width", [40, 100])
 def test_a_terminal_shows_pace_counts_and_partitions_that_are_behind(width: int) -> None:
-    console = Console(width=width, record=True, file=None, quiet=True)
-    with console.capture() as captured:
-        pass
     console = Console(width=width)
     with console.capture() as captured:
         console.print(panel(STATE))

@@ -104,7 +104,7 @@ def panel(state: Snapshot) -> Any:
     ]
     if state.dead_letters:
         facts[1] += " (" + ", ".join(f"{code} {count:,}" for code, count in state.dead_letters.items()) + ")"
-    lines = [head, Text(", ".join(facts), style="red" if state.dead_letters else "")]
+    lines: list[Any] = [head, Text(", ".join(facts), style="red" if state.dead_letters else "")]
     behind = sorted((each for each in state.partitions if each.lag), key=lambda each: -each.lag)
     if behind and state.state is RunState.RUNNING:
         table = Table(box=None, padding=(0, 2), show_edge=False)
