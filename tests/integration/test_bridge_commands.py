@@ -196,6 +196,9 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     with Registry(bench.registry.url) as registry:
         registry.call(operations.register_bridge(NewBridge(plan=bench.file.read_text(), owner="rides")))
 
+    code, said, _ = bench.run("status", str(bench.file))
+    assert (code, f"bridge        {bench.source}\nmigration     planned\n") == (ExitCode.OK, said)
+
     code, said, _ = bench.run("plan", str(bench.file))
     assert code == ExitCode.OK
     assert "distance_miles" in said
@@ -236,6 +239,8 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     bench.cluster.settled_watermarks(bench.target)
     assert checkpoint.unfinished_batch(bench.source) is not None
     assert bench.written() < RECORDS
+    code, said, _ = bench.run("status", str(bench.file), COUNTERFOIL_BOOTSTRAP_SERVERS="")
+    assert "run           interrupted: no driver uses the checkpoint" in said
 
     code, said, complained = bench.run(*command)
     assert code == ExitCode.OK, complained
@@ -244,6 +249,20 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert re.search(r"measures for Prometheus: http://127.0.0.1:\d+/metrics", said)
     assert complained == ""
     assert bench.written() == RECORDS
+
+    code, said, _ = bench.run(
+        "status", bench.source, "--progress-topic", f"{bench.source}.progress", "--format", "json"
+    )  # fmt: skip
+    status = json.loads(said)
+    assert (status["run"]["state"], status["run"]["lag"], status["run"]["engine"]) == ("finished", 0, "java")
+    assert (
+        status["run"]["read"]
+        == status["run"]["converted"]
+        + status["run"]["tombstones"]
+        + sum(status["run"]["deadLetters"].values())
+        + status["run"]["repeats"]
+    )
+    assert status["run"]["writtenBytes"] > status["run"]["converted"] > 0
 
     report = bench.folder / "verify.json"
     code, said, complained = bench.run(

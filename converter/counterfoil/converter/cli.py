@@ -72,7 +72,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan: plan, check, run, verify."""
+    """Copy records to another topic and schema, converted by a plan: plan, check, run, status, verify, report."""
 
 
 @bridge.command()
@@ -188,6 +188,60 @@ def verify(**options: Any) -> ExitCode:
     from counterfoil.converter.commands import verify_bridge
 
     return verify_bridge(**options)
+
+
+@bridge.command()
+@click.argument("bridge", metavar="FILE|NAME")
+@_options(_REGISTRY, _BROKER, _PROGRESS_TOPIC, _PLAN_FORMAT)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The checkpoint of the bridge.  [default: checkpoints/BRIDGE beside FILE]",
+)
+def status(**options: Any) -> ExitCode:
+    """Print the state of a bridge and of its latest run: counts, rate, lag, time left, the last error.
+
+    The latest of what the checkpoint and the topic of progress have is printed, and what the registry has stored. With
+    a NAME instead of a FILE, one of --registry, --progress-topic and --checkpoint is needed. Exit code 4: nothing is
+    known.
+    """
+    from counterfoil.converter.commands import show_status
+
+    return show_status(**options)
+
+
+@bridge.command()
+@_options(_FILE, _REGISTRY, _BROKER)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The checkpoint with the recorded runs.  [default: checkpoints/BRIDGE beside FILE]",
+)
+@click.option(
+    "--verification",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The JSON report of 'counterfoil bridge verify', to include.",
+)
+@click.option(
+    "--show-values",
+    is_flag=True,
+    help="Show values of dead letters, and sentences that may quote them, but of no field that is tagged PII.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("bridge-report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+def report(**options: Any) -> ExitCode:
+    """Write one HTML page about a bridge: plan, runs, throughput, lag, dead letters, verification.
+
+    The page needs no network. Examples of dead letters are in it if the brokers are named.
+    """
+    from counterfoil.converter.commands import report_bridge
+
+    return report_bridge(**options)
 
 
 @click.command()

@@ -15,7 +15,10 @@ from counterfoil.converter.errors import BridgeError, CheckpointUnreadable
 from counterfoil.converter.monitoring.display import PlainLines, ProgressForm, display_of, panel
 from counterfoil.converter.monitoring.history import FILE_NAME, History, read_history
 from counterfoil.converter.monitoring.measures import RunMeasures, serve_measures
+from counterfoil.converter.monitoring.status import BridgeStatusReport, KnownRun
 from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
+from counterfoil.converter.run.watch import now_ms
+from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,3 +172,38 @@ def test_a_file_of_something_else_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text('{"bridge": 1}\n')
     with pytest.raises(CheckpointUnreadable, match="is not the progress of a bridge"):
         read_history(tmp_path)
+
+
+def test_the_status_of_a_run_that_was_killed_is_not_running() -> None:
+    state = replace(STATE, ts=now_ms())
+    words = {
+        True: "running",
+        False: "interrupted: no driver uses the checkpoint",
+        None: "running",
+    }
+    for has_driver, word in words.items():
+        lines = BridgeStatusReport("rides", KnownRun(state, "checkpoint c", has_driver)).lines()
+        assert f"run           {word}" in lines
+    silent = BridgeStatusReport("rides", KnownRun(STATE, "topic t"))
+    assert "run           running by its last report, which is old" in silent.lines()
+    assert silent.as_json()["run"]["state"] == "silent"
+    assert silent.exit_code is ExitCode.OK
+
+
+def test_a_status_has_counts_rate_lag_and_the_last_error() -> None:
+    failed = replace(STATE, state=RunState.FAILED, error="the broker is away", ts=now_ms())
+    lines = BridgeStatusReport("rides", KnownRun(failed, "checkpoint c", has_driver=False)).lines()
+    assert lines == [
+        "bridge        rides",
+        "run           failed",
+        "known from    checkpoint c",
+        "job           host:1, 0 s ago",
+        "records       90 converted, dead letters 7 (lookup-missing 7), 3 tombstones",
+        "rate          50/s, 1 s to go",
+        "position      lag 40",
+        "engine        java",
+        "last error    the broker is away",
+    ]
+    nothing = BridgeStatusReport("rides", unread="the registry is away")
+    assert nothing.lines() == ["nothing is known about bridge rides", "the registry is away"]
+    assert nothing.exit_code is ExitCode.CANNOT_SAY

@@ -43,7 +43,11 @@ def written(report: CheckReport | VerifyReport, path: Path) -> dict[str, str]:
 
 def trial() -> TrialReport:
     sizes = [(100, 120), (200, 260), (50, 55)]
-    return TrialReport("java", records=5, converted=3, tombstones=1, limit=1000, sizes=sizes)
+    found = TrialReport("java", records=5, converted=3, tombstones=1, limit=1000, sizes=sizes)
+    found.by_writer_id[7] = 4
+    found.failures["lookup-missing", "fare"] = 1
+    found.examples["lookup-missing", "fare"] = "partition 0 offset 3: no entry"
+    return found
 
 
 def checked(*findings: Finding, trial: TrialReport | None = None, throughput: Throughput | None = None) -> CheckReport:
@@ -58,12 +62,12 @@ def test_a_good_check_is_one_passed_case_for_each_check(tmp_path: Path) -> None:
     assert set(cases) == {"plan", *Check, "records are converted", "engines agree"}
     assert set(cases.values()) == {""}
     assert "out accepts less" in (tmp_path / "report.xml").read_text()
-    assert (
-        "about 50,000 records/s in 2 tasks, without reading and writing Kafka; 6,000,000 in the source: at least 2 min 0 s"
-        in report.lines()
-    )
+    rate = "about 50,000 records/s in 2 tasks, without reading and writing Kafka"
+    assert f"{rate}; 6,000,000 in the source: at least 2 min 0 s" in report.lines()
     document = json.loads(json.dumps(report.as_json()))
     assert (document["throughput"]["eta_s"], document["throughput"]["records_per_s"]) == (120.0, 50_000.0)
+    assert document["trial"]["by_writer_id"] == {"7": 4}
+    assert document["trial"]["failures"][0]["count"] == 1
     assert document["findings"] == [{"severity": "warning", "check": "sizes", "text": "out accepts less\x00"}]
 
 

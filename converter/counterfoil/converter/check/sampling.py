@@ -107,12 +107,14 @@ class TrialReport:
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
             for (code, name), count in self.failures.most_common()
         ]
-        plain = {
-            key: value for key, value in asdict(self).items() if key not in {"failures", "examples", "sizes", "limit"}
-        }
         growth = self.growth()
         return {
-            **plain,
+            "engine": self.engine,
+            "records": self.records,
+            "converted": self.converted,
+            "tombstones": self.tombstones,
+            "by_writer_id": {str(each): count for each, count in sorted(self.by_writer_id.items())},
+            "disagreements": self.disagreements,
             "bytes_in": self.bytes_in,
             "bytes_out": self.bytes_out,
             "sizes": None if growth is None else asdict(growth),

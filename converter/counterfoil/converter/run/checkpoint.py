@@ -110,6 +110,22 @@ class Checkpoint:
             file.flush()
             yield
 
+    def has_driver(self) -> bool | None:
+        """Return whether a driver has locked the checkpoint; None on systems without file locks."""
+        path = self.folder / _LOCK
+        if not path.exists():
+            return False
+        try:
+            import fcntl
+        except ModuleNotFoundError:
+            return None
+        with path.open(encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
+
     def _lock(self, file: Any) -> None:
         try:
             import fcntl

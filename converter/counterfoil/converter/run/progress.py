@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from counterfoil.converter.run.snapshot import Snapshot
+    from counterfoil.schema.rest.bridges import Progress
 
 _READ: Final = "read"
 _WRITTEN: Final = "written"
@@ -129,12 +130,12 @@ def progress_line(state: Snapshot) -> str:
     parts = [f"{state.done:,} of {state.total:,} ({share}%)", f"{state.rate_per_s:,.0f}/s"]
     if state.eta_s is not None:
         parts.append(f"{duration(state.eta_s)} to go")
-    parts += [lag_text(state), _dead(state.dead_letters)]
+    parts += [lag_text(state), dead_letters_text(state.dead_letters)]
     parts += _oddities(state)
     return f"batch {state.batches}: {', '.join(parts)}"
 
 
-def lag_text(state: Snapshot) -> str:
+def lag_text(state: Snapshot | Progress) -> str:
     """Return the lag in words, with that of each partition if several have one."""
     behind = [f"{each.partition}: {each.lag:,}" for each in state.partitions if each.lag]
     shown = [*behind[:_PARTITIONS_SHOWN], *(["..."] if len(behind) > _PARTITIONS_SHOWN else [])]
@@ -145,11 +146,12 @@ def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
     """Return the last line of a run. ``ending`` is the reason of the end."""
     rate = totals.read / took_s if took_s > 0 else 0.0
     read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
-    parts = [read, f"{totals.converted:,} converted", _dead(totals.dead_by_code)]
+    parts = [read, f"{totals.converted:,} converted", dead_letters_text(totals.dead_by_code)]
     return f"{ending}: {', '.join([*parts, *_oddities(totals)])}, {duration(took_s)}, {rate:,.0f}/s"
 
 
-def _dead(count_by_code: Mapping[str, int]) -> str:
+def dead_letters_text(count_by_code: Mapping[str, int]) -> str:
+    """Return counts by code in words."""
     by_code = ", ".join(f"{code} {count:,}" for code, count in sorted(count_by_code.items(), key=lambda item: -item[1]))
     return f"dead letters {sum(count_by_code.values()):,}" + (f" ({by_code})" if by_code else "")
 
