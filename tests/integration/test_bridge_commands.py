@@ -100,8 +100,7 @@ class Bench:
             "  distance_miles: {expr: distance_km / 1.609344}\n"
             "  passengers: {from: passengers, null: 0}\n"
             f"drop: {drop}\n"
-            f"errors: {{topic: {self.dead}, stop_above: 5%}}\n"
-            f"progress: {{topic: {self.source}.progress}}\n{extra}"
+            f"errors: {{topic: {self.dead}, stop_above: 5%}}\n{extra}"
         )
 
     def environment(self) -> dict[str, str]:
@@ -191,8 +190,57 @@ def assert_the_registry_lets_it_advance(bench: Bench) -> None:
             assert registry.call(operations.change_bridge_state(bench.source, state, by="ann")).state is state
 
 
+def assert_the_check_names_what_is_missing(bench: Bench) -> None:
+    """One topic is missing; the rest of the check has been done, and is in all three reports."""
+    checked, cases = bench.folder / "check.json", bench.folder / "check.xml"
+    code, said, complained = bench.run(
+        "check", str(bench.file), "--master", "local[2]", "--sample", "2000",
+        "--format", "text", "--format", f"json={checked}", "--format", f"junit={cases}",
+    )  # fmt: skip
+    assert code == ExitCode.BROKEN, complained
+    assert f"there is no topic {bench.source}.progress for progress" in said
+    assert "java and reference agree" in said
+    assert "engine java, the fastest that covers the plan" in said
+    assert f"id {bench.ids[0]}" in said
+    found = json.loads(checked.read_text())
+    assert found["throughput"]["source_records"] == RECORDS
+    assert found["throughput"]["records_per_s"] > 0
+    sizes = found["trial"]["sizes"]
+    assert sizes["converted_max"] >= sizes["converted_median"] > 0
+    assert '<testcase name="progress topic"' in cases.read_text()
+
+
+def assert_the_status_is_known_from_anywhere(bench: Bench) -> None:
+    """From the topic of progress by the bridge's name, and from the checkpoint by the file."""
+    topic = f"{bench.source}.progress"
+    code, said, _ = bench.run("status", bench.source, "--progress-topic", topic, "--format", "json")
+    assert code == ExitCode.OK
+    run = json.loads(said)["run"]
+    assert (run["state"], run["lag"], run["engine"], run["origin"]) == ("finished", 0, "java", f"topic {topic}")
+    assert run["read"] == run["converted"] + run["tombstones"] + sum(run["deadLetters"].values()) + run["repeats"]
+    assert run["writtenBytes"] > run["converted"] > 0
+    code, said, _ = bench.run("status", str(bench.file), COUNTERFOIL_BOOTSTRAP_SERVERS="", COUNTERFOIL_REGISTRY_URL="")
+    assert (code, "run           finished" in said, "position      lag 0" in said) == (ExitCode.OK, True, True)
+
+
+def assert_the_page_shows_the_runs(bench: Bench, verification: Path) -> None:
+    """The page has the plan, both runs, dead letters with hidden values, and the verification."""
+    out = bench.folder / "page.html"
+    code, said, complained = bench.run(
+        "report", str(bench.file), "--verification", str(verification), "--out", str(out)
+    )  # fmt: skip
+    assert (code, said) == (ExitCode.OK, f"wrote {out}\n"), complained
+    page = out.read_text()
+    for fact in ("distance_miles", "Throughput of each batch", "lookup-missing", "each exactly once", "(hidden)"):
+        assert fact in page
+    assert "HELIX" not in page
+    bench.run("report", str(bench.file), "--show-values", "--out", str(out))
+    assert "HELIX" in out.read_text()
+
+
 def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     bench.produce(RECORDS)
+    bench.write_file(extra=f"progress: {{topic: {bench.source}.progress}}\n")
     with Registry(bench.registry.url) as registry:
         registry.call(operations.register_bridge(NewBridge(plan=bench.file.read_text(), owner="rides")))
 
@@ -204,22 +252,8 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert "distance_miles" in said
     assert f"versions 1 (id {bench.ids[0]}), 2 (id {bench.ids[1]})" in said
 
-    checked, cases = bench.folder / "check.json", bench.folder / "check.xml"
-    code, said, complained = bench.run(
-        "check", str(bench.file), "--master", "local[2]", "--sample", "2000",
-        "--format", "text", "--format", f"json={checked}", "--format", f"junit={cases}",
-    )  # fmt: skip
-    assert code == ExitCode.BROKEN, complained
-    assert f"there is no topic {bench.source}.progress for progress" in said
+    assert_the_check_names_what_is_missing(bench)
     bench.broker.create_topic(f"{bench.source}.progress", settings={"cleanup.policy": "compact"})
-    assert "java and reference agree" in said
-    assert "engine java, the fastest that covers the plan" in said
-    assert f"id {bench.ids[0]}" in said
-    found = json.loads(checked.read_text())
-    assert found["throughput"]["source_records"] == RECORDS
-    assert found["throughput"]["records_per_s"] > 0
-    assert found["trial"]["sizes"]["converted_max"] > found["trial"]["sizes"]["source_median"] > 0
-    assert '<testcase name="progress topic"' in cases.read_text()
 
     command = (
         "run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000", "--metrics-port", "0",
@@ -250,19 +284,7 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert complained == ""
     assert bench.written() == RECORDS
 
-    code, said, _ = bench.run(
-        "status", bench.source, "--progress-topic", f"{bench.source}.progress", "--format", "json"
-    )  # fmt: skip
-    status = json.loads(said)
-    assert (status["run"]["state"], status["run"]["lag"], status["run"]["engine"]) == ("finished", 0, "java")
-    assert (
-        status["run"]["read"]
-        == status["run"]["converted"]
-        + status["run"]["tombstones"]
-        + sum(status["run"]["deadLetters"].values())
-        + status["run"]["repeats"]
-    )
-    assert status["run"]["writtenBytes"] > status["run"]["converted"] > 0
+    assert_the_status_is_known_from_anywhere(bench)
 
     report = bench.folder / "verify.json"
     code, said, complained = bench.run(
@@ -276,6 +298,7 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert totals["recomputed"] == RECORDS
     assert json.loads(report.read_text())["dead_by_code"] == {"lookup-missing": dead}
     assert_the_registry_lets_it_advance(bench)
+    assert_the_page_shows_the_runs(bench, report)
 
 
 def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):
@@ -347,7 +370,6 @@ def test_topics_that_do_not_fit_stop_a_run_before_it_writes(bench: Bench):
 
 
 def test_rights_that_the_broker_does_not_grant_are_named_by_topic(bench: Bench):
-    bench.broker.create_topic(f"{bench.source}.progress", settings={"cleanup.policy": "compact"})
     grants = [(bench.source, AclOperation.DESCRIBE), (bench.target, AclOperation.READ)]
     rules = [
         AclBinding(

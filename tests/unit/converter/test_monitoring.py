@@ -74,6 +74,16 @@ def test_without_a_terminal_lines_are_plain_and_without_progress_there_are_none(
     assert none == ""
 
 
+def test_the_redrawn_display_keeps_sentences_above_the_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    with display_of(ProgressForm.RICH) as display:
+        display.say("engine java [fast]")
+        display.show(STATE)
+        display.show(replace(STATE, state=RunState.FINISHED))
+    shown = capsys.readouterr().out
+    assert shown.startswith("engine java [fast]\n")
+    assert "finished" in shown
+
+
 @pytest.mark.parametrize("width", [40, 100])
 def test_a_terminal_shows_pace_counts_and_partitions_that_are_behind(width: int) -> None:
     console = Console(width=width)

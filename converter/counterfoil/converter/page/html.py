@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _NARROW = 2
 _EMPTY = frozenset({"meta", "line", "polyline", "circle", "path", "rect"})
@@ -42,7 +45,7 @@ def joined(*content: Content) -> Markup:
     return Markup("".join(part.text if isinstance(part, Markup) else escape(part or "") for part in content))
 
 
-def table(caption: str, titles: tuple[str, ...], rows: list[tuple[Content, ...]], *, numbers: int = 0) -> Markup:
+def table(caption: str, titles: tuple[str, ...], rows: Sequence[tuple[Content, ...]], *, numbers: int = 0) -> Markup:
     """Return a table that scrolls by itself if it is wide; the last ``numbers`` columns have numbers.
 
     The first cell of a row is its heading.
