@@ -1,6 +1,6 @@
 """``counterfoil bridge`` and ``counterfoil sketch``: their options.
 
-:mod:`counterfoil.converter.commands` and :mod:`counterfoil.converter.sketch.command` carry them out.
+:mod:`counterfoil.converter.commands` and the modules ``command`` of other folders carry them out.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def status(**options: Any) -> ExitCode:
     a NAME instead of a FILE, one of --registry, --progress-topic and --checkpoint is needed. Exit code 4: nothing is
     known.
     """
-    from counterfoil.converter.commands import show_status
+    from counterfoil.converter.monitoring.command import show_status
 
     return show_status(**options)
 
@@ -239,7 +239,7 @@ def report(**options: Any) -> ExitCode:
 
     The page needs no network. Examples of dead letters are in it if the brokers are named.
     """
-    from counterfoil.converter.commands import report_bridge
+    from counterfoil.converter.page.command import report_bridge
 
     return report_bridge(**options)
 

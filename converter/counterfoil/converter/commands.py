@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import tempfile
 import threading
@@ -24,12 +23,10 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.report import CheckReport
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.monitoring.status import KnownRun
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.rest.bridges import BridgeStatus
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMS: Final = ("text", "json", "junit")
@@ -101,11 +98,9 @@ def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
 
 
 def _cluster(bootstrap_servers: str | None) -> Cluster:
-    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.cluster import named_cluster
 
-    if not bootstrap_servers:
-        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
-    return Cluster(bootstrap_servers)
+    return named_cluster(bootstrap_servers)
 
 
 def _identity_lines(resolved: ResolvedBridge) -> list[str]:
@@ -254,7 +249,7 @@ def run_bridge(
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.monitoring.display import ProgressForm, display_of
-    from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
@@ -267,7 +262,7 @@ def run_bridge(
     check_java()
     connector_settings(jars)
     choice = choose_engine(engine, conversion)
-    folder = Checkpoint(checkpoint or _default_checkpoint(file, resolved.file))
+    folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
     with display_of(ProgressForm(progress)) as display:
         for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
             display.say(line)
@@ -309,11 +304,6 @@ def run_bridge(
             spark.stop()
         display.say(outcome.text)
     return outcome.exit_code
-
-
-def _default_checkpoint(file: Path, declared: BridgeFile) -> Path:
-    """Return the folder of the checkpoint of a bridge if none is named."""
-    return file.parent / "checkpoints" / declared.name
 
 
 def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
@@ -364,130 +354,6 @@ def verify_bridge(
     with registry.open() as client:
         report_verification(client, resolved, report)
     return report.exit_code
-
-
-def show_status(
-    *,
-    bridge: str,
-    registry: RegistryAccess,
-    bootstrap_servers: str | None,
-    checkpoint: Path | None,
-    progress_topic: str | None,
-    formats: Sequence[str],
-) -> ExitCode:
-    """Run ``bridge status``: print what is known about a bridge, named by its file or by its name."""
-    from counterfoil.converter.monitoring.status import BridgeStatusReport
-
-    forms = parse_forms(formats)
-    file = Path(bridge)
-    declared = load_bridge_file(file) if file.is_file() else None
-    name = bridge if declared is None else declared.name
-    topic = progress_topic or (declared.progress_topic if declared is not None else None)
-    folder = checkpoint or (_default_checkpoint(file, declared) if declared is not None else None)
-    if topic is None and folder is None and registry.url is None:
-        raise click.UsageError(
-            f"{bridge} is no bridge file, so it is the name of a bridge: where is its status? "
-            "--registry, --progress-topic or --checkpoint"
-        )
-    run = _known_run(name, bootstrap_servers, topic, folder)
-    stored, unread = (None, "") if registry.url is None else _stored(name, registry, is_only_source=run is None)
-    report = BridgeStatusReport(name, run, stored, unread)
-    give(forms, lines=report.lines, document=report.as_json)
-    return report.exit_code
-
-
-def report_bridge(
-    *,
-    file: Path,
-    registry: RegistryAccess,
-    bootstrap_servers: str | None,
-    checkpoint: Path | None,
-    verification: Path | None,
-    show_values: bool,
-    out: Path,
-) -> ExitCode:
-    """Run ``bridge report``: write a page about a bridge, its plan, its runs and its dead letters."""
-    from counterfoil.converter.monitoring.history import read_history
-    from counterfoil.converter.page.dead_letters import read_dead_letters, values_of
-    from counterfoil.converter.page.page import PageContent, page_of
-    from counterfoil.converter.run.watch import now_ms
-
-    declared = load_bridge_file(file)
-    if show_values and not bootstrap_servers:
-        raise click.UsageError("--show-values needs --bootstrap-servers: values are those of the dead-letter topic")
-    dead_letters = None
-    with registry.open() as client:
-        from counterfoil.converter.bridge.resolve import resolve
-
-        resolved = resolve(declared, client)
-        if bootstrap_servers:
-            values = values_of(resolved, client) if show_values else None
-            dead_letters = read_dead_letters(resolved, _cluster(bootstrap_servers), values)
-    content = PageContent(
-        file=declared,
-        plan=resolved.plan,
-        problems=resolved.problems,
-        losses=resolved.losses,
-        history=read_history(checkpoint or _default_checkpoint(file, declared)),
-        dead_letters=dead_letters,
-        verification=None if verification is None else _verification(verification),
-        made_ts=now_ms(),
-    )
-    try:
-        out.write_text(page_of(content), encoding="utf-8")
-    except OSError as refusal:
-        raise BridgeError(f"The page cannot be written to {out}: {refusal.strerror}") from None
-    click.echo(f"wrote {out}")
-    return ExitCode.OK
-
-
-def _verification(path: Path) -> dict[str, Any]:
-    """Return the JSON report of ``bridge verify`` in a file."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as refusal:
-        raise BridgeError(f"The verification {path} cannot be read: {refusal}") from None
-    if not isinstance(found, dict) or not {"good", "totals", "partitions"} <= found.keys():
-        raise BridgeError(f"{path} is not what 'counterfoil bridge verify --format json={path.name}' writes")
-    return found
-
-
-def _known_run(name: str, bootstrap_servers: str | None, topic: str | None, folder: Path | None) -> KnownRun | None:
-    """Return the latest state that the topic of progress or the checkpoint has."""
-    from counterfoil.converter.monitoring.history import read_history
-    from counterfoil.converter.monitoring.status import KnownRun
-    from counterfoil.converter.run.checkpoint import Checkpoint
-
-    run = None
-    if topic is not None and bootstrap_servers:
-        from counterfoil.converter.monitoring.topic import latest_state
-
-        state = latest_state(_cluster(bootstrap_servers), topic, bridge=name)
-        run = None if state is None else KnownRun(state, f"topic {topic}")
-    if folder is not None:
-        history = read_history(folder)
-        if history and (run is None or history[-1].ts >= run.state.ts):
-            run = KnownRun(history[-1], f"checkpoint {folder}", Checkpoint(folder).has_driver())
-    return run
-
-
-def _stored(name: str, access: RegistryAccess, *, is_only_source: bool) -> tuple[BridgeStatus | None, str]:
-    """Return what the registry has stored about a bridge, and a sentence if it cannot be read.
-
-    If nothing else is known, the error is raised.
-    """
-    from counterfoil.schema.errors import BridgeNotFound, CounterfoilError
-    from counterfoil.sdk import operations
-
-    try:
-        with access.open() as client:
-            return client.call(operations.bridge(name)), ""
-    except BridgeNotFound:
-        return None, ""
-    except CounterfoilError as failure:
-        if is_only_source:
-            raise
-        return None, str(failure)
 
 
 def _finished(folder: Path, topic: str) -> dict[int, tuple[int, int]]:

@@ -9,6 +9,8 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from counterfoil.converter.errors import BrokerRefused, BrokerUnreachable
 from counterfoil.converter.kafka.requests import committed
 from counterfoil.schema.extras import needed_by
@@ -231,6 +233,13 @@ class Cluster:
                 "isolation.level": isolation,
             }
         )
+
+
+def named_cluster(bootstrap_servers: str | None) -> Cluster:
+    """Return the cluster that the option of a command names, or its variable; a usage error if neither does."""
+    if not bootstrap_servers:
+        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
+    return Cluster(bootstrap_servers)
 
 
 def broker_error(error: Any, bootstrap_servers: str, what: str) -> BridgeError:

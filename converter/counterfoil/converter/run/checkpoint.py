@@ -47,6 +47,11 @@ class Batch:
     range_by_partition: Mapping[int, tuple[int, int]]
 
 
+def default_folder(file: Path, bridge: str) -> Path:
+    """Return the folder of the checkpoint of a bridge if none is named: one beside its file."""
+    return file.parent / "checkpoints" / bridge
+
+
 class Checkpoint:
     """The checkpoint in ``folder``, which is local or mounted and need not exist yet."""
 

@@ -73,30 +73,35 @@ class Watch:
 
     def end(self, state: RunState, *, error: str = "") -> None:
         """Pass on how the run ended."""
-        self._become(state=state, error=error)
+        self._become(state=state, error=error, **self._counts())
 
     def _after(self, report: Mapping[str, Any]) -> None:
         reached = {each.partition: each.position for each in self.state.partitions} | progress.positions_after(report)
         ends = {each.partition: each.end for each in self.state.partitions}
         latest = progress.latest_offsets(report)
-        totals = self.totals
         self._become(
             batch=report["batchId"],
             batch_records=report["numInputRows"],
             batch_s=float((report.get("durationMs") or {}).get("triggerExecution") or 0) / 1000,
-            batches=totals.batches,
-            read=totals.read,
-            converted=totals.converted,
-            tombstones=totals.tombstones,
-            echoes=totals.echoes,
-            repeats=totals.repeats,
-            dead_letters=dict(totals.dead_by_code.most_common()),
-            written_bytes=totals.written_bytes,
+            **self._counts(),
             partitions=self._partitions(
                 reached, {each: max(ends.get(each, 0), latest.get(each, 0)) for each in reached}
             ),
             rate_per_s=self._rate.rate_after(report["numInputRows"], now_s=time.monotonic()),
         )
+
+    def _counts(self) -> dict[str, Any]:
+        totals = self.totals
+        return {
+            "batches": totals.batches,
+            "read": totals.read,
+            "converted": totals.converted,
+            "tombstones": totals.tombstones,
+            "echoes": totals.echoes,
+            "repeats": totals.repeats,
+            "dead_letters": dict(totals.dead_by_code.most_common()),
+            "written_bytes": totals.written_bytes,
+        }
 
     def _become(self, **changes: Any) -> None:
         self.state = replace(self.state, ts=now_ms(), **changes)
