@@ -370,6 +370,7 @@ def test_topics_that_do_not_fit_stop_a_run_before_it_writes(bench: Bench):
 
 
 def test_rights_that_the_broker_does_not_grant_are_named_by_topic(bench: Bench):
+    bench.produce(20)
     grants = [(bench.source, AclOperation.DESCRIBE), (bench.target, AclOperation.READ)]
     rules = [
         AclBinding(
