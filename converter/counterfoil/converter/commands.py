@@ -255,6 +255,8 @@ def run_bridge(
 
     declared = load_bridge_file(file)
     if progress_topic is not None:
+        if progress_topic in {declared.source_topic, declared.target_topic, declared.dead_letter_topic}:
+            raise click.UsageError("--progress-topic must be a topic of its own")
         declared = replace(declared, progress_topic=progress_topic)
     resolved = _resolved(declared, registry)
     conversion = resolved.conversion()

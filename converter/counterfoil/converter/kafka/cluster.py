@@ -70,9 +70,10 @@ class Cluster:
         return {name: entry.value for name, entry in self._result(answer, what).items()}
 
     def rights(self, topics: Iterable[str]) -> dict[str, frozenset[str] | None]:
-        """Return the rights on each topic, as Kafka names operations; None for a topic that does not exist.
+        """Return the rights on each topic, as Kafka names operations.
 
-        Of a topic that may not be described there are none, whether or not it exists.
+        None for a topic that does not exist, and from a broker that does not report rights. Of a topic that may not be
+        described there are none, whether or not it exists.
         """
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
@@ -84,7 +85,7 @@ class Cluster:
         for topic, answer in answers.items():
             try:
                 operations = answer.result(self._timeout_s).authorized_operations
-                found[topic] = frozenset(operation.name for operation in operations or ())
+                found[topic] = None if operations is None else frozenset(each.name for each in operations)
             except KafkaException as failure:
                 code = failure.args[0].code()
                 if code == KafkaError.UNKNOWN_TOPIC_OR_PART:

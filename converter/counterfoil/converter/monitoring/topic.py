@@ -22,10 +22,11 @@ class TopicReports:
     """Writes the states of a run to ``topic``; a broker that does not take them is printed once, and ends no run."""
 
     def __init__(self, bootstrap_servers: str, topic: str, *, say: Callable[[str], None]) -> None:
-        from confluent_kafka import Producer
+        from confluent_kafka import KafkaException, Producer
 
-        settings = {"bootstrap.servers": bootstrap_servers, "log_level": 0, "enable.idempotence": True}
+        settings = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
         self._producer = Producer({**settings, "message.timeout.ms": round(_TIMEOUT_S * 1000)})
+        self._errors = (KafkaException, BufferError)
         self._topic = topic
         self._say = say
         self._has_failed = False
@@ -33,13 +34,20 @@ class TopicReports:
     def __call__(self, state: Snapshot) -> None:
         """Write a state, and wait until the broker has it."""
         value = json.dumps(snapshot_json(state))
-        self._producer.produce(self._topic, key=state.bridge, value=value, on_delivery=self._delivered)
-        self._producer.flush(_TIMEOUT_S)
+        try:
+            self._producer.produce(self._topic, key=state.bridge, value=value, on_delivery=self._delivered)
+            self._producer.flush(_TIMEOUT_S)
+        except self._errors as failure:
+            self._note(str(failure))
 
     def _delivered(self, error: Any, _message: Any) -> None:
-        if error is not None and not self._has_failed:
-            self._say(f"topic {self._topic} does not take reports of progress, and the run goes on: {error.str()}")
-        self._has_failed = error is not None
+        self._note("" if error is None else error.str())
+
+    def _note(self, problem: str) -> None:
+        """Print a problem, but not one after the other."""
+        if problem and not self._has_failed:
+            self._say(f"topic {self._topic} does not take reports of progress, and the run goes on: {problem}")
+        self._has_failed = bool(problem)
 
 
 def latest_state(cluster: Cluster, topic: str, *, bridge: str) -> Snapshot | None:
