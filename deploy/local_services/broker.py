@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-# The two session settings let a killed broker register again at once; the others let one node be enough.
+# The two session settings let a killed broker register again at once; the others let one node be enough. Access is
+# restricted on resources with ACLs only.
 _PROPERTIES = """\
 node.id=1
 process.roles=broker,controller
@@ -40,6 +41,8 @@ default.replication.factor=1
 min.insync.replicas=1
 group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
 broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 """

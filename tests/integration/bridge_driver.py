@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 from counterfoil.converter.bridge.resolve import ResolvedBridge
 from counterfoil.converter.engines.protocol import FAILURE_TYPE
 from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.monitoring.display import PlainLines
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.job import BridgeRun, RunSettings
 from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
@@ -93,6 +94,7 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
         settings=RunSettings(checkpoint=Checkpoint(checkpoint), **settings),
         say=say,
         stop=stop,
+        listeners=[PlainLines(say)],
     )
     return run.run(spark), lines
 

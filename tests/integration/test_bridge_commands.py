@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
@@ -188,23 +190,74 @@ def assert_the_registry_lets_it_advance(bench: Bench) -> None:
             assert registry.call(operations.change_bridge_state(bench.source, state, by="ann")).state is state
 
 
+def assert_the_check_names_what_is_missing(bench: Bench) -> None:
+    """One topic is missing; the rest of the check has been done, and is in all three reports."""
+    checked, cases = bench.folder / "check.json", bench.folder / "check.xml"
+    code, said, complained = bench.run(
+        "check", str(bench.file), "--master", "local[2]", "--sample", "2000",
+        "--format", "text", "--format", f"json={checked}", "--format", f"junit={cases}",
+    )  # fmt: skip
+    assert code == ExitCode.BROKEN, complained
+    assert f"there is no topic {bench.source}.progress for progress" in said
+    assert "java and reference agree" in said
+    assert "engine java, the fastest that covers the plan" in said
+    assert f"id {bench.ids[0]}" in said
+    found = json.loads(checked.read_text())
+    assert found["throughput"]["source_records"] == RECORDS
+    assert found["throughput"]["records_per_s"] > 0
+    sizes = found["trial"]["sizes"]
+    assert sizes["converted_max"] >= sizes["converted_median"] > 0
+    assert '<testcase name="progress topic"' in cases.read_text()
+
+
+def assert_the_status_is_known_from_anywhere(bench: Bench) -> None:
+    """From the topic of progress by the bridge's name, and from the checkpoint by the file."""
+    topic = f"{bench.source}.progress"
+    code, said, _ = bench.run("status", bench.source, "--progress-topic", topic, "--format", "json")
+    assert code == ExitCode.OK
+    run = json.loads(said)["run"]
+    assert (run["state"], run["lag"], run["engine"], run["origin"]) == ("finished", 0, "java", f"topic {topic}")
+    assert run["read"] == run["converted"] + run["tombstones"] + sum(run["deadLetters"].values()) + run["repeats"]
+    assert run["writtenBytes"] > run["converted"] > 0
+    code, said, _ = bench.run("status", str(bench.file), COUNTERFOIL_BOOTSTRAP_SERVERS="", COUNTERFOIL_REGISTRY_URL="")
+    assert (code, "run           finished" in said, "position      lag 0" in said) == (ExitCode.OK, True, True)
+
+
+def assert_the_page_shows_the_runs(bench: Bench, verification: Path) -> None:
+    """The page has the plan, both runs, dead letters with hidden values, and the verification."""
+    out = bench.folder / "page.html"
+    code, said, complained = bench.run(
+        "report", str(bench.file), "--verification", str(verification), "--out", str(out)
+    )  # fmt: skip
+    assert (code, said) == (ExitCode.OK, f"wrote {out}\n"), complained
+    page = out.read_text()
+    for fact in ("distance_miles", "Throughput of each batch", "lookup-missing", "each exactly once", "(hidden)"):
+        assert fact in page
+    assert "HELIX" not in page
+    bench.run("report", str(bench.file), "--show-values", "--out", str(out))
+    assert "HELIX" in out.read_text()
+
+
 def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     bench.produce(RECORDS)
+    bench.write_file(extra=f"progress: {{topic: {bench.source}.progress}}\n")
     with Registry(bench.registry.url) as registry:
         registry.call(operations.register_bridge(NewBridge(plan=bench.file.read_text(), owner="rides")))
+
+    code, said, _ = bench.run("status", str(bench.file))
+    assert (code, f"bridge        {bench.source}\nmigration     planned\n") == (ExitCode.OK, said)
 
     code, said, _ = bench.run("plan", str(bench.file))
     assert code == ExitCode.OK
     assert "distance_miles" in said
     assert f"versions 1 (id {bench.ids[0]}), 2 (id {bench.ids[1]})" in said
 
-    code, said, complained = bench.run("check", str(bench.file), "--master", "local[2]", "--sample", "2000")
-    assert code == ExitCode.OK, complained
-    assert "java and reference agree" in said
-    assert "engine java, the fastest that covers the plan" in said
-    assert f"id {bench.ids[0]}" in said
+    assert_the_check_names_what_is_missing(bench)
+    bench.broker.create_topic(f"{bench.source}.progress", settings={"cleanup.policy": "compact"})
 
-    command = ("run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000")
+    command = (
+        "run", str(bench.file), "--master", "local[2]", "--max-offsets-per-trigger", "40000", "--metrics-port", "0",
+    )  # fmt: skip
     checkpoint = Checkpoint(bench.folder / "checkpoints" / bench.source)
     killed = bench.start(*command)
     try:
@@ -220,13 +273,18 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     bench.cluster.settled_watermarks(bench.target)
     assert checkpoint.unfinished_batch(bench.source) is not None
     assert bench.written() < RECORDS
+    code, said, _ = bench.run("status", str(bench.file), COUNTERFOIL_BOOTSTRAP_SERVERS="")
+    assert "run           interrupted: no driver uses the checkpoint" in said
 
     code, said, complained = bench.run(*command)
     assert code == ExitCode.OK, complained
     assert "was left unfinished" in said
     assert "finished: " in said
+    assert re.search(r"measures for Prometheus: http://127.0.0.1:\d+/metrics", said)
     assert complained == ""
     assert bench.written() == RECORDS
+
+    assert_the_status_is_known_from_anywhere(bench)
 
     report = bench.folder / "verify.json"
     code, said, complained = bench.run(
@@ -240,6 +298,7 @@ def test_from_plan_to_verify_with_a_kill_in_between(bench: Bench):
     assert totals["recomputed"] == RECORDS
     assert json.loads(report.read_text())["dead_by_code"] == {"lookup-missing": dead}
     assert_the_registry_lets_it_advance(bench)
+    assert_the_page_shows_the_runs(bench, report)
 
 
 def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):
@@ -308,6 +367,38 @@ def test_topics_that_do_not_fit_stop_a_run_before_it_writes(bench: Bench):
     assert code == ExitCode.BROKEN
     assert "partition: same needs equally many partitions" in complained
     assert bench.written() == 0
+
+
+def test_rights_that_the_broker_does_not_grant_are_named_by_topic(bench: Bench):
+    bench.produce(20)
+    grants = [(bench.source, AclOperation.DESCRIBE), (bench.target, AclOperation.READ)]
+    rules = [
+        AclBinding(
+            ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, "User:ANONYMOUS", "*", operation,
+            AclPermissionType.ALLOW,
+        )
+        for topic, operation in grants
+    ]  # fmt: skip
+    for created in bench.broker.admin.create_acls(rules).values():
+        created.result(60)
+    wait_until(lambda: bench.cluster.rights([bench.target])[bench.target] == {"READ", "DESCRIBE"}, what="the ACLs")
+    lacking = [
+        f"to describe the settings of topic {bench.source}: the right DESCRIBE_CONFIGS is missing",
+        f"to read from topic {bench.source}: the right READ is missing",
+        f"to describe the settings of topic {bench.target}: the right DESCRIBE_CONFIGS is missing",
+        f"to write to topic {bench.target}: the right WRITE is missing",
+    ]
+    code, said, _ = bench.run("check", str(bench.file))
+    assert code == ExitCode.BROKEN
+    assert [line for line in said.splitlines() if "right" in line] == [
+        f"error: the broker refuses {each}" for each in lacking
+    ]
+    code, _, complained = bench.run("run", str(bench.file))
+    assert code == ExitCode.BROKEN
+    assert all(each in complained for each in lacking)
+    code, _, complained = bench.run("verify", str(bench.file))
+    assert code == ExitCode.REFUSED
+    assert f"The broker refuses to read from topic {bench.source} (right READ)" in complained
 
 
 def test_a_verification_of_nothing_cannot_say(bench: Bench):

@@ -1,6 +1,6 @@
 """``counterfoil bridge`` and ``counterfoil sketch``: their options.
 
-:mod:`counterfoil.converter.commands` and :mod:`counterfoil.converter.sketch.command` carry them out.
+:mod:`counterfoil.converter.commands` and the modules ``command`` of other folders carry them out.
 """
 
 from __future__ import annotations
@@ -43,12 +43,25 @@ _JARS = click.option(
     "[COUNTERFOIL_JARS]",
 )
 _MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
-_FORMAT = click.option(
-    "--format",
-    "formats",
-    multiple=True,
-    metavar="text|json[=FILE]",
-    help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
+
+
+def _formats(names: str) -> Callable[..., Any]:
+    """Return the option ``--format`` of a report that has these formats."""
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar=f"{names}[=FILE]",
+        help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
+    )
+
+
+_PLAN_FORMAT = _formats("text|json")
+_FORMAT = _formats("text|json|junit")
+_PROGRESS_TOPIC = click.option(
+    "--progress-topic",
+    metavar="TOPIC",
+    help="The compacted topic with the latest progress of each bridge.  [default: progress.topic in FILE]",
 )
 
 
@@ -59,11 +72,11 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan: plan, check, run, verify."""
+    """Copy records to another topic and schema, converted by a plan: plan, check, run, status, verify, report."""
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _FORMAT)
+@_options(_FILE, _REGISTRY, _PLAN_FORMAT)
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
@@ -121,9 +134,33 @@ def check(**options: Any) -> ExitCode:
     help="The largest number of records in a batch; a restart reads at most one batch again.",
 )
 @click.option(
-    "--create-topics", is_flag=True, help="Create the target topic with the source's settings if it does not exist."
+    "--create-topics",
+    is_flag=True,
+    help="Create the target topic with the source's settings, and the topic of progress, if they do not exist.",
 )
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "rich", "plain", "json", "none"]),
+    default="auto",
+    show_default=True,
+    help="How progress is displayed: redrawn in a terminal, a line for each batch, a JSON object for each batch (with "
+    "all else on stderr), or not at all; auto is rich in a terminal, else plain.",
+)
+@_PROGRESS_TOPIC
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Serve measures for Prometheus on this port while the run goes on; 0 is a free one, which is printed.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="HOST",
+    help="The address at which the measures are served.",
+)
 def run(**options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
     from counterfoil.converter.commands import run_bridge
@@ -151,6 +188,60 @@ def verify(**options: Any) -> ExitCode:
     from counterfoil.converter.commands import verify_bridge
 
     return verify_bridge(**options)
+
+
+@bridge.command()
+@click.argument("bridge", metavar="FILE|NAME")
+@_options(_REGISTRY, _BROKER, _PROGRESS_TOPIC, _PLAN_FORMAT)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The checkpoint of the bridge.  [default: checkpoints/BRIDGE beside FILE]",
+)
+def status(**options: Any) -> ExitCode:
+    """Print the state of a bridge and of its latest run: counts, rate, lag, time left, the last error.
+
+    The latest of what the checkpoint and the topic of progress have is printed, and what the registry has stored. With
+    a NAME instead of a FILE, one of --registry, --progress-topic and --checkpoint is needed. Exit code 4: nothing is
+    known.
+    """
+    from counterfoil.converter.monitoring.command import show_status
+
+    return show_status(**options)
+
+
+@bridge.command()
+@_options(_FILE, _REGISTRY, _BROKER)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The checkpoint with the recorded runs.  [default: checkpoints/BRIDGE beside FILE]",
+)
+@click.option(
+    "--verification",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The JSON report of 'counterfoil bridge verify', to include.",
+)
+@click.option(
+    "--show-values",
+    is_flag=True,
+    help="Show values of dead letters, and sentences that may quote them, but of no field that is tagged PII.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("bridge-report.html"),
+    show_default=True,
+    help="The file to write.",
+)
+def report(**options: Any) -> ExitCode:
+    """Write one HTML page about a bridge: plan, runs, throughput, lag, dead letters, verification.
+
+    The page needs no network. Examples of dead letters are in it if the brokers are named.
+    """
+    from counterfoil.converter.page.command import report_bridge
+
+    return report_bridge(**options)
 
 
 @click.command()

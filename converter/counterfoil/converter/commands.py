@@ -5,33 +5,31 @@ from __future__ import annotations
 import signal
 import tempfile
 import threading
-from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.errors import BridgeError
-from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.reports import failures_as_cases, give, parse_forms
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
-    from counterfoil.converter.check.preflight import Finding
-    from counterfoil.converter.check.sampling import TrialReport
+    from counterfoil.converter.check.report import CheckReport
     from counterfoil.converter.kafka.cluster import Cluster
-    from counterfoil.converter.run.reporting import RunReports
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_FORMS: Final = ("text", "json", "junit")
 
 
 def show_plan(
@@ -100,11 +98,9 @@ def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
 
 
 def _cluster(bootstrap_servers: str | None) -> Cluster:
-    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.cluster import named_cluster
 
-    if not bootstrap_servers:
-        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
-    return Cluster(bootstrap_servers)
+    return named_cluster(bootstrap_servers)
 
 
 def _identity_lines(resolved: ResolvedBridge) -> list[str]:
@@ -173,53 +169,61 @@ def check_bridge(
     seed: int,
 ) -> ExitCode:
     """Run ``bridge check``: try the plan on sampled records."""
-    from counterfoil.converter.check.preflight import Severity, inspect
-    from counterfoil.converter.check.sampling import sample as take_sample
-    from counterfoil.converter.check.sampling import try_out
+    from counterfoil.converter.check.report import check_group
+
+    forms = parse_forms(formats, _FORMS)
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, check_group(declared.name)):
+        resolved = _resolved(declared, registry)
+        report = _checked(
+            resolved, _cluster(bootstrap_servers), engine=engine, jars=jars, master=master, size=sample, seed=seed
+        )
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
+    return report.exit_code
+
+
+def _checked(
+    resolved: ResolvedBridge,
+    cluster: Cluster,
+    *,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    size: int,
+    seed: int,
+) -> CheckReport:
+    """Inspect the topics and, if they can be read, try the engine on a sample."""
+    from counterfoil.converter.check.preflight import Check, facts_of, inspect
+    from counterfoil.converter.check.report import CheckReport
+    from counterfoil.converter.check.sampling import frame_of, sample, try_out
+    from counterfoil.converter.check.throughput import measure
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.spark.session import start_session
 
-    forms = parse_forms(formats)
-    resolved = _resolved(load_bridge_file(file), registry)
-    conversion = resolved.conversion()
+    file, conversion = resolved.file, resolved.conversion()
     choice = choose_engine(engine, conversion)
-    cluster = _cluster(bootstrap_servers)
-    findings = inspect(resolved.file, cluster, None)
-    with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
-        taken = list(take_sample(cluster, resolved.file.source_topic, size=sample, seed=seed))
-        spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
-        trial = try_out(
-            taken,
-            engine=choice.engine,
-            reference=ReferenceEngine(conversion).convert_value,
-            spark=spark,
-        )
-        spark.stop()
-    give(
-        forms,
-        lines=lambda: [*_check_lines(resolved, findings, trial), choice.why],
-        document=lambda: {**_check_document(findings, trial), "engine": choice.why},
-    )
-    if trial.disagreements or any(finding.severity is Severity.ERROR for finding in findings):
-        return ExitCode.BROKEN
-    return ExitCode.OK if trial.records else ExitCode.CANNOT_SAY
-
-
-def _check_lines(resolved: ResolvedBridge, findings: Sequence[Finding], trial: TrialReport) -> list[str]:
-    ids = ", ".join(f"id {each}: {count:,}" for each, count in sorted(trial.by_writer_id.items()))
-    return [
-        f"bridge {resolved.file.name}",
-        *_identity_lines(resolved),
-        f"complete, plan {resolved.plan.hash[:16]}",
-        *(str(finding) for finding in findings),
-        *trial.lines(),
-        *([f"records by schema id: {ids}"] if ids else []),
-    ]
-
-
-def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str, Any]:
-    return {"findings": [asdict(finding) for finding in findings], "trial": trial.as_json()}
+    findings = inspect(file, cluster, None)
+    trial = throughput = None
+    if not any(finding.check is Check.RIGHTS for finding in findings):
+        taken = list(sample(cluster, file.source_topic, size=size, seed=seed))
+        target = facts_of(file.target_topic, cluster)
+        offsets = sum(end - first for first, end in cluster.watermarks(file.source_topic).values())
+        with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
+            spark = start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log")
+            frame = frame_of(taken, spark)
+            trial = try_out(
+                taken,
+                frame,
+                engine=choice.engine,
+                reference=ReferenceEngine(conversion).convert_value,
+                max_message_bytes=None if target is None else target.max_message_bytes,
+            )
+            if taken:
+                throughput = measure(choice.engine, frame, size=len(taken), source_records=offsets)
+            spark.stop()
+    facts = [*_identity_lines(resolved), f"complete, plan {resolved.plan.hash[:16]}"]
+    return CheckReport(file.name, facts, choice.why, findings, trial, throughput)
 
 
 def run_bridge(
@@ -236,86 +240,82 @@ def run_bridge(
     max_offsets_per_trigger: int,
     create_topics: bool,
     force: bool,
+    progress: str,
+    progress_topic: str | None,
+    metrics_host: str,
+    metrics_port: int | None,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.converter.monitoring.display import ProgressForm, display_of
+    from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
-    resolved = _resolved(load_bridge_file(file), registry)
+    declared = load_bridge_file(file)
+    if progress_topic is not None:
+        if progress_topic in {declared.source_topic, declared.target_topic, declared.dead_letter_topic}:
+            raise click.UsageError("--progress-topic must be a topic of its own")
+        declared = replace(declared, progress_topic=progress_topic)
+    resolved = _resolved(declared, registry)
     conversion = resolved.conversion()
     cluster = _cluster(bootstrap_servers)
     check_java()
     connector_settings(jars)
     choice = choose_engine(engine, conversion)
-    folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
-    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
-        click.echo(line)
+    folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
+    with display_of(ProgressForm(progress)) as display:
+        for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+            display.say(line)
 
-    from counterfoil.converter.run.job import BridgeRun, RunSettings
-    from counterfoil.converter.spark.session import start_session
+        from counterfoil.converter.monitoring.observers import observers_of
+        from counterfoil.converter.run.job import BridgeRun, RunSettings
+        from counterfoil.converter.spark.session import start_session
 
-    click.echo(choice.why)
-    stop = threading.Event()
-    spark = start_session(master=master, jars=jars, log_file=folder.log_file)
-    _stop_on_signals(stop)
-    settings = RunSettings(
-        checkpoint=folder,
-        max_offsets_per_trigger=max_offsets_per_trigger,
-        interval_s=None if available_now else interval_s,
-        force=force,
-    )
-    try:
-        with registry.open() as client, _reports(resolved, cluster, client) as reports:
-            run = BridgeRun(
-                bridge=resolved,
-                engine=choice.engine,
-                cluster=cluster,
-                settings=settings,
-                say=click.echo,
-                stop=stop,
-                reports=reports,
-            )
-            outcome = run.run(spark)
-    finally:
-        spark.stop()
-    click.echo(outcome.text)
+        display.say(choice.why)
+        stop = threading.Event()
+        spark = start_session(master=master, jars=jars, log_file=folder.log_file)
+        _stop_on_signals(stop, display.say)
+        settings = RunSettings(
+            checkpoint=folder,
+            max_offsets_per_trigger=max_offsets_per_trigger,
+            interval_s=None if available_now else interval_s,
+            force=force,
+        )
+        metrics = None if metrics_port is None else (metrics_host, metrics_port)
+        try:
+            with (
+                registry.open() as client,
+                observers_of(
+                    resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics
+                ) as observers,
+            ):
+                run = BridgeRun(
+                    bridge=resolved,
+                    engine=choice.engine,
+                    cluster=cluster,
+                    settings=settings,
+                    say=display.say,
+                    stop=stop,
+                    listeners=observers.listeners,
+                    is_replaced=observers.is_replaced,
+                )
+                outcome = run.run(spark)
+        finally:
+            spark.stop()
+        display.say(outcome.text)
     return outcome.exit_code
 
 
-@contextmanager
-def _reports(resolved: ResolvedBridge, cluster: Cluster, client: Registry) -> Iterator[RunReports | None]:
-    """Yield what reports the progress to the registry during the block; None if it does not store the bridge."""
-    from counterfoil.converter.run.reporting import RunReports, stored_bridge
-
-    stored = stored_bridge(client, resolved.file.name)
-    if stored is None:
-        yield None
-        return
-    if stored.bridge.plan_hash != resolved.plan.hash:
-        click.echo(
-            f"warning: bridge {resolved.file.name} has the plan {stored.bridge.plan_hash[:16]} in the registry and "
-            f"{resolved.plan.hash[:16]} in this run; the reports of this run do not count for its gates"
-        )
-    before = stored.reports.progress
-    epoch = before.epoch + 1 if before is not None else 1
-    reports = RunReports(resolved, cluster, client.call, epoch=epoch, say=click.echo)
-    try:
-        yield reports
-    finally:
-        reports.close()
-
-
-def _stop_on_signals(stop: threading.Event) -> None:
+def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
     """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once."""
 
     def request(number: int, _frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        click.echo(f"{signal.Signals(number).name}: stopping after the current batch")
+        say(f"{signal.Signals(number).name}: stopping after the current batch")
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, request)
@@ -334,22 +334,25 @@ def verify_bridge(
     """Run ``bridge verify``: check that every source record was written once."""
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.verify.reporting import report_verification
+    from counterfoil.converter.verify.verdict import verify_group
     from counterfoil.converter.verify.verification import Sample, Verification
 
-    forms = parse_forms(formats)
+    forms = parse_forms(formats, _FORMS)
     if sample != "all" and not sample.isdecimal():
         raise click.UsageError("--sample must be a number, or all")
-    resolved = _resolved(load_bridge_file(file), registry)
-    reference = ReferenceEngine(resolved.conversion())
-    cluster = _cluster(bootstrap_servers)
-    report = Verification(
-        file=resolved.file,
-        topics=cluster,
-        recompute=lambda value: reference.convert_value(value).value,
-        sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
-        ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
-    ).run()
-    give(forms, lines=report.lines, document=report.as_json)
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, verify_group(declared.name)):
+        resolved = _resolved(declared, registry)
+        reference = ReferenceEngine(resolved.conversion())
+        cluster = _cluster(bootstrap_servers)
+        report = Verification(
+            file=resolved.file,
+            topics=cluster,
+            recompute=lambda value: reference.convert_value(value).value,
+            sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
+            ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+        ).run()
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
     with registry.open() as client:
         report_verification(client, resolved, report)
     return report.exit_code

@@ -8,6 +8,7 @@
         ├── MissingPart            Java, PySpark's jars: what to install
         ├── SubjectMissing         subject
         ├── BrokerUnreachable      bootstrap_servers
+        ├── BrokerRefused          a right that is missing
         ├── PlanIncomplete         problems
         ├── PreflightFailed        findings
         ├── CheckpointConflict     a checkpoint of another bridge or plan
@@ -67,6 +68,12 @@ class BrokerUnreachable(BridgeError):
     def __init__(self, bootstrap_servers: str, *, reason: str) -> None:
         super().__init__(f"No Kafka broker answered at {bootstrap_servers}: {reason}")
         self.bootstrap_servers = bootstrap_servers
+
+
+class BrokerRefused(BridgeError):
+    """The broker refused a request because a right is missing; the message names the request and the right."""
+
+    exit_code = ExitCode.REFUSED
 
 
 class PlanIncomplete(BridgeError):

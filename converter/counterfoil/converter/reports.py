@@ -1,8 +1,9 @@
-"""The outputs of reports: ``--format text``, ``--format json=FILE``, one or several."""
+"""The outputs of reports: ``--format text``, ``json=FILE``, ``junit=FILE``, one or several."""
 
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +11,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.errors import BridgeError
+from counterfoil.schema.errors import CounterfoilError
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One output: ``text`` or ``json``, to a file or, with ``path`` None, to stdout."""
+    """One output: ``text``, ``json`` or ``junit``, to a file or, with ``path`` None, to stdout."""
 
     name: str
     path: Path | None = None
 
 
-def parse_forms(options: Sequence[str]) -> tuple[Form, ...]:
+def parse_forms(options: Sequence[str], names: Sequence[str] = ("text", "json")) -> tuple[Form, ...]:
     """Return the outputs that ``--format`` options name; text on stdout when there are none.
 
     >>> parse_forms(["text", "json=report.json"])
@@ -32,20 +36,51 @@ def parse_forms(options: Sequence[str]) -> tuple[Form, ...]:
     forms = []
     for option in options or ("text",):
         name, _, path = option.partition("=")
-        if name not in {"text", "json"}:
-            raise click.UsageError(f"--format must be text or json, each with or without =FILE; not {option}")
+        if name not in names:
+            raise click.UsageError(f"--format must be {' or '.join(names)}, each with or without =FILE; not {option}")
         forms.append(Form(name, Path(path) if path else None))
     return tuple(forms)
 
 
-def give(forms: Sequence[Form], *, lines: Callable[[], Sequence[str]], document: Callable[[], dict[str, Any]]) -> None:
-    """Write the report to every output: ``lines`` as text, ``document`` as JSON."""
+def give(
+    forms: Sequence[Form],
+    *,
+    lines: Callable[[], Sequence[str]],
+    document: Callable[[], dict[str, Any]],
+    suite: Callable[[], Suite] | None = None,
+) -> None:
+    """Write the report to every output: ``lines`` as text, ``document`` as JSON, ``suite`` as JUnit XML."""
     for form in forms:
-        text = "\n".join(lines()) if form.name == "text" else json.dumps(document(), indent=2, default=str)
-        if form.path is None:
-            click.echo(text)
-            continue
-        try:
-            form.path.write_text(f"{text}\n", encoding="utf-8")
-        except OSError as refusal:
-            raise BridgeError(f"The report cannot be written to {form.path}: {refusal.strerror}") from None
+        if form.name == "junit" and suite is not None:
+            _write(form, junit_xml([suite()]))
+        elif form.name == "text":
+            _write(form, "\n".join(lines()) + "\n")
+        else:
+            _write(form, json.dumps(document(), indent=2, default=str) + "\n")
+
+
+@contextmanager
+def failures_as_cases(forms: Sequence[Form], group: str) -> Iterator[None]:
+    """Write an error that ends the block as a test case to the outputs in JUnit XML, and raise it again.
+
+    A build server then shows why there is no report.
+    """
+    try:
+        yield
+    except CounterfoilError as failure:
+        outcome = Outcome.BROKEN if getattr(failure, "exit_code", None) is ExitCode.BROKEN else Outcome.NOT_RUN
+        case = Case("run", group, outcome, kind=type(failure).__name__, message=str(failure))
+        for form in forms:
+            if form.name == "junit":
+                _write(form, junit_xml([Suite(group, (case,))]))
+        raise
+
+
+def _write(form: Form, text: str) -> None:
+    if form.path is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        form.path.write_text(text, encoding="utf-8")
+    except OSError as refusal:
+        raise BridgeError(f"The report cannot be written to {form.path}: {refusal.strerror}") from None

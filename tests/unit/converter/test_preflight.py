@@ -11,7 +11,7 @@ from counterfoil.converter.errors import PreflightFailed
 from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 DEFAULTS = {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "1000"}
 
@@ -22,6 +22,12 @@ class FakeCluster:
 
     topics: dict[str, tuple[int, dict[str, str]]] = field(default_factory=dict)
     group: dict[int, int] = field(default_factory=dict)
+    refused: dict[str, set[str]] = field(default_factory=dict)
+
+    def rights(self, topics: Iterable[str]) -> dict[str, frozenset[str] | None]:
+        every = {"DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE"}
+        has = {topic: frozenset(every - self.refused.get(topic, set())) for topic in topics}
+        return {topic: rights if topic in self.topics else None for topic, rights in has.items()}
 
     def partition_count(self, topic: str) -> int | None:
         return self.topics[topic][0] if topic in self.topics else None
@@ -126,6 +132,32 @@ def test_what_retention_took_is_named():
 def test_a_checkpoint_beyond_the_end_is_of_another_topic():
     (only,) = overtaken("in", {0: 25}, {0: (0, 20)})
     assert "was created again" in only.text
+
+
+def test_each_right_that_is_missing_is_named_with_its_topic():
+    found = FakeCluster(cluster().topics, refused={"in": {"READ"}, "out": {"WRITE", "READ"}, "dead": {"DESCRIBE"}})
+    assert told(found, Severity.ERROR) == [
+        "the broker refuses to read from topic in: the right READ is missing",
+        "the broker refuses to read from topic out: the right READ is missing",
+        "the broker refuses to write to topic out: the right WRITE is missing",
+        "the broker refuses to describe topic dead: the right DESCRIBE is missing",
+    ]
+    assert not any(
+        " read from topic out" in text for text in told(found, Severity.ERROR, delivery=Delivery.AT_LEAST_ONCE)
+    )
+
+
+def test_the_topic_of_progress_is_created_only_on_request_and_is_compacted():
+    found = cluster()
+    (only,) = told(found, Severity.ERROR, progress_topic="progress")
+    assert "there is no topic progress for progress" in only
+    created = prepare_topics(file(progress_topic="progress"), found, create_target=True)
+    assert created == ["created topic progress, compacted, for the progress of bridges"]
+    assert found.topics["progress"] == (1, {"cleanup.policy": "compact"})
+    assert inspect(file(progress_topic="progress"), found, None) == []
+    found.topics["progress"] = (1, {})
+    (only,) = told(found, Severity.WARNING, progress_topic="progress")
+    assert "progress is not compacted" in only
 
 
 def test_nothing_is_created_while_there_is_an_error():

@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from counterfoil.converter.run.progress import Position, Totals, duration, position_of, progress_line, summary_line
+from counterfoil.converter.run.progress import Totals, duration, progress_line, summary_line
+from counterfoil.converter.run.snapshot import PartitionPosition, Snapshot
 
-REPORT = {
-    "sources": [{"endOffset": {"in": {"0": 60, "1": 40}}, "latestOffset": {"in": {"0": 100, "1": 45}}}],
-}
+STATE = Snapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=0, ts=0)
 
 
 def test_counts_add_up_over_batches():
     totals = Totals()
-    written = {"rows": 10, "tombstones": 1, "dead": 4, "cast-failed": 0, "lookup-missing": 3}
+    written = {"rows": 10, "tombstones": 1, "dead": 4, "cast-failed": 0, "lookup-missing": 3, "bytes": 700}
     totals.add(
         {"numInputRows": 14, "observedMetrics": {"read": {"repeats": 2}, "written": written}},
         codes=["cast-failed", "lookup-missing"],
@@ -22,24 +22,36 @@ def test_counts_add_up_over_batches():
     assert (totals.batches, totals.read, totals.echoes, totals.repeats) == (2, 17, 2, 2)
     assert totals.dead_by_code == Counter({"lookup-missing": 3, "other": 1})
     assert (totals.converted, totals.tombstones, totals.dead_letters, totals.written) == (8, 1, 4, 13)
-
-
-def test_the_position_follows_what_the_source_has_grown_to():
-    position = position_of(REPORT, beginning={0: 10, 1: 0}, ends={0: 80, 1: 45})
-    assert position == Position(done=90, total=135)
-    assert position.lag == 45
-
-
-def test_a_report_without_a_source_is_at_the_beginning():
-    assert position_of({"sources": []}, beginning={0: 5}, ends={0: 9}) == Position(done=0, total=4)
+    assert totals.written_bytes == 700
 
 
 def test_a_line_has_only_the_counts_that_are_not_zero():
-    totals = Totals(batches=1, read=90, converted=90)
-    line = progress_line(totals, Position(done=90, total=90), rate_per_s=1234.6)
-    assert line == "batch 1: 90 of 90 (100%), 1,235/s, lag 0, dead letters 0"
-    totals.tombstones, totals.repeats = 4, 30
-    assert progress_line(totals, Position(0, 0), rate_per_s=0).endswith("tombstones 4, written before the restart 30")
+    state = replace(STATE, batches=1, rate_per_s=1234.6, partitions=(PartitionPosition(0, 10, 100, 100),))
+    assert progress_line(state) == "batch 1: 90 of 90 (100%), 1,235/s, lag 0, dead letters 0"
+    state = replace(STATE, tombstones=4, repeats=30)
+    assert progress_line(state).endswith("tombstones 4, written before the restart 30")
+
+
+def test_a_line_has_the_time_left_and_the_lag_of_each_partition():
+    state = replace(
+        STATE,
+        batches=2,
+        rate_per_s=300.0,
+        dead_letters={"too-large": 3, "lookup-missing": 7},
+        partitions=(
+            PartitionPosition(0, 0, 900, 5000),
+            PartitionPosition(1, 0, 600, 1000),
+            PartitionPosition(2, 0, 0, 0),
+        ),
+    )
+    assert progress_line(state) == (
+        "batch 2: 1,500 of 6,000 (25%), 300/s, 15 s to go, lag 4,500 (0: 4,100, 1: 400), "
+        "dead letters 10 (lookup-missing 7, too-large 3)"
+    )
+    one = replace(state, partitions=state.partitions[:1])
+    assert "lag 4,100, dead" in progress_line(one)
+    many = replace(state, partitions=tuple(PartitionPosition(number, 0, 0, 1) for number in range(9)))
+    assert "lag 9 (0: 1, 1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, ...)" in progress_line(many)
 
 
 def test_the_summary_names_the_reason_of_the_end():

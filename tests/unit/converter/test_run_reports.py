@@ -1,29 +1,44 @@
+"""What sends the states of a run over the network, and what becomes of them where nobody answers."""
+
 from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.errors import BrokerUnreachable
-from counterfoil.converter.run.progress import Totals
-from counterfoil.converter.run.reporting import RunReports
+from counterfoil.converter.monitoring.background import BackgroundReports
+from counterfoil.converter.monitoring.registry import RegistryReports
+from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
 from counterfoil.schema.errors import CounterfoilError, ReporterReplaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-BRIDGE: Any = SimpleNamespace(file=SimpleNamespace(name="b", source_topic="in"), plan=SimpleNamespace(hash="f" * 64))
+STATE = Snapshot(
+    bridge="b",
+    plan_hash="f" * 64,
+    engine="java",
+    job="host:1",
+    started_ts=1,
+    ts=1,
+    batches=1,
+    converted=4,
+    tombstones=1,
+    dead_letters={"too-large": 2},
+    rate_per_s=5.5,
+    partitions=(PartitionPosition(0, 0, 10, 10), PartitionPosition(1, 5, 7, 8)),
+)
 
 
-class Cluster:
+class Ends:
     is_away = False
 
-    def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
+    def __call__(self) -> dict[int, tuple[int, int]]:
         if self.is_away:
             raise BrokerUnreachable("broker", reason="away")
-        return {"in": {0: (0, 10), 1: (5, 30)}}[topic]
+        return {0: (0, 9), 1: (5, 30)}
 
 
 class Registry:
@@ -39,24 +54,22 @@ class Registry:
         self._answer(self.received[-1])
 
 
-def reports_to(registry: Registry, lines: list[str] | None = None, cluster: Any = None) -> RunReports:
-    say = [].append if lines is None else lines.append
-    return RunReports(BRIDGE, cluster or Cluster(), registry.send, epoch=3, say=say)
+def at(position: int) -> Snapshot:
+    return replace(STATE, partitions=(PartitionPosition(0, 0, position, 200),))
 
 
-def test_a_batch_is_reported_with_positions_ends_and_counts() -> None:
+def test_a_state_is_reported_with_positions_present_ends_and_counts() -> None:
     registry = Registry()
-    reports = reports_to(registry)
-    reports.start({1: 7})
-    reports.batch({0: 10}, Totals(converted=4, tombstones=1, dead_by_code=Counter({"too-large": 2})), rate_per_s=5.5)
+    reports = BackgroundReports([RegistryReports(registry.send, epoch=3, say=[].append)], Ends())
+    reports(STATE)
     reports.close()
-    last = registry.received[-1]
-    assert last["partitions"] == [
+    (only,) = registry.received
+    assert only["partitions"] == [
         {"partition": 0, "position": 10, "end": 10},
         {"partition": 1, "position": 7, "end": 30},
     ]
-    assert (last["epoch"], last["planHash"], last["ratePerS"]) == (3, "f" * 64, 5.5)
-    assert (last["converted"], last["tombstones"], last["deadLetters"]) == (4, 1, {"too-large": 2})
+    assert (only["epoch"], only["planHash"], only["ratePerS"]) == (3, "f" * 64, 5.5)
+    assert (only["converted"], only["tombstones"], only["deadLetters"]) == (4, 1, {"too-large": 2})
 
 
 def test_a_slow_registry_delays_no_batch_and_receives_the_latest_report() -> None:
@@ -67,14 +80,24 @@ def test_a_slow_registry_delays_no_batch_and_receives_the_latest_report() -> Non
         assert may_go_on.wait(60)
 
     registry = Registry(slow)
-    reports = reports_to(registry)
-    reports.start({})
+    reports = BackgroundReports([RegistryReports(registry.send, epoch=3, say=[].append)], Ends())
+    reports(at(0))
     assert is_waiting.wait(60)
     for position in range(100):
-        reports.batch({0: position}, Totals(), rate_per_s=0)
+        reports(at(position))
     may_go_on.set()
     reports.close()
     assert [body["partitions"][0]["position"] for body in registry.received] == [0, 99]
+
+
+def test_a_run_without_batches_is_reported_again() -> None:
+    twice = threading.Event()
+    registry = Registry(lambda _body: twice.set() if len(registry.received) > 1 else None)
+    reports = BackgroundReports([RegistryReports(registry.send, epoch=1, say=[].append)], Ends(), period_s=0.01)
+    reports(STATE)
+    assert twice.wait(60)
+    reports.close()
+    assert registry.received[0]["partitions"] == registry.received[1]["partitions"]
 
 
 def test_a_registry_that_is_away_is_printed_once_and_ends_nothing() -> None:
@@ -82,12 +105,9 @@ def test_a_registry_that_is_away_is_printed_once_and_ends_nothing() -> None:
         raise CounterfoilError("no connection")
 
     lines: list[str] = []
-    registry = Registry(refuse)
-    reports = reports_to(registry, lines)
+    reports = RegistryReports(Registry(refuse).send, epoch=3, say=lines.append)
     for position in range(3):
-        reports.batch({0: position}, Totals(), rate_per_s=0)
-    reports.close()
-    assert registry.received[-1]["partitions"][0]["position"] == 2
+        reports(at(position))
     assert lines == ["the registry does not take reports of progress, and the run goes on: no connection"]
     assert not reports.is_replaced
 
@@ -96,18 +116,20 @@ def test_a_later_driver_is_noticed() -> None:
     def replaced(_body: dict[str, Any]) -> None:
         raise ReporterReplaced("start 4 has reported")
 
-    reports = reports_to(Registry(replaced))
-    reports.start({})
-    reports.close()
+    reports = RegistryReports(Registry(replaced).send, epoch=3, say=[].append)
+    reports(STATE)
     assert reports.is_replaced
 
 
-def test_while_the_broker_is_away_nothing_is_reported() -> None:
-    cluster, registry = Cluster(), Registry()
-    reports = reports_to(registry, cluster=cluster)
-    cluster.is_away = True
-    reports.start({})
-    cluster.is_away = False
-    reports.batch({0: 1}, Totals(), rate_per_s=0)
+def test_while_the_broker_is_away_only_the_end_is_reported() -> None:
+    received: list[Snapshot] = []
+    ends = Ends()
+    ends.is_away = True
+    reports = BackgroundReports([received.append], ends)
+    reports(STATE)
     reports.close()
-    assert [body["partitions"][0]["position"] for body in registry.received] == [1]
+    assert received == []
+    reports = BackgroundReports([received.append], ends)
+    reports(replace(STATE, state=RunState.FAILED, error="the broker is away"))
+    reports.close()
+    assert [each.state for each in received] == [RunState.FAILED]

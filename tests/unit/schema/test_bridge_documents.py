@@ -46,9 +46,11 @@ def test_all_keys_have_no_marks_in_editors():
     text = (
         "bridge: b\nsource: {topic: in, subject: s, versions: all}\ntarget: {topic: out, subject: t, version: 4}\n"
         "key: copy\npartition: by-key\ntimestamp: now\ndrop: rest\nerrors: {topic: dead, stop_above: 1%}\n"
+        "progress: {topic: bridges}\n"
         "fields:\n  stops[].x: {from: a.b, lookup: {A: 1}, else: {const: error}, cast: int, null: 0}\n"
     )
     assert read_bridge(text).rules.drop_rest
+    assert read_bridge(text).progress_topic == "bridges"
     assert marks(text) == []
 
 
@@ -62,6 +64,7 @@ def test_all_keys_have_no_marks_in_editors():
         ("fields:\n  a: {format: x}\n", "5:3: a: format needs a pattern"),
         ("drop: all\n", "4:7: drop: 'all' is no list"),
         ("key: keep\n", "4:6: key can only be copy"),
+        ("progress: {}\n", "4:11: progress needs topic"),
         ("errors: {stop_over: 1}\n", "4:10: errors has no key stop_over; did you mean stop_above?"),
     ],
 )
@@ -71,6 +74,12 @@ def test_mistakes_have_their_place_and_a_mark_in_editors(wrong: str, words: str)
     assert str(caught.value).startswith(words)
     is_text_of_a_formula = "expr" in wrong
     assert is_text_of_a_formula or marks(SMALLEST + wrong)
+
+
+def test_progress_is_not_written_to_a_topic_of_the_bridge():
+    for topic in ("in", "out", "in.bridge-dlq"):
+        with pytest.raises(InvalidDocument, match="4:11: progress needs a topic of its own"):
+            read_bridge(f"{SMALLEST}progress: {{topic: {topic}}}\n")
 
 
 def test_schema_for_editors_is_valid_json_schema():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.converter.check.rights import missing_rights
 from counterfoil.converter.errors import PreflightFailed
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.schema.bridges.model import Delivery, Partitioning
@@ -34,11 +35,27 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
+class Check(StrEnum):
+    """What is checked; the value is its name in reports."""
+
+    RIGHTS = "rights"
+    TOPICS = "topics"
+    PARTITIONS = "partition counts"
+    SIZES = "sizes"
+    CLEANING = "retention and compaction"
+    TIMESTAMPS = "timestamps"
+    DEAD_LETTERS = "dead-letter topic"
+    PROGRESS = "progress topic"
+    CHECKPOINT = "checkpoint"
+    COMMITTED = "committed offsets"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A problem, or possible problem, with the topics; ``text`` names it and what would be right."""
 
     severity: Severity
+    check: Check
     text: str
 
     def __str__(self) -> str:
@@ -88,8 +105,9 @@ def ready_topics(
 def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -> list[str]:
     """Create the dead-letter topic, and with ``create_target`` the target, if missing; return sentences about them.
 
-    Call it when ``inspect`` has found no error. Both get as many partitions as the source. Dead letters are kept
-    without a limit (``retention.ms=-1``), and may be as large as the original with the headers about the reason.
+    With ``create_target``, the topic of progress is created, too. Call it when ``inspect`` has found no error. Target
+    and dead-letter topic get as many partitions as the source. Dead letters are kept without a limit
+    (``retention.ms=-1``), and may be as large as the original with the headers about the reason.
     """
     source = facts_of(file.source_topic, cluster)
     if source is None:
@@ -104,6 +122,9 @@ def prepare_topics(file: BridgeFile, cluster: Cluster, *, create_target: bool) -
         settings = {"cleanup.policy": "delete", "retention.ms": str(_FOREVER), _MAX_BYTES: room}
         cluster.create_topic(file.dead_letter_topic, partitions=source.partitions, settings=settings)
         created.append(f"created topic {file.dead_letter_topic} with {_partitions(source)}, kept for ever")
+    if create_target and file.progress_topic and cluster.partition_count(file.progress_topic) is None:
+        cluster.create_topic(file.progress_topic, partitions=1, settings={"cleanup.policy": "compact"})
+        created.append(f"created topic {file.progress_topic}, compacted, for the progress of bridges")
     return created
 
 
@@ -128,12 +149,16 @@ def inspect(
 
     With ``will_create_target`` a missing target is checked as ``prepare_topics`` would create it.
     """
+    refused = [_error(Check.RIGHTS, text) for text in missing_rights(file, cluster)]
+    if refused:
+        return refused
     source, target, dead = (
         facts_of(topic, cluster) for topic in (file.source_topic, file.target_topic, file.dead_letter_topic)
     )
     if target is None and source is not None and will_create_target:
         target = _as_created(file.target_topic, source)
-    findings = list(_missing(file, source, target, will_create_target=will_create_target))
+    findings = list(_progress(file, cluster, will_create=will_create_target))
+    findings += _missing(file, source, target, will_create_target=will_create_target)
     if source is not None:
         if target is not None:
             findings += [*_partition_counts(file, source, target), *_sizes(source, target)]
@@ -154,74 +179,104 @@ def _partitions(topic: TopicFacts) -> str:
     return counted(topic.partitions, "partition")
 
 
-def _error(text: str) -> Finding:
-    return Finding(Severity.ERROR, text)
+def _error(check: Check, text: str) -> Finding:
+    return Finding(Severity.ERROR, check, text)
 
 
-def _warning(text: str) -> Finding:
-    return Finding(Severity.WARNING, text)
+def _warning(check: Check, text: str) -> Finding:
+    return Finding(Severity.WARNING, check, text)
+
+
+def _progress(file: BridgeFile, cluster: Cluster, *, will_create: bool) -> Iterator[Finding]:
+    topic = file.progress_topic
+    if topic is None:
+        return
+    facts = facts_of(topic, cluster)
+    if facts is None and not will_create:
+        yield _error(
+            Check.PROGRESS,
+            f"there is no topic {topic} for progress; create it with kafka-topics.sh --create --topic {topic} "
+            "--config cleanup.policy=compact, or let --create-topics do it",
+        )
+    if facts is not None and not facts.is_compacted:
+        yield _warning(Check.PROGRESS, f"{topic} is not compacted: it keeps every report of progress for its retention")
 
 
 def _missing(
     file: BridgeFile, source: TopicFacts | None, target: TopicFacts | None, *, will_create_target: bool
 ) -> Iterator[Finding]:
     if source is None:
-        yield _error(f"there is no topic {file.source_topic} to read")
+        yield _error(Check.TOPICS, f"there is no topic {file.source_topic} to read")
     if target is None and not will_create_target:
         count = source.partitions if source else "N"
         yield _error(
+            Check.TOPICS,
             f"there is no topic {file.target_topic} to write; create it with kafka-topics.sh --create --topic "
-            f"{file.target_topic} --partitions {count}, or let --create-topics do it"
+            f"{file.target_topic} --partitions {count}, or let --create-topics do it",
         )
 
 
 def _partition_counts(file: BridgeFile, source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
     if file.partitioning is Partitioning.SAME and source.partitions != target.partitions:
         yield _error(
+            Check.PARTITIONS,
             f"partition: same needs equally many partitions, and {source.name} has {source.partitions} while "
-            f"{target.name} has {target.partitions}; give the target as many, or use partition: by-key"
+            f"{target.name} has {target.partitions}; give the target as many, or use partition: by-key",
         )
 
 
 def _sizes(source: TopicFacts, target: TopicFacts) -> Iterator[Finding]:
     if target.max_message_bytes < source.max_message_bytes:
         yield _warning(
+            Check.SIZES,
             f"{target.name} accepts records of {target.max_message_bytes:,} bytes and {source.name} of "
-            f"{source.max_message_bytes:,}; what does not fit becomes a dead letter (too-large)"
+            f"{source.max_message_bytes:,}; what does not fit becomes a dead letter (too-large)",
         )
 
 
 def _cleaning(source: TopicFacts, target: TopicFacts, *, keeps_timestamps: bool) -> Iterator[Finding]:
     if target.is_compacted:
         yield _warning(
+            Check.CLEANING,
             f"{target.name} is compacted: a record without a key ends the run there, and a dead letter leaves the "
-            "earlier value of its key as the latest"
+            "earlier value of its key as the latest",
         )
     elif source.is_compacted:
-        yield _warning(f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing")
+        yield _warning(
+            Check.CLEANING,
+            f"{source.name} is compacted and {target.name} is not: tombstones go there and delete nothing",
+        )
     if target.retention_ms != _FOREVER and not 0 <= source.retention_ms <= target.retention_ms:
         days = counted(target.retention_ms / 86_400_000, "day", spec="g")
         since = "their own timestamp, old ones soon after they are written" if keeps_timestamps else "they are written"
-        yield _warning(f"{target.name} deletes records {days} after {since}, and {source.name} keeps them longer")
+        yield _warning(
+            Check.CLEANING,
+            f"{target.name} deletes records {days} after {since}, and {source.name} keeps them longer",
+        )
     if keeps_timestamps and target.settings.get("message.timestamp.type", "CreateTime") != "CreateTime":
         yield _error(
+            Check.TIMESTAMPS,
             f"timestamp: keep needs message.timestamp.type=CreateTime, and {target.name} has "
-            f"{target.settings['message.timestamp.type']}, with which the broker replaces the timestamps"
+            f"{target.settings['message.timestamp.type']}, with which the broker replaces the timestamps",
         )
 
 
 def _dead_letters(file: BridgeFile, source: TopicFacts, dead: TopicFacts) -> Iterator[Finding]:
     if dead.partitions < source.partitions:
         yield _error(
+            Check.DEAD_LETTERS,
             f"{dead.name} has {_partitions(dead)} and {source.name} {source.partitions}; a dead letter goes "
-            "to the partition with the number it came from"
+            "to the partition with the number it came from",
         )
     if dead.is_compacted:
-        yield _error(f"{dead.name} is compacted, which would delete dead letters; set cleanup.policy=delete")
+        yield _error(
+            Check.DEAD_LETTERS, f"{dead.name} is compacted, which would delete dead letters; set cleanup.policy=delete"
+        )
     if dead.max_message_bytes < source.max_message_bytes:
         yield _error(
+            Check.DEAD_LETTERS,
             f"{dead.name} accepts records of {dead.max_message_bytes:,} bytes and {file.source_topic} of "
-            f"{source.max_message_bytes:,}; a dead letter holds the whole original, so raise {_MAX_BYTES}"
+            f"{source.max_message_bytes:,}; a dead letter holds the whole original, so raise {_MAX_BYTES}",
         )
 
 
@@ -231,9 +286,10 @@ def created_again(
     """Return partitions of which a group has committed an offset beyond the end."""
     return [
         _error(
+            Check.COMMITTED,
             f"group {group} has committed offset {offset} of {topic} partition {partition}, which ends at "
             f"{marks[partition][1]}: the topic was created again; remove the offsets with kafka-consumer-groups.sh "
-            f"--delete-offsets --group {group} --topic {topic}, or give the bridge another name"
+            f"--delete-offsets --group {group} --topic {topic}, or give the bridge another name",
         )
         for partition, offset in sorted(committed.items())
         if offset > marks[partition][1]
@@ -248,15 +304,17 @@ def overtaken(topic: str, position: Mapping[int, int], marks: Mapping[int, tuple
         if offset < first:
             findings.append(
                 _error(
+                    Check.CHECKPOINT,
                     f"offsets {offset} to {first - 1} of {topic} partition {partition} were deleted before the bridge "
-                    f"read them ({first - offset:,} offsets); a new checkpoint starts after them"
+                    f"read them ({first - offset:,} offsets); a new checkpoint starts after them",
                 )
             )
         elif offset > end:
             findings.append(
                 _error(
+                    Check.CHECKPOINT,
                     f"the checkpoint is at offset {offset} of {topic} partition {partition}, which ends at {end}: "
-                    "the topic was created again; use a new checkpoint"
+                    "the topic was created again; use a new checkpoint",
                 )
             )
     return findings

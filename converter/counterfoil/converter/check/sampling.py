@@ -7,19 +7,25 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS
 from counterfoil.converter.engines.record import Converted
+from counterfoil.converter.kafka import headers
+from counterfoil.converter.run import dead_letter
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.headers import Headers
 
 _SPOTS: Final = 5
+_ANY_SIZE: Final = 2**31 - 1
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
@@ -34,6 +40,26 @@ class Sampled:
     offset: int
     key: bytes | None
     value: bytes | None
+    headers: Headers = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of values before and after the conversion, in bytes. ``limit`` is the target's largest record."""
+
+    source_median: int
+    source_max: int
+    converted_median: int
+    converted_max: int
+    ratio: float
+    limit: int | None
+
+    def __str__(self) -> str:
+        room = "" if self.limit is None else f"; the target takes {self.limit:,}"
+        return (
+            f"bytes of a value: {self.source_median:,} (median) to {self.source_max:,} (largest) on the source, "
+            f"{self.converted_median:,} to {self.converted_max:,} converted{room}"
+        )
 
 
 @dataclass(slots=True)
@@ -41,19 +67,39 @@ class TrialReport:
     """The result of a dry run.
 
     ``failures`` counts by ``code`` and ``field``, each with an example of a record and its reason; ``disagreements``
-    are records for which the engine and the reference evaluator returned different bytes or codes.
+    are records for which the engine and the reference evaluator returned different bytes or codes. ``sizes`` are the
+    sizes of each converted value before and after; ``limit`` is the largest record of the target.
     """
 
     engine: str
     records: int = 0
     converted: int = 0
     tombstones: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
+    limit: int | None = None
+    sizes: list[tuple[int, int]] = field(default_factory=list)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], str] = field(default_factory=dict)
     by_writer_id: Counter[int] = field(default_factory=Counter)
     disagreements: list[str] = field(default_factory=list)
+
+    @property
+    def bytes_in(self) -> int:
+        """The bytes of all values that can be converted, before the conversion."""
+        return sum(before for before, _ in self.sizes)
+
+    @property
+    def bytes_out(self) -> int:
+        """The bytes of all converted values."""
+        return sum(after for _, after in self.sizes)
+
+    def growth(self) -> Sizes | None:
+        """Return how sizes change; None if no value can be converted."""
+        if not self.sizes:
+            return None
+        before, after = sorted(each for each, _ in self.sizes), sorted(each for _, each in self.sizes)
+        middle = len(before) // 2
+        ratio = round(self.bytes_out / self.bytes_in, 3)
+        return Sizes(before[middle], before[-1], after[middle], after[-1], ratio, self.limit)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
@@ -61,8 +107,20 @@ class TrialReport:
             {"code": code, "field": name, "count": count, "example": self.examples[code, name]}
             for (code, name), count in self.failures.most_common()
         ]
-        plain = {key: value for key, value in asdict(self).items() if key not in {"failures", "examples"}}
-        return {**plain, "failures": failures, "dead_letters": self.failures.total()}
+        growth = self.growth()
+        return {
+            "engine": self.engine,
+            "records": self.records,
+            "converted": self.converted,
+            "tombstones": self.tombstones,
+            "by_writer_id": {str(each): count for each, count in sorted(self.by_writer_id.items())},
+            "disagreements": self.disagreements,
+            "bytes_in": self.bytes_in,
+            "bytes_out": self.bytes_out,
+            "sizes": None if growth is None else asdict(growth),
+            "failures": failures,
+            "dead_letters": self.failures.total(),
+        }
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""
@@ -76,6 +134,8 @@ class TrialReport:
         for (code, name), count in self.failures.most_common():
             where = f" at {name}" if name else ""
             shown.append(f"  {count:,} {code}{where}, for example {self.examples[code, name]}")
+        sizes = self.growth()
+        shown += [str(sizes)] if sizes is not None else []
         verdict = f"{self.engine} and reference agree" if not self.disagreements else f"{self.engine} DISAGREES:"
         return [*shown, verdict, *(f"  {each}" for each in self.disagreements)]
 
@@ -95,7 +155,7 @@ def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sa
             if turn < len(spots)
         }
         for message in cluster.read(topic, ranges):
-            yield Sampled(message.partition(), message.offset(), message.key(), message.value())
+            yield Sampled(message.partition(), message.offset(), message.key(), message.value(), message.headers())
 
 
 def _spots(first: int, end: int, chunk: int, chooser: random.Random) -> list[int]:
@@ -111,18 +171,29 @@ def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
 
 
 def try_out(
-    records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Converted], spark: SparkSession
+    records: Sequence[Sampled],
+    frame: DataFrame,
+    *,
+    engine: Engine,
+    reference: Callable[[bytes], Converted],
+    max_message_bytes: int | None,
 ) -> TrialReport:
-    """Convert ``records`` with the reference evaluator and with the engine, and return the comparison."""
-    report = TrialReport(engine=engine.name)
-    kept = list(records)
-    expected = [Converted() if record.value is None else reference(record.value) for record in kept]
-    for record, wanted in zip(kept, expected, strict=True):
+    """Convert ``records`` with the reference evaluator and, in their ``frame``, with the engine; return the comparison.
+
+    A converted record that is larger than ``max_message_bytes`` would be a dead letter, too.
+    """
+    report = TrialReport(engine=engine.name, limit=max_message_bytes)
+    expected = [Converted() if record.value is None else reference(record.value) for record in records]
+    for record, wanted in zip(records, expected, strict=True):
         _count(report, record, wanted)
-    if kept:
-        given = _run(engine, kept, spark)
-        for record, wanted in zip(kept, expected, strict=True):
-            _compare(report, record, wanted, given.get((record.partition, record.offset)))
+    if records:
+        given = _run(engine, frame, max_message_bytes)
+        for record, wanted in zip(records, expected, strict=True):
+            row = given.get((record.partition, record.offset))
+            _compare(report, record, wanted, row)
+            if row is not None and row["too_large"] is not None:
+                report.converted -= 1
+                _fail(report, record, headers.TOO_LARGE, "", row["too_large"])
     return report
 
 
@@ -135,22 +206,30 @@ def _count(report: TrialReport, record: Sampled, wanted: Converted) -> None:
         report.by_writer_id[int.from_bytes(record.value[1:5], "big")] += 1
     if wanted.value is not None:
         report.converted += 1
-        report.bytes_in += len(record.value)
-        report.bytes_out += len(wanted.value)
+        report.sizes.append((len(record.value), len(wanted.value)))
     if wanted.failure is not None:
-        kind = (str(wanted.failure.code), wanted.failure.field)
-        report.failures[kind] += 1
-        report.examples.setdefault(kind, f"partition {record.partition} offset {record.offset}: {wanted.failure.text}")
+        _fail(report, record, str(wanted.failure.code), wanted.failure.field, wanted.failure.text)
 
 
-def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
-    """Return the engine's rows, by partition and offset."""
-    converted = engine.convert(_frame(records, spark)).select("partition", "offset", "converted", "failure")
+def _fail(report: TrialReport, record: Sampled, code: str, name: str, text: str) -> None:
+    report.failures[code, name] += 1
+    report.examples.setdefault((code, name), f"partition {record.partition} offset {record.offset}: {text}")
+
+
+def _run(engine: Engine, frame: DataFrame, max_message_bytes: int | None) -> Mapping[tuple[int, int], Any]:
+    """Return the engine's rows, by partition and offset; ``too_large`` is the reason for one that does not fit."""
+    largest = _ANY_SIZE if max_message_bytes is None else max_message_bytes
+    problem = dead_letter.problem(largest)
+    converted = engine.convert(frame).select(
+        "partition", "offset", "converted", "failure",
+        F.when(problem["code"] == headers.TOO_LARGE, problem["text"]).alias("too_large"),
+    )  # fmt: skip
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 
 
-def _frame(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
-    rows = [(each.key, each.value, "sample", each.partition, each.offset, None, 0, None) for each in records]
+def frame_of(records: Sequence[Sampled], spark: SparkSession) -> DataFrame:
+    """Return records as Spark's source has them."""
+    rows = [(each.key, each.value, "sample", each.partition, each.offset, None, 0, each.headers) for each in records]
     return spark.createDataFrame(rows, _SCHEMA).select(*RECORD_COLUMNS)
 
 

@@ -9,12 +9,16 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.converter.errors import BrokerUnreachable
+import click
+
+from counterfoil.converter.errors import BrokerRefused, BrokerUnreachable
 from counterfoil.converter.kafka.requests import committed
 from counterfoil.schema.extras import needed_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from counterfoil.converter.errors import BridgeError
 
 _QUIET = {"log_level": 0}
 _FETCH = {"fetch.wait.max.ms": 50, "queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
@@ -62,7 +66,35 @@ class Cluster:
 
         resource = ConfigResource(ResourceType.TOPIC, topic)
         answer = self._admin.describe_configs([resource], request_timeout=self._timeout_s)[resource]
-        return {name: entry.value for name, entry in self._result(answer).items()}
+        what = f"to describe the settings of topic {topic} (right DESCRIBE_CONFIGS)"
+        return {name: entry.value for name, entry in self._result(answer, what).items()}
+
+    def rights(self, topics: Iterable[str]) -> dict[str, frozenset[str] | None]:
+        """Return the rights on each topic, as Kafka names operations.
+
+        None for a topic that does not exist, and from a broker that does not report rights. Of a topic that may not be
+        described there are none, whether or not it exists.
+        """
+        from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+        wanted = TopicCollection(list(topics))
+        answers = self._admin.describe_topics(
+            wanted, include_authorized_operations=True, request_timeout=self._timeout_s
+        )
+        found: dict[str, frozenset[str] | None] = {}
+        for topic, answer in answers.items():
+            try:
+                operations = answer.result(self._timeout_s).authorized_operations
+                found[topic] = None if operations is None else frozenset(each.name for each in operations)
+            except KafkaException as failure:
+                code = failure.args[0].code()
+                if code == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    found[topic] = None
+                elif code == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    found[topic] = frozenset()
+                else:
+                    raise self._failure(failure, f"to describe topic {topic}") from None
+        return found
 
     def create_topic(self, topic: str, *, partitions: int, settings: Mapping[str, str]) -> None:
         """Create ``topic`` and wait until clients can see it; an existing one is not changed."""
@@ -74,20 +106,22 @@ class Cluster:
             self._admin.create_topics([new])[topic].result(self._timeout_s)
         except KafkaException as failure:
             if failure.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise BrokerUnreachable(
-                    self.bootstrap_servers, reason=f"topic {topic} was not created: {failure.args[0].str()}"
-                ) from None
+                raise self._failure(failure, f"to create topic {topic} (right CREATE)") from None
         end = time.monotonic() + self._timeout_s
         while self.partition_count(topic) != partitions and time.monotonic() < end:
             time.sleep(_POLL_S)
 
-    def _result(self, answer: Any) -> Any:
+    def _result(self, answer: Any, what: str) -> Any:
         from confluent_kafka import KafkaException
 
         try:
             return answer.result(self._timeout_s)
         except KafkaException as failure:
-            raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+            raise self._failure(failure, what) from None
+
+    def _failure(self, failure: Any, what: str) -> BridgeError:
+        """Return the error for a ``KafkaException`` of the request ``what``, such as "to describe topic rides"."""
+        return broker_error(failure.args[0], self.bootstrap_servers, what)
 
     def watermarks(self, topic: str) -> dict[int, tuple[int, int]]:
         """Return the first available offset and the one after the last, by partition."""
@@ -101,7 +135,7 @@ class Cluster:
                     for number in range(partitions)
                 }
             except KafkaException as failure:
-                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+                raise self._failure(failure, f"to read the offsets of topic {topic} (right DESCRIBE)") from None
 
     def settled_watermarks(self, topic: str, *, deadline_s: float = 30.0) -> dict[int, tuple[int, int]]:
         """Return the watermarks when they no longer change, or those after ``deadline_s`` seconds.
@@ -128,7 +162,7 @@ class Cluster:
             try:
                 found = consumer.offsets_for_times(wanted, timeout=self._timeout_s)
             except KafkaException as failure:
-                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+                raise self._failure(failure, f"to read the offsets of topic {topic} (right DESCRIBE)") from None
         return {each.partition: each.offset if each.offset >= 0 else ends[each.partition][1] for each in found}
 
     def committed(self, group: str, topic: str) -> dict[int, int]:
@@ -143,7 +177,7 @@ class Cluster:
             try:
                 found = committed(consumer, wanted, deadline_s=self._timeout_s)
             except KafkaException as failure:
-                raise BrokerUnreachable(self.bootstrap_servers, reason=failure.args[0].str()) from None
+                raise self._failure(failure, f"to read the offsets of group {group} (right DESCRIBE)") from None
         return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def read(self, topic: str, range_by_partition: Mapping[int, tuple[int, int]]) -> Iterator[Any]:
@@ -178,7 +212,7 @@ class Cluster:
         for message in messages:
             partition, error = message.partition(), message.error()
             if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
-                raise BrokerUnreachable(self.bootstrap_servers, reason=error.str())
+                raise broker_error(error, self.bootstrap_servers, f"to read from topic {message.topic()} (right READ)")
             end = open_end.get(partition)
             if end is None:
                 continue
@@ -200,3 +234,24 @@ class Cluster:
                 "isolation.level": isolation,
             }
         )
+
+
+def named_cluster(bootstrap_servers: str | None) -> Cluster:
+    """Return the cluster that the option of a command names, or its variable; a usage error if neither does."""
+    if not bootstrap_servers:
+        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
+    return Cluster(bootstrap_servers)
+
+
+def broker_error(error: Any, bootstrap_servers: str, what: str) -> BridgeError:
+    """Return the error for a ``KafkaError`` of the request ``what``: a right is missing, or the broker is away."""
+    from confluent_kafka import KafkaError
+
+    refusals = (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    )
+    if error.code() in refusals:
+        return BrokerRefused(f"The broker refuses {what}: {error.str()}")
+    return BrokerUnreachable(bootstrap_servers, reason=error.str())

@@ -47,6 +47,11 @@ class Batch:
     range_by_partition: Mapping[int, tuple[int, int]]
 
 
+def default_folder(file: Path, bridge: str) -> Path:
+    """Return the folder of the checkpoint of a bridge if none is named: one beside its file."""
+    return file.parent / "checkpoints" / bridge
+
+
 class Checkpoint:
     """The checkpoint in ``folder``, which is local or mounted and need not exist yet."""
 
@@ -109,6 +114,22 @@ class Checkpoint:
             file.write(f"{os.getpid()}\n")
             file.flush()
             yield
+
+    def has_driver(self) -> bool | None:
+        """Return whether a driver has locked the checkpoint; None on systems without file locks."""
+        path = self.folder / _LOCK
+        if not path.exists():
+            return False
+        try:
+            import fcntl
+        except ModuleNotFoundError:
+            return None
+        with path.open(encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+        return False
 
     def _lock(self, file: Any) -> None:
         try:

@@ -7,9 +7,8 @@ leaves out the records that are already on the output topics (``run/delivery.py`
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,11 +21,13 @@ from counterfoil.converter.run import progress, sink, source
 from counterfoil.converter.run.checkpoint import Checkpoint, Identity
 from counterfoil.converter.run.delivery import make_sink
 from counterfoil.converter.run.restart import repeat_condition
+from counterfoil.converter.run.snapshot import RunState, Snapshot
+from counterfoil.converter.run.watch import Watch, job_name, now_ms
 from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from threading import Event
 
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
     from counterfoil.converter.run.delivery import Sink
-    from counterfoil.converter.run.reporting import RunReports
+    from counterfoil.converter.run.watch import Listener
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -73,8 +74,8 @@ class BridgeRun:
     """One run of ``bridge`` through ``engine``.
 
     ``say`` is called with each line of output;
-    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch;
-    ``reports`` sends the progress to the registry.
+    setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch, and
+    ``listeners`` with the state of the run; ``is_replaced`` returns whether another driver has started later.
     """
 
     bridge: ResolvedBridge
@@ -84,8 +85,8 @@ class BridgeRun:
     say: Callable[[str], None]
     stop: Event
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
-    reports: RunReports | None = None
-    _totals: progress.Totals = field(default_factory=progress.Totals)
+    listeners: Sequence[Listener] = ()
+    is_replaced: Callable[[], bool] = lambda: False
 
     def run(self, spark: SparkSession) -> Outcome:
         """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
@@ -93,11 +94,29 @@ class BridgeRun:
         started = time.monotonic()
         with checkpoint.locked():
             checkpoint.claim(self._identity(), force=self.settings.force)
-            if self.reports is not None:
-                self.reports.start(checkpoint.position(self.bridge.file.source_topic) or {})
-            code, ending = self._until_done(spark)
+            self._progress.begin(checkpoint.position(self.bridge.file.source_topic) or {}, self._ends())
+            try:
+                code, ending = self._until_done(spark)
+            except BaseException as failure:
+                self._progress.end(RunState.FAILED, error=str(failure) or type(failure).__name__)
+                raise
+            state = RunState.FINISHED if ending == RunState.FINISHED else RunState.STOPPED
+            self._progress.end(state, error="" if code is ExitCode.OK else ending)
         took_s = time.monotonic() - started
-        return Outcome(code, progress.summary_line(self._totals, took_s=took_s, ending=ending), self._totals)
+        totals = self._progress.totals
+        return Outcome(code, progress.summary_line(totals, took_s=took_s, ending=ending), totals)
+
+    @cached_property
+    def _progress(self) -> Watch:
+        state = Snapshot(
+            bridge=self.bridge.file.name,
+            plan_hash=self.bridge.plan.hash,
+            engine=self.engine.name,
+            job=job_name(),
+            started_ts=now_ms(),
+            ts=now_ms(),
+        )
+        return Watch(state, self._beginning(), _CODES, self.listeners, self.on_batch)
 
     def _identity(self) -> Identity:
         file = self.bridge.file
@@ -183,17 +202,16 @@ class BridgeRun:
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
         """Wait for the end of the query, and return the reason of the end."""
-        watch = _Watch(self._ends(), self._beginning(), self._count, self.say)
         try:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
-                news = watch.take(query.recentProgress)
+                news = self._progress.take(query.recentProgress)
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
                 if is_over:
-                    return ExitCode.OK, "finished"
-                if self._is_replaced():
+                    return ExitCode.OK, RunState.FINISHED
+                if self.is_replaced():
                     query.stop()
                     return ExitCode.CONFLICT, "stopped: another driver runs this bridge since a later time"
                 if self.stop.is_set() and (news or not query.status["isTriggerActive"]):
@@ -203,28 +221,12 @@ class BridgeRun:
             if query.isActive:
                 query.stop()
 
-    def _count(self, report: Mapping[str, Any]) -> progress.Totals:
-        """Add one batch and return the totals."""
-        self._totals.add(report, codes=_CODES)
-        self.on_batch(report)
-        if self.reports is not None:
-            rate = float(report.get("processedRowsPerSecond") or 0)
-            self.reports.batch(progress.positions_after(report), self._totals, rate_per_s=rate)
-        return self._totals
-
-    def _is_replaced(self) -> bool:
-        """Report an idle run again from time to time, and return whether another driver has started later."""
-        if self.reports is None:
-            return False
-        self.reports.idle()
-        return self.reports.is_replaced
-
     def _too_many(self) -> bool:
         """Return whether dead letters are above the limit.
 
         A rate is compared after a minimum of records, or at the end.
         """
-        limit, totals = self.bridge.file.stop_above, self._totals
+        limit, totals = self.bridge.file.stop_above, self._progress.totals
         if limit.count is None and totals.written < _FEWEST_FOR_A_RATE and self.settings.interval_s is not None:
             return False
         return limit.is_exceeded(dead_letters=totals.dead_letters, records=totals.written)
@@ -248,38 +250,3 @@ class BridgeRun:
             f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
             f"from the last finished batch (details: {self.settings.checkpoint.log_file})"
         )
-
-
-class _Watch:
-    """Turns Spark's progress reports into counts and lines, each report once.
-
-    ``count`` adds a report and returns the totals.
-    """
-
-    def __init__(
-        self,
-        ends: Mapping[int, int],
-        beginning: Mapping[int, int],
-        count: Callable[[Mapping[str, Any]], progress.Totals],
-        say: Callable[[str], None],
-    ) -> None:
-        self._ends = ends
-        self._beginning = beginning
-        self._count = count
-        self._say = say
-        self._seen = -1
-        self._started = time.monotonic()
-        self._read = 0
-
-    def take(self, reports: Iterable[Any]) -> bool:
-        """Count and print the reports of new batches, and return whether there were any."""
-        unseen = [json.loads(report.json) for report in reports if report["batchId"] > self._seen]
-        new = [report for report in unseen if report["numInputRows"] > 0]
-        for report in new:
-            self._seen = report["batchId"]
-            totals = self._count(report)
-            self._read += report["numInputRows"]
-            position = progress.position_of(report, beginning=self._beginning, ends=self._ends)
-            rate = self._read / max(time.monotonic() - self._started, 1e-3)
-            self._say(progress.progress_line(totals, position, rate_per_s=rate))
-        return bool(new)

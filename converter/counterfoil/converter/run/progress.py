@@ -1,4 +1,4 @@
-"""The progress of a run: counts from Spark's progress reports, and the line that is printed."""
+"""The counts of a run from Spark's progress reports, and the lines that are printed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from counterfoil.converter.run.snapshot import Snapshot
+    from counterfoil.schema.rest.bridges import Progress
+
 _READ: Final = "read"
 _WRITTEN: Final = "written"
 _OTHER: Final = "other"
+_PARTITIONS_SHOWN: Final = 8
 PROBLEM_CODE: Final = "problem_code"
 """The column with the code of a dead letter, null for every other record."""
 
@@ -33,6 +37,7 @@ class Totals:
     converted: int = 0
     tombstones: int = 0
     dead_by_code: Counter[str] = field(default_factory=Counter)
+    written_bytes: int = 0
 
     @property
     def dead_letters(self) -> int:
@@ -58,6 +63,7 @@ class Totals:
         self.tombstones += tombstones
         self.converted += rows - tombstones - dead.total()
         self.dead_by_code += dead
+        self.written_bytes += int(written.get("bytes") or 0)
 
 
 def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:
@@ -81,7 +87,7 @@ def observe_written(outgoing: DataFrame, *, codes: Sequence[str]) -> DataFrame:
 
 
 def written_metrics(codes: Sequence[str]) -> list[Column]:
-    """Return the aggregates of ``observe_written``: plain counts of what is not null.
+    """Return the aggregates of ``observe_written``: plain counts of what is not null, and the bytes of the values.
 
     ``count_if`` would add a column for each condition to the loop over the rows, which Java compiles only up to a size.
     """
@@ -90,46 +96,19 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
         F.count(F.lit(1)).alias("rows"),
         F.count(F.when(F.col("value").isNull(), F.lit(1))).alias("tombstones"),
         F.count(code).alias("dead"),
+        F.sum(F.octet_length("value")).alias("bytes"),
         *(F.count(F.when(code == each, F.lit(1))).alias(each) for each in codes),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """The position of a run in offsets of the source topic, summed over its partitions.
-
-    ``lag`` are the remaining ones.
-    """
-
-    done: int
-    total: int
-
-    @property
-    def lag(self) -> int:
-        """The number of offsets that are still to be read."""
-        return max(0, self.total - self.done)
-
-
-def position_of(report: Mapping[str, Any], *, beginning: Mapping[int, int], ends: Mapping[int, int]) -> Position:
-    """Return the position of the query from a Spark progress report.
-
-    ``beginning`` and ``ends`` are the topic's first offset and the one after its last, by partition, when the run
-    started; the report may contain a later end.
-    """
-    reached = positions_after(report)
-    latest = _by_partition(_source(report).get("latestOffset"))
-    done = sum(max(0, offset - beginning.get(partition, 0)) for partition, offset in reached.items())
-    partitions = set(ends) | set(latest) | set(reached)
-    total = sum(
-        max(ends.get(each, 0), latest.get(each, 0), reached.get(each, 0)) - beginning.get(each, 0)
-        for each in partitions
-    )
-    return Position(done=done, total=total)
 
 
 def positions_after(report: Mapping[str, Any]) -> dict[int, int]:
     """Return the next offset to read after a batch, by partition, from Spark's report of it."""
     return _by_partition(_source(report).get("endOffset"))
+
+
+def latest_offsets(report: Mapping[str, Any]) -> dict[int, int]:
+    """Return the offset after the last record, by partition, when a batch was planned; empty if it is not reported."""
+    return _by_partition(_source(report).get("latestOffset"))
 
 
 def _source(report: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,39 +124,42 @@ def _by_partition(offsets: Any) -> dict[int, int]:
     return {int(partition): int(offset) for partition, offset in only.items()}
 
 
-def progress_line(totals: Totals, position: Position, *, rate_per_s: float) -> str:
-    """Return one line about a run, for people.
+def progress_line(state: Snapshot) -> str:
+    """Return one line about a run, for people."""
+    share = 100 * state.done // state.total if state.total else 100
+    parts = [f"{state.done:,} of {state.total:,} ({share}%)", f"{state.rate_per_s:,.0f}/s"]
+    if state.eta_s is not None:
+        parts.append(f"{duration(state.eta_s)} to go")
+    parts += [lag_text(state), dead_letters_text(state.dead_letters)]
+    parts += _oddities(state)
+    return f"batch {state.batches}: {', '.join(parts)}"
 
-    >>> totals = Totals(batches=2, read=1500, converted=1490, dead_by_code=Counter({"lookup": 7, "too-large": 3}))
-    >>> progress_line(totals, Position(done=1500, total=6000), rate_per_s=300.0)
-    'batch 2: 1,500 of 6,000 (25%), 300/s, 15 s to go, lag 4,500, dead letters 10 (lookup 7, too-large 3)'
-    """
-    share = 100 * position.done // position.total if position.total else 100
-    parts = [f"{position.done:,} of {position.total:,} ({share}%)", f"{rate_per_s:,.0f}/s"]
-    if position.lag and rate_per_s >= 1:
-        parts.append(f"{duration(position.lag / rate_per_s)} to go")
-    parts += [f"lag {position.lag:,}", _dead(totals)]
-    parts += _oddities(totals)
-    return f"batch {totals.batches}: {', '.join(parts)}"
+
+def lag_text(state: Snapshot | Progress) -> str:
+    """Return the lag in words, with that of each partition if several have one."""
+    behind = [f"{each.partition}: {each.lag:,}" for each in state.partitions if each.lag]
+    shown = [*behind[:_PARTITIONS_SHOWN], *(["..."] if len(behind) > _PARTITIONS_SHOWN else [])]
+    return f"lag {state.lag:,}" + (f" ({', '.join(shown)})" if len(behind) > 1 else "")
 
 
 def summary_line(totals: Totals, *, took_s: float, ending: str) -> str:
     """Return the last line of a run. ``ending`` is the reason of the end."""
     rate = totals.read / took_s if took_s > 0 else 0.0
     read = f"{counted(totals.read, 'record', spec=',')} in {counted(totals.batches, 'batch', 'batches', spec=',')}"
-    parts = [read, f"{totals.converted:,} converted", _dead(totals)]
+    parts = [read, f"{totals.converted:,} converted", dead_letters_text(totals.dead_by_code)]
     return f"{ending}: {', '.join([*parts, *_oddities(totals)])}, {duration(took_s)}, {rate:,.0f}/s"
 
 
-def _dead(totals: Totals) -> str:
-    by_code = ", ".join(f"{code} {count:,}" for code, count in totals.dead_by_code.most_common())
-    return f"dead letters {totals.dead_letters:,}" + (f" ({by_code})" if by_code else "")
+def dead_letters_text(count_by_code: Mapping[str, int]) -> str:
+    """Return counts by code in words."""
+    by_code = ", ".join(f"{code} {count:,}" for code, count in sorted(count_by_code.items(), key=lambda item: -item[1]))
+    return f"dead letters {sum(count_by_code.values()):,}" + (f" ({by_code})" if by_code else "")
 
 
-def _oddities(totals: Totals) -> list[str]:
-    counts = {"tombstones": totals.tombstones, "echoes left out": totals.echoes}
-    counts["written before the restart"] = totals.repeats
-    return [f"{name} {count:,}" for name, count in counts.items() if count]
+def _oddities(counts: Totals | Snapshot) -> list[str]:
+    found = {"tombstones": counts.tombstones, "echoes left out": counts.echoes}
+    found["written before the restart"] = counts.repeats
+    return [f"{name} {count:,}" for name, count in found.items() if count]
 
 
 def duration(seconds: float) -> str:

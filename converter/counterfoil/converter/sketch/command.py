@@ -57,11 +57,9 @@ def sketch_topic(
     request: SketchRequest, options: SketchOptions, *, registry: RegistryAccess, bootstrap_servers: str | None
 ) -> ExitCode:
     """Run ``counterfoil sketch``. The exit code is CANNOT_SAY if no record could be read."""
-    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.cluster import named_cluster
 
-    if not bootstrap_servers:
-        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
-    cluster = Cluster(bootstrap_servers)
+    cluster = named_cluster(bootstrap_servers)
     ranges = _ranges(cluster, request)
     started = time.monotonic()
     counted = _scan(request, options, registry, cluster, ranges)

@@ -7,9 +7,22 @@ from typing import Any, Final
 
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reports.junit import Case, Outcome, Suite
 
 EXAMPLES: Final = 5
 """How many offsets a report has for each kind of fault."""
+
+_CASES: Final = {
+    "missing": "no record is missing",
+    "repeated": "no record is repeated",
+    "out_of_order": "records are in order",
+    "misplaced": "records are on their partition",
+    "unmatched": "every output record is from the source",
+    "unwarranted": "echoes are left out, tombstones are tombstones",
+    "changed": "keys, headers and dead letters are unchanged",
+    "differing": "values are those of the reference evaluator",
+}
+"""The kinds of fault, each with what is right, as the name of a test case."""
 
 
 @dataclass(slots=True)
@@ -48,10 +61,7 @@ class PartitionVerdict:
     @property
     def faults(self) -> dict[str, int]:
         """The kinds of fault that occurred, with their counts."""
-        kinds = (
-            "missing", "repeated", "out_of_order", "misplaced", "unmatched", "unwarranted", "changed", "differing",
-        )  # fmt: skip
-        return {kind: count for kind in kinds if (count := getattr(self, kind))}
+        return {kind: count for kind in _CASES if (count := getattr(self, kind))}
 
     def fault(self, kind: str, example: str) -> None:
         """Count one fault of ``kind``, and keep ``example`` if it is among the first."""
@@ -123,6 +133,26 @@ class VerifyReport:
             shown.append(f"dead letters by reason: {by_code}")
         return [*shown, self._conclusion()]
 
+    def suite(self) -> Suite:
+        """Return one test case for each kind of fault."""
+        group = verify_group(self.bridge)
+        if not self.records:
+            why = f"{self.source_topic} holds no records"
+            return Suite(group, (Case("records", group, Outcome.NOT_RUN, "no-records", why),))
+        cases = [Case("records", group, output="\n".join(self.lines()))]
+        for kind, name in _CASES.items():
+            count = self._count(kind)
+            places = [
+                f"partition {each.partition}: {', '.join(each.examples.get(kind, []))}"
+                for each in self.partitions
+                if getattr(each, kind)
+            ]
+            message = f"{_spoken(kind)} {count:,}"
+            cases.append(
+                Case(name, group, Outcome.BROKEN, kind, message, "\n".join(places)) if count else Case(name, group)
+            )
+        return Suite(group, tuple(cases))
+
     def _conclusion(self) -> str:
         if not self.is_good:
             counts = [f"{_spoken(kind)} {self._count(kind):,}" for kind in _kinds(self.partitions)]
@@ -160,3 +190,8 @@ def _partition_lines(each: PartitionVerdict) -> list[str]:
         for kind, count in each.faults.items()
     ]
     return [line if not faults else f"{line}; faults:", *faults]
+
+
+def verify_group(bridge: str) -> str:
+    """Return the name under which build servers list the verification of a bridge."""
+    return f"bridge verify {bridge}"

@@ -3,12 +3,13 @@
 ::
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
-                [ fields ] [ drop ] [ errors ]
+                [ fields ] [ drop ] [ errors ] [ progress ]
     source    = { topic, [ subject ], [ versions: all ] }
     target    = { topic, [ subject ], [ version: number | latest ] }
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
+    progress  = { topic }
 
 Keys are taken as they are written, so that ``null:`` and ``on:`` are words and not YAML's values for them.
 :mod:`.editors` has the same grammar as a JSON schema.
@@ -49,7 +50,7 @@ def _bridge(root: Node | None) -> BridgeFile:
         raise InvalidDocument("the file is empty; it needs bridge, source and target")
     top = _block(
         root, what="a bridge", required=("bridge", "source", "target"),
-        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors"),
+        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors", "progress"),
     )  # fmt: skip
     source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
     target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
@@ -58,6 +59,7 @@ def _bridge(root: Node | None) -> BridgeFile:
     _only(source, "versions", "all")
     _only(top, "key", "copy")
     _distinct_topics(source_topic, target_topic, dead_letter_topic, top)
+    progress_topic = _progress(top, {source_topic, target_topic, dead_letter_topic})
     return BridgeFile(
         name=_name(top.entries["bridge"], "bridge"),
         source_topic=source_topic,
@@ -70,6 +72,7 @@ def _bridge(root: Node | None) -> BridgeFile:
         delivery=_choice(top, "delivery", Delivery.RESTART_FILTER),
         dead_letter_topic=dead_letter_topic,
         stop_above=stop_above,
+        progress_topic=progress_topic,
         rules=_rules(top),
     )
 
@@ -158,6 +161,16 @@ def _distinct_topics(source: str, target: str, dead_letters: str, top: MappingNo
         raise _refusal("source and target must be two topics", top.entries["target"])
     if dead_letters in {source, target}:
         raise _refusal("dead letters need a topic of their own", top.entries.get("errors", top.entries["source"]))
+
+
+def _progress(top: MappingNode, others: Collection[str]) -> str | None:
+    node = top.entries.get("progress")
+    if node is None:
+        return None
+    topic = _topic(_block(node, what="progress", required=("topic",)))
+    if topic in others:
+        raise _refusal("progress needs a topic of its own", node)
+    return topic
 
 
 def _rules(top: MappingNode) -> PlanRules:

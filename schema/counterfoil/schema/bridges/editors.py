@@ -72,6 +72,7 @@ def bridge_json_schema() -> dict[str, Any]:
                     ]
                 },
                 "errors": _closed({"topic": _TOPIC, "stop_above": limit}),
+                "progress": _closed({"topic": _TOPIC}, "topic"),
             },
             "bridge",
             "source",

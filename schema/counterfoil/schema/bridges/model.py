@@ -62,7 +62,8 @@ class StopAbove:
 class BridgeFile:
     """What a bridge file says, with its defaults filled in.
 
-    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say.
+    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say. ``progress_topic`` is the
+    topic in which the latest progress of the bridge is published, if any.
     """
 
     name: str
@@ -77,6 +78,7 @@ class BridgeFile:
     timestamps: Timestamps = Timestamps.KEEP
     delivery: Delivery = Delivery.RESTART_FILTER
     stop_above: StopAbove = StopAbove(rate=0.01)
+    progress_topic: str | None = None
 
     @property
     def keeps_timestamps(self) -> bool:

@@ -325,7 +325,7 @@ class BridgeStatus:
 # --- their JSON -------------------------------------------------------------------------------------------------------
 
 NUMBER: Final = JsonType(read_number, schema={"type": "number"})
-_COUNTS: Final = JsonType(
+COUNTS: Final = JsonType(
     lambda value: value.by_key(INTEGER.read),
     lambda counts: dict(sorted(counts.items())),
     {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -443,6 +443,12 @@ NEW_BRIDGE: Final = ObjectForm(
     ),
     keeps_empty=True,
 )
+_PARTITIONS: Final = list_of(
+    ObjectForm(
+        PartitionProgress,
+        tuple(Member(name, name, INTEGER, otherwise=REQUIRED) for name in ("partition", "position", "end")),
+    )
+)
 RECEIVED_KEY: Final = "receivedTs"
 """The member of a report that the registry adds."""
 PROGRESS: Final = ObjectForm(
@@ -452,20 +458,10 @@ PROGRESS: Final = ObjectForm(
         Member("epoch", "epoch", INTEGER, otherwise=REQUIRED),
         Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
         Member("ts", "ts", INTEGER, about=_TS),
-        Member(
-            "partitions",
-            "partitions",
-            list_of(
-                ObjectForm(
-                    PartitionProgress,
-                    tuple(Member(name, name, INTEGER, otherwise=REQUIRED) for name in ("partition", "position", "end")),
-                )
-            ),
-            otherwise=REQUIRED,
-        ),
+        Member("partitions", "partitions", _PARTITIONS, otherwise=REQUIRED),
         Member("converted", "converted", INTEGER),
         Member("tombstones", "tombstones", INTEGER),
-        Member("deadLetters", "dead_letters", _COUNTS, about="Counts by code."),
+        Member("deadLetters", "dead_letters", COUNTS, about="Counts by code."),
         Member("ratePerS", "rate_per_s", NUMBER),
         Member(RECEIVED_KEY, "received_ts", INTEGER, about=_TS),
     ),
@@ -476,7 +472,7 @@ VERIFICATION: Final = ObjectForm(
     (
         Member("planHash", "plan_hash", TEXT, otherwise=REQUIRED),
         Member("records", "records", INTEGER, otherwise=REQUIRED),
-        Member("faults", "faults", _COUNTS, about="Counts by kind."),
+        Member("faults", "faults", COUNTS, about="Counts by kind."),
         Member("deadLetters", "dead_letters", INTEGER),
         Member("job", "job", TEXT),
         Member("ts", "ts", INTEGER, about=_TS),

@@ -1,0 +1,1 @@
+"""What people and programs see of a run: displays, a history on disk, reports, measures, and its status."""
