@@ -31,6 +31,8 @@ from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.evolution import parse_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.evolution import PlanRules
 
