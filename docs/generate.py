@@ -14,9 +14,10 @@ from python_pages import python_page
 from rule_pages import rule_pages
 
 from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.project.editors import project_json_schema
+from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
-from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.schema.bridges.editors import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -87,6 +88,7 @@ def all_pages() -> dict[str, str]:
         "python-api.md": python_page(),
         "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
         "counterfoil.schema.json": json.dumps(project_json_schema(), indent=2),
+        "report.schema.json": json.dumps(report_json_schema(), indent=2),
         **rule_pages(),
     }
 

@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from jsonschema import Draft202012Validator
+
+from counterfoil.contracts.reports.json_schema import report_json_schema
 
 
 @pytest.fixture
@@ -69,6 +72,13 @@ def test_json_keeps_its_members(counterfoil, broken):
         "approval",
     ]
     assert list(report["findings"][0]["witness"]) == ["datum", "writer", "reader", "step", "confirmedBy"]
+
+
+def test_reports_are_valid_by_their_json_schema(counterfoil, broken):
+    published = Draft202012Validator(report_json_schema())
+    Draft202012Validator.check_schema(report_json_schema())
+    for arguments in (("check",), ("check", "--level", "FULL"), ("diff", "main:order.avsc", "order.avsc")):
+        published.validate(counterfoil(*arguments, "--format", "json", folder=broken.folder).report)
 
 
 def test_two_formats_at_once(counterfoil, broken):

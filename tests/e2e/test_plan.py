@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.modes import Mode
@@ -96,6 +98,7 @@ def test_a_level_is_tightened_after_the_schema_is_there(counterfoil, shop, regis
 def test_a_stale_plan_is_refused(counterfoil, shop, registry):
     assert counterfoil("plan", "--out", "plan.json", folder=shop.folder).code == 0
     document = json.loads((shop.folder / "plan.json").read_text())
+    Draft202012Validator(report_json_schema()).validate(document)
     assert (document["schemaVersion"], document["kind"]) == (1, "plan")
     registry.register(f"{shop.prefix}.line", Schema(json.dumps(LINE)))
     stale = counterfoil("apply", "plan.json", folder=shop.folder)

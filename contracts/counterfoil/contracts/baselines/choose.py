@@ -20,6 +20,7 @@ from counterfoil.contracts.baselines.workspace import (
     neighbours,
     read_head,
     read_schema_file,
+    read_staged,
     reader_of,
     schema_paths_below,
     scope_of,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 REGISTRY: Final = "registry"
 HEAD: Final = "HEAD"
+IDL_SUFFIX: Final = ".avdl"
 
 
 class NamedRegistry(NamedTuple):
@@ -58,9 +60,9 @@ class Request:
     """What to compare: ``paths`` relative to the folder ``current``, ``against`` as written or None.
 
     ``subjects`` are the subjects of files, by path relative to ``current``; ``registry`` opens the registry that
-    ``registry_label`` names, and is None where no address is known; ``is_transitive`` requests all of the history;
-    None leaves that to the project's levels.
-    ``project`` finds the project file up to a folder, and ``registry_at`` opens a registry that only that file names.
+    ``registry_label`` names, and is None where no address is known; ``registry_at`` opens one that only the project
+    names. ``is_transitive`` requests all of the history; None leaves that to the project's levels. ``project`` finds the
+    project file up to a folder. With ``is_staged``, the files of the index are checked, not those of the working tree.
     """
 
     current: str
@@ -72,6 +74,7 @@ class Request:
     is_transitive: bool | None = None
     project: Callable[[str | None], ProjectFile | None] | None = None
     registry_at: Callable[[str], NamedRegistry] | None = None
+    is_staged: bool = False
 
 
 @dataclass(frozen=True)
@@ -261,7 +264,22 @@ def open_comparison(request: Request) -> Comparison:
         repository = None
     scope = scope_of(request.current, request.paths, repository=repository)
     project = request.project(repository.top if repository else None) if request.project else None
-    return Comparison(request, scope, read_head(scope, repository=repository), repository, project)
+    _refuse_idl(scope)
+    if not request.is_staged:
+        return Comparison(request, scope, read_head(scope, repository=repository), repository, project)
+    if repository is None:
+        raise NoRepository("this folder is not in the working tree of a git repository, so nothing is staged")
+    return Comparison(request, scope, read_staged(scope, repository), repository, project)
+
+
+def _refuse_idl(scope: Scope) -> None:
+    """Raise ``UsageMistake`` for a file in Avro IDL, which nothing here can read."""
+    for path in scope.wanted:
+        if path.endswith(IDL_SUFFIX):
+            raise UsageMistake(
+                f"{path} is in Avro IDL, which counterfoil does not read; make schema files of it with Avro's own tool "
+                f"(java -jar avro-tools.jar idl2schemata {path} schemas/), keep them in the repository, and check those"
+            )
 
 
 def _identity(tree: SchemaTree, path: str) -> tuple[SchemaType, str | None]:

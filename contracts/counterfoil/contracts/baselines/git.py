@@ -85,6 +85,16 @@ class GitRepository:
         stream = self._run_here("cat-file", "--batch", given="".join(f"{one}\n" for one in wanted).encode())
         return _read_batch(stream, wanted)
 
+    def reader_of(self, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:
+        """Return a function that reads the file at a path among ``blobs``, and returns None where there is none."""
+        object_by_path = {blob.path: blob.object_id for blob in blobs}
+
+        def read(path: str) -> bytes | None:
+            object_id = object_by_path.get(path)
+            return self.contents([object_id])[object_id] if object_id else None
+
+        return read
+
     def working_paths(self) -> list[str]:
         """Return the paths of all files in the working tree that git tracks or would track, ignored ones left out."""
         printed = self._run_here(
@@ -99,11 +109,15 @@ class GitRepository:
             for line in _records(self._run_here("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
             if line.startswith("S ")
         }
-        if not absent:
-            return []
+        return [blob for blob in self.staged_blobs() if blob.path in absent] if absent else []
+
+    def staged_blobs(self) -> list[Blob]:
+        """Return the regular files of the index: what the next commit will have. Files with conflicts are left out."""
         staged = _records(self._run_here("ls-files", "-z", "--stage", "--full-name", "--", ":/"))
-        rows = (line.partition("\t") for line in staged)
-        return [Blob(path, facts.split(" ")[1]) for facts, _, path in rows if path in absent]
+        rows = ((facts.split(" "), path) for facts, _, path in (line.partition("\t") for line in staged))
+        return [
+            Blob(path, object_id) for (mode, object_id, stage), path in rows if stage == "0" and mode in _REGULAR_MODES
+        ]
 
     def _run_here(self, *arguments: str, given: bytes | None = None) -> bytes:
         return _run(self._folder, *arguments, given=given)

@@ -16,7 +16,7 @@ from counterfoil.schema.parsed import Validation
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from counterfoil.contracts.baselines.git import Blob, GitRepository
+    from counterfoil.contracts.baselines.git import GitRepository
 
 HISTORY_LIMIT: Final = 100
 _REMOTE_HEAD: Final = "origin/HEAD"
@@ -90,20 +90,10 @@ def _read_states(
             [SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit],
             label=label,
             validation=Validation.LENIENT,
-            other=_reader_of(repository, all_there),
+            other=repository.reader_of(all_there),
         )
         for label, at_commit, all_there in zip((newest, *map(short, commits[1:])), blobs, listed, strict=True)
     ]
-
-
-def _reader_of(repository: GitRepository, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:
-    object_by_path = {blob.path: blob.object_id for blob in blobs}
-
-    def read(path: str) -> bytes | None:
-        object_id = object_by_path.get(path)
-        return repository.contents([object_id])[object_id] if object_id else None
-
-    return read
 
 
 def _cure(repository: GitRepository, ref: str) -> str:

@@ -86,6 +86,15 @@ def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
     return SchemaTree(files.values(), validation=Validation.STRICT, other=reader_of(scope.root))
 
 
+def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
+    """Return all schema files of the index, which is what the next commit will have."""
+    blobs = repository.staged_blobs()
+    schemas = [blob for blob in blobs if scope.is_schema(blob.path)]
+    contents = repository.contents(blob.object_id for blob in schemas)
+    files = [SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas]
+    return SchemaTree(files, validation=Validation.STRICT, other=repository.reader_of(blobs))
+
+
 def reader_of(root: str) -> Callable[[str], bytes | None]:
     """Return a function that reads a file below ``root``, and returns None where there is no regular file."""
 

@@ -47,6 +47,7 @@ class Judging(NamedTuple):
     registry: RegistryAccess
     config: str | None
     offline: bool
+    staged: bool
 
     def run(
         self, *, confirm: int = CONFIRMED, topics: Topics | None = None, allow_unmapped: bool = False
@@ -86,6 +87,7 @@ class Judging(NamedTuple):
             subjects=parse_subjects(self.subjects),
             registry=self.registry.open if is_used else None,
             registry_label=shown_address(url) if url else "registry",
+            is_staged=self.staged,
             is_transitive=self.level.endswith("_TRANSITIVE") if self.level else None,
             project=lambda top: chosen_project(self.config, top=top),
             registry_at=None
@@ -155,4 +157,5 @@ _OPTIONS: Final = chain(
     project_option,
     registry_options(THE_REGISTRY),
     click.option("--offline", is_flag=True, help="Do not send requests to a registry."),
+    click.option("--staged", is_flag=True, help="Check what is staged for the next commit, not the working tree."),
 )
