@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 
 import click
+from contract_rules import contract_rules_page
 from python_pages import python_page
 from rule_pages import rule_pages
 
 from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
-from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.schema.bridges.editors import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -86,6 +87,7 @@ def all_pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "python-api.md": python_page(),
         "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
+        "contract-rules.md": contract_rules_page(),
         "counterfoil.schema.json": json.dumps(project_json_schema(), indent=2),
         **rule_pages(),
     }
