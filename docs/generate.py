@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import click
+from contract_rules import contract_rules_page
 from python_pages import python_page
 from rule_pages import rule_pages
 
@@ -87,6 +88,7 @@ def all_pages() -> dict[str, str]:
         "settings.md": settings_page(),
         "python-api.md": python_page(),
         "bridge.schema.json": json.dumps(bridge_json_schema(), indent=2),
+        "contract-rules.md": contract_rules_page(),
         "counterfoil.schema.json": json.dumps(project_json_schema(), indent=2),
         "report.schema.json": json.dumps(report_json_schema(), indent=2),
         **rule_pages(),

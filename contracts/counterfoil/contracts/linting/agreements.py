@@ -122,22 +122,22 @@ def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: File
         _check_unit(field.unit, findings, field.position, element)
     if any(tag == "pii" or tag.startswith("pii.") for tag in field.tags) and not field.classification:
         findings.add(
-            "pii-unclassified", f"{element} is personal data without a classification", field.position, element=element
+            "pii-unclassified", "it is personal data without a classification", field.position, element=element
         )
     facts = schema.at(field.path) if schema and _check_path(field.path, schema, findings, field.position) else None
     if facts is None:
         return
     if field.logical_type is not None and not facts.may_be(field.logical_type):
-        text = f"{element} is {field.logical_type} here, and {facts.words} in the schema"
+        text = f"it is {field.logical_type} here, and {facts.words} in the schema"
         findings.add("type-differs", text, field.position, element=element)
     if field.is_required and facts.may_be_missing:
-        text = f"{element} is required here, and the schema allows records without it"
+        text = "it is required here, and the schema allows records without it"
         findings.add("promise-unkept", text, field.position, element=element)
 
 
 def _check_unit(unit: str, findings: FileFindings, position: Position, element: str) -> None:
     if not is_unit(unit):
-        findings.add("unit-unknown", f"{element}: {unit} is no unit", position, element=element)
+        findings.add("unit-unknown", f"{unit} is no unit", position, element=element)
 
 
 def _check_path_text(text: str, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str) -> None:
@@ -239,7 +239,7 @@ def _check_read(read: Read, schemas: list[tuple[Promise, SchemaFacts | None]], f
     for schema in known:
         facts = schema.at(read.path)
         if read.type is not None and facts is not None and not facts.may_be(read.type):
-            text = f"{print_path(read.path)} is read as {read.type}, and is {facts.words} in the schema"
+            text = f"it is read as {read.type}, and is {facts.words} in the schema"
             findings.add("type-differs", text, read.position, element=print_path(read.path))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
-_PAGE: Final = f"{PROJECT}/blob/main/docs/contracts.md#rules"
+_PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
 
 
 def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) -> str:
@@ -91,7 +91,7 @@ def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version
 
 def _rule(name: str) -> Rule:
     known = LINT_RULE_BY_ID.get(name) or FILE_RULE_BY_ID.get(name) or RULE_BY_ID.get(name)
-    return Rule(known.why if known else "", _PAGE)
+    return Rule(known.why if known else "", f"{_PAGE}#{name}")
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

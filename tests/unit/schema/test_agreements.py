@@ -1,0 +1,209 @@
+"""Contract and product files as values: what is read, the place of every mistake, identity by content, units."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+from jsonschema import Draft201909Validator
+
+from agreement_files import APPLICATION, CONTRACT
+from counterfoil.schema.agreements.document import read_agreement
+from counterfoil.schema.agreements.identity import content_hash
+from counterfoil.schema.agreements.model import Application, Contract, EnumPolicy, OnUnknownEnum, Range
+from counterfoil.schema.agreements.standards import STANDARDS
+from counterfoil.schema.agreements.units import is_unit
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.documents.nodes import plain_value
+from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.paths import parse_path, print_path
+
+
+def contract_of(text: str) -> Contract:
+    reading = read_agreement(text)
+    assert reading.faults == ()
+    assert isinstance(reading.agreement, Contract)
+    return reading.agreement
+
+
+def application_of(text: str) -> Application:
+    reading = read_agreement(text)
+    assert reading.faults == ()
+    assert isinstance(reading.agreement, Application)
+    return reading.agreement
+
+
+def test_a_contract_is_read_with_all_its_promises() -> None:
+    contract = contract_of(CONTRACT)
+    assert (contract.id, contract.version, contract.owner) == ("orders.placed", "2.1.0", "checkout")
+    assert contract.servers[0].registry == "http://registry:8081"
+    (migration,) = contract.migrations
+    assert (migration.source, migration.target, str(migration.sunset)) == ("1", "2", "2027-03-31")
+    (promise,) = contract.promises
+    assert (promise.topic, promise.subject) == ("orders.placed", "orders.placed-value")
+    assert promise.level is CompatibilityLevel.FULL_TRANSITIVE
+    assert promise.key is not None
+    assert (promise.key.subject, promise.key.field) == ("orders.placed-key", "order_id")
+    header = promise.header("trace_id")
+    assert header is not None
+    assert header.is_required
+    assert [(rule.id, rule.engine, rule.metric) for rule in promise.quality] == [
+        ("discount_fits", "cel", None),
+        ("volume", None, "rowCount"),
+    ]
+    assert promise.quality[1].limits == {"mustBeBetween": [1000, 200000]}
+    assert [print_path(field.path) for field in promise.fields] == [
+        "order_id", "total_cents", "status", "email", "items", "items[]", "items[].sku",
+    ]  # fmt: skip
+    total, status, email = (promise.field(parse_path(name)) for name in ("total_cents", "status", "email"))
+    assert total is not None
+    assert status is not None
+    assert email is not None
+    assert (total.range, total.unit, total.is_required) == (Range(0, 100000000, is_open_above=True), "EUR.cent", True)
+    assert status.enum_policy is EnumPolicy.OPEN
+    assert [each.description for each in status.enum or ()] == ["accepted by checkout", "payment captured"]
+    assert (email.is_deprecated, email.classification, email.tags) == (True, "confidential", ("pii", "pii.email"))
+
+
+def test_an_application_is_read_with_all_its_expectations() -> None:
+    application = application_of(APPLICATION)
+    assert (application.id, application.version, application.owner) == ("billing", "4.7.1", "finance")
+    (port,) = application.expectations
+    assert (port.contract_id, port.version, port.consumer_groups) == ("orders.placed", "2", ("billing-main",))
+    assert port.on_unknown_enum is OnUnknownEnum.DEFAULT
+    assert (port.reprocesses_from, port.is_pinned) == ("P30D", False)
+    reads = {print_path(each.path): each for each in port.reads or ()}
+    assert list(reads) == ["order_id", "total_cents", "status", "items[].sku", "$header.trace_id"]
+    assert (reads["total_cents"].type, reads["total_cents"].range, reads["total_cents"].unit) == (
+        "integer", Range(0), "EUR.cent",
+    )  # fmt: skip
+    assert reads["status"].enum == ("NEW", "PAID")
+    assert reads["items[].sku"].when_present
+    assert reads["$header.trace_id"].is_required
+
+
+def test_without_reads_or_with_a_star_the_whole_record_is_read() -> None:
+    start = APPLICATION.index("      - property: reads")
+    end = APPLICATION.index("      - {property: reprocessesFrom")
+    without = APPLICATION[:start] + APPLICATION[end:]
+    star = APPLICATION[:start] + '      - {property: reads, value: ["*"]}\n' + APPLICATION[end:]
+    assert application_of(without).expectations[0].reads is None
+    assert application_of(star).expectations[0].reads is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "kind: DataContract",
+            "kind: DataContrct",
+            "2:7: kind must be DataContract or DataProduct, not DataContrct",
+        ),
+        ("v3.2.0", "v9", "1:13: apiVersion must be one of v3.2.0, v3.1.0,"),
+        ("id: orders.placed\n", "", "1:1: the file needs id"),
+        (
+            "version: 2.1.0",
+            "version: 2",
+            "5:10: version must be a text (in quotes where it looks like a number)",
+        ),
+        ("    host: kafka:9092\n", "", "10:5: servers[0] needs host"),
+        ("metric: rowCount", "metric: rowCont", "35:17: schema[0].quality[1].metric must be one of"),
+        ("        mustBeBetween: [1000, 200000]\n", "", "33:9: schema[0].quality[1] needs exactly one of: mustBe;"),
+        ("logicalType: array", "logicalType: list", "must be one of string, date,"),
+        (
+            "{minimum: 0, excl",
+            "{minimum: low, excl",
+            "43:39: schema[0].properties[1].logicalTypeOptions.minimum",
+        ),
+    ],
+)
+def test_a_violation_of_the_standard_has_its_place_and_what_would_be_right(old: str, new: str, message: str) -> None:
+    assert old in CONTRACT
+    reading = read_agreement(CONTRACT.replace(old, new, 1))
+    assert reading.agreement is None
+    texts = [f"{fault.position}: {fault.problem}" for fault in reading.faults]
+    assert any(message in text for text in texts), texts
+    assert len(texts) == 1, texts
+
+
+@pytest.mark.parametrize("text", ["", "# nothing", "- a", "a: [", "kind: DataContract", "\x00"])
+def test_what_is_no_such_file_is_one_mistake(text: str) -> None:
+    reading = read_agreement(text)
+    assert reading.agreement is None
+    assert len(reading.faults) == 1
+
+
+@pytest.mark.parametrize("name", sorted({name for each in STANDARDS for name in each.file_by_version.values()}))
+def test_the_shipped_schemas_are_valid_and_have_their_licence_beside_them(name: str) -> None:
+    folder = files("counterfoil.schema.agreements") / "standards"
+    schema = json.loads((folder / name).read_text(encoding="utf-8"))
+    Draft201909Validator.check_schema(schema)
+    assert name in (folder / "NOTICE").read_text(encoding="utf-8")
+    assert "Apache License" in (folder / "LICENSE").read_text(encoding="utf-8")
+    text = CONTRACT if name.startswith("odcs-3.2") else APPLICATION if name.startswith("odps") else ""
+    root = read_yaml(text)
+    assert root is None or Draft201909Validator(schema).is_valid(plain_value(root))
+
+
+PROSE = [
+    ("description: accepted by checkout", "description: somebody ordered"),
+    ("name: Orders placed", "name: Placed orders"),
+    ("status: active", "status: deprecated"),
+    ("  name: checkout", "  name: web"),
+    ("kafka:9092", "kafka:9093"),
+]
+SUBSTANCE = [
+    ("minimum: 0", "minimum: 1"),
+    ("EUR.cent", "EUR"),
+    ("required: true, pattern", "required: false, pattern"),
+    ("message.total_cents >=", "message.total_cents >"),
+    ("value: 5, unit", "value: 6, unit"),
+    ("tags: [pii, pii.email]", "tags: [pii]"),
+    ("{value: NEW,", "{value: OLD,"),
+    ("field: order_id", "field: status"),
+    ("url: ./schemas/order.avsc", "url: ./schemas/orders.avsc"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), PROSE)
+def test_prose_does_not_change_the_hash(old: str, new: str) -> None:
+    assert old in CONTRACT
+    assert content_hash(contract_of(CONTRACT.replace(old, new))) == content_hash(contract_of(CONTRACT))
+
+
+@pytest.mark.parametrize(("old", "new"), SUBSTANCE)
+def test_what_affects_a_verdict_changes_the_hash(old: str, new: str) -> None:
+    assert old in CONTRACT
+    assert content_hash(contract_of(CONTRACT.replace(old, new))) != content_hash(contract_of(CONTRACT))
+
+
+def test_the_order_of_reads_and_a_schema_are_no_and_a_part_of_the_hash() -> None:
+    first, second = "          - order_id\n", "          - {path: status, enum: [NEW, PAID]}\n"
+    turned = APPLICATION.replace(first, "").replace(second, second + first)
+    assert content_hash(application_of(turned)) == content_hash(application_of(APPLICATION))
+    contract = contract_of(CONTRACT)
+    prints = {content_hash(contract, fingerprints={"./schemas/order.avsc": each}) for each in ("a", "b")}
+    assert len(prints) == 2
+
+
+def test_units_are_ucum_codes_and_currencies() -> None:
+    known = [
+        "ms",
+        "kg",
+        "m/s",
+        "kg.m/s2",
+        "10*3/uL",
+        "%",
+        "Cel",
+        "[degF]",
+        "By",
+        "MiBy",
+        "KiBy",
+        "EUR",
+        "USD.cent",
+        "1/s",
+    ]
+    unknown = ["", "euro", "EURO", "kgs", "meters", "m//s", "m s", "EUR.pence", "{x", "°C", "m^2"]
+    assert [unit for unit in known if not is_unit(unit)] == []
+    assert [unit for unit in unknown if is_unit(unit)] == []
