@@ -123,6 +123,14 @@ def check(**options: Any) -> ExitCode:
 @click.option(
     "--create-topics", is_flag=True, help="Create the target topic with the source's settings if it does not exist."
 )
+@click.option(
+    "--unknown-ids",
+    type=click.Choice(["stop", "dead-letters"]),
+    default="stop",
+    show_default=True,
+    help="What to do with records whose schema the registry has and the plan cannot convert; new versions that it can "
+    "convert are converted, and ids that the registry does not have are dead letters.",
+)
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
 def run(**options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""

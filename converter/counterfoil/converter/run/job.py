@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.offsets import OffsetSet
     from counterfoil.converter.run.delivery import Sink
     from counterfoil.converter.run.reporting import RunReports
+    from counterfoil.converter.run.writers import WriterService
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -74,7 +76,8 @@ class BridgeRun:
 
     ``say`` is called with each line of output;
     setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch;
-    ``reports`` sends the progress to the registry.
+    ``reports`` sends the progress to the registry, and ``writers`` decides about schema ids that ``bridge`` does not
+    have.
     """
 
     bridge: ResolvedBridge
@@ -85,29 +88,20 @@ class BridgeRun:
     stop: Event
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
     reports: RunReports | None = None
+    writers: WriterService | None = None
     _totals: progress.Totals = field(default_factory=progress.Totals)
 
     def run(self, spark: SparkSession) -> Outcome:
         """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
         checkpoint = self.settings.checkpoint
         started = time.monotonic()
-        with checkpoint.locked():
-            checkpoint.claim(self._identity(), force=self.settings.force)
+        with checkpoint.locked(), self.writers.serving(spark) if self.writers else nullcontext():
+            checkpoint.claim(Identity.of(self.bridge), force=self.settings.force)
             if self.reports is not None:
                 self.reports.start(checkpoint.position(self.bridge.file.source_topic) or {})
             code, ending = self._until_done(spark)
         took_s = time.monotonic() - started
         return Outcome(code, progress.summary_line(self._totals, took_s=took_s, ending=ending), self._totals)
-
-    def _identity(self) -> Identity:
-        file = self.bridge.file
-        return Identity(
-            bridge=file.name,
-            plan=self.bridge.hash,
-            source_topic=file.source_topic,
-            target_topic=file.target_topic,
-            dead_letter_topic=file.dead_letter_topic,
-        )
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
@@ -243,7 +237,8 @@ class BridgeRun:
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
-        cause = self._sink.failure or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
+        known = self._sink.failure or (self.writers.failure if self.writers else None)
+        cause = known or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
         return (
             f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
             f"from the last finished batch (details: {self.settings.checkpoint.log_file})"
