@@ -17,9 +17,9 @@ from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.run.checkpoint import Checkpoint, Identity
+from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.job import BridgeRun, Outcome, RunSettings
-from counterfoil.converter.run.writers import UnknownIds, WriterDecisions, WriterService
+from counterfoil.converter.run.writers import service_for
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
@@ -74,12 +74,8 @@ class Route:
             producer.produce(self.bridge.file.source_topic, value=value, partition=number // 3 % 2)
         assert producer.flush(60) == 0
 
-    def run(self, bridge: ResolvedBridge, engine: str, policy: UnknownIds = UnknownIds.STOP) -> Outcome:
-        def adopt(found: ResolvedBridge) -> None:
-            self.checkpoint.claim(Identity.of(found), force=True)
-
-        decisions = WriterDecisions(bridge, self.registry, policy, adopt=adopt)
-        writers = WriterService(decisions, self.lines.append)
+    def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Outcome:
+        writers = service_for(bridge, self.registry, self.checkpoint, policy=policy, say=self.lines.append)
         conversion = replace(bridge.conversion(), lookup=writers.lookup)
         run = BridgeRun(
             bridge=bridge,
@@ -159,7 +155,7 @@ def test_an_id_that_the_plan_cannot_convert_ends_the_run_or_becomes_dead_letters
         route.run(route.bridge, "java")
     assert failure.value.exit_code is ExitCode.BROKEN
     assert "--unknown-ids dead-letters" in str(failure.value)
-    totals = route.run(route.bridge, "java", UnknownIds.DEAD_LETTERS).totals
+    totals = route.run(route.bridge, "java", "dead-letters").totals
     assert (totals.dead_by_code, totals.repeats + totals.converted) == ({"unknown-schema-id": 1}, 30)
     report = route.verify(route.bridge)
     assert report.is_good, report.lines()

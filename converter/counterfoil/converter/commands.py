@@ -239,62 +239,52 @@ def run_bridge(
     force: bool,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka."""
-    from counterfoil.converter.bridge.resolve import resolve
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint, Identity
-    from counterfoil.converter.run.writers import UnknownIds, WriterDecisions, WriterService
+    from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
-    declared = load_bridge_file(file)
-    with registry.open() as client:
-        resolved = resolve(declared, client)
-        folder = Checkpoint(checkpoint or file.parent / "checkpoints" / declared.name)
-        writers = WriterService(
-            WriterDecisions(
-                resolved,
-                client,
-                UnknownIds(unknown_ids),
-                adopt=lambda found: folder.claim(Identity.of(found), force=True),
-            ),
-            say=click.echo,
-        )
-        conversion = replace(resolved.conversion(), lookup=writers.lookup)
-        cluster = _cluster(bootstrap_servers)
-        check_java()
-        connector_settings(jars)
-        choice = choose_engine(engine, conversion)
-        for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
-            click.echo(line)
+    resolved = _resolved(load_bridge_file(file), registry)
+    conversion = replace(resolved.conversion(), lookup=lambda: writers.lookup())
+    cluster = _cluster(bootstrap_servers)
+    check_java()
+    connector_settings(jars)
+    choice = choose_engine(engine, conversion)
+    folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
+    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+        click.echo(line)
 
-        from counterfoil.converter.run.job import BridgeRun, RunSettings
-        from counterfoil.converter.spark.session import start_session
+    from counterfoil.converter.run.job import BridgeRun, RunSettings
+    from counterfoil.converter.run.writers import service_for
+    from counterfoil.converter.spark.session import start_session
 
-        click.echo(choice.why)
-        stop = threading.Event()
-        spark = start_session(master=master, jars=jars, log_file=folder.log_file)
-        _stop_on_signals(stop)
-        settings = RunSettings(
-            checkpoint=folder,
-            max_offsets_per_trigger=max_offsets_per_trigger,
-            interval_s=None if available_now else interval_s,
-            force=force,
-        )
-        try:
-            with _reports(resolved, cluster, client) as reports:
-                outcome = BridgeRun(
-                    bridge=resolved,
-                    engine=choice.engine,
-                    cluster=cluster,
-                    settings=settings,
-                    say=click.echo,
-                    stop=stop,
-                    reports=reports,
-                    writers=writers,
-                ).run(spark)
-        finally:
-            spark.stop()
+    click.echo(choice.why)
+    stop = threading.Event()
+    spark = start_session(master=master, jars=jars, log_file=folder.log_file)
+    _stop_on_signals(stop)
+    settings = RunSettings(
+        checkpoint=folder,
+        max_offsets_per_trigger=max_offsets_per_trigger,
+        interval_s=None if available_now else interval_s,
+        force=force,
+    )
+    try:
+        with registry.open() as client, _reports(resolved, cluster, client) as reports:
+            writers = service_for(resolved, client, folder, policy=unknown_ids, say=click.echo)
+            run = BridgeRun(
+                bridge=resolved,
+                engine=choice.engine,
+                cluster=cluster,
+                settings=settings,
+                say=click.echo,
+                stop=stop,
+                reports=reports,
+                writers=writers,
+            )
+            outcome = run.run(spark)
+    finally:
+        spark.stop()
     click.echo(outcome.text)
     return outcome.exit_code
 

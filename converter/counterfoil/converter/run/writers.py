@@ -23,6 +23,7 @@ from counterfoil.converter.engines.lookup import REQUEST_BYTES, SIGNATURE_BYTES,
 from counterfoil.converter.engines.record import recipe_of
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.messages.table import reading_problem
+from counterfoil.converter.run.checkpoint import Identity
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 from counterfoil.sdk.errors import RegistryUnavailable
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.engines.protocol import Conversion
+    from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.sdk import Registry
 
 _PATIENCE_S: Final = 60.0
@@ -207,6 +209,16 @@ class WriterService:
             self.failure = decision.text
         elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _SAID:
             self._say(decision.text)
+
+
+def service_for(
+    bridge: ResolvedBridge, registry: Registry, checkpoint: Checkpoint, *, policy: str, say: Callable[[str], None]
+) -> WriterService:
+    """Return the service of a run; a new version makes the checkpoint that of the bridge with this version."""
+    decisions = WriterDecisions(
+        bridge, registry, UnknownIds(policy), adopt=lambda found: checkpoint.claim(Identity.of(found), force=True)
+    )
+    return WriterService(decisions, say)
 
 
 def makers_in(spark: SparkSession) -> Mapping[Form, Callable[[Conversion], bytes]]:
