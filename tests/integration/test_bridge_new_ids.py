@@ -19,7 +19,7 @@ from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.job import BridgeRun, Outcome, RunSettings
-from counterfoil.converter.run.writers import service_for
+from counterfoil.converter.run.writers import WriterService, decisions_for
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
@@ -75,7 +75,8 @@ class Route:
         assert producer.flush(60) == 0
 
     def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Outcome:
-        writers = service_for(bridge, self.registry, self.checkpoint, policy=policy, say=self.lines.append)
+        writers = WriterService(self.lines.append)
+        writers.use(decisions_for(bridge, self.registry, self.checkpoint, policy=policy))
         conversion = replace(bridge.conversion(), lookup=writers.lookup)
         run = BridgeRun(
             bridge=bridge,

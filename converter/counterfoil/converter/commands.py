@@ -242,11 +242,13 @@ def run_bridge(
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.converter.run.writers import WriterService, decisions_for
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
-    conversion = replace(resolved.conversion(), lookup=lambda: writers.lookup())
+    writers = WriterService(click.echo)
+    conversion = replace(resolved.conversion(), lookup=writers.lookup)
     cluster = _cluster(bootstrap_servers)
     check_java()
     connector_settings(jars)
@@ -256,7 +258,6 @@ def run_bridge(
         click.echo(line)
 
     from counterfoil.converter.run.job import BridgeRun, RunSettings
-    from counterfoil.converter.run.writers import service_for
     from counterfoil.converter.spark.session import start_session
 
     click.echo(choice.why)
@@ -271,7 +272,7 @@ def run_bridge(
     )
     try:
         with registry.open() as client, _reports(resolved, cluster, client) as reports:
-            writers = service_for(resolved, client, folder, policy=unknown_ids, say=click.echo)
+            writers.use(decisions_for(resolved, client, folder, policy=unknown_ids))
             run = BridgeRun(
                 bridge=resolved,
                 engine=choice.engine,

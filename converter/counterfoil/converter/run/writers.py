@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.engines.cannot import EngineCannot
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.sdk import Registry
 
+_Part = TypeVar("_Part")
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 _SAID: Final = 20
@@ -147,9 +148,9 @@ class WriterService:
     ``failure`` is why the run ends, if an id ended it.
     """
 
-    def __init__(self, decisions: WriterDecisions, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
         self.failure: str | None = None
-        self._decisions = decisions
+        self._decisions: WriterDecisions | None = None
         self._say = say
         self._decided: dict[int, Decision] = {}
         self._contents: dict[tuple[Form, int], bytes] = {}
@@ -157,11 +158,13 @@ class WriterService:
         self._lookup: WriterLookup | None = None
         self._lock = threading.Lock()
 
+    def use(self, decisions: WriterDecisions) -> None:
+        """Decide with these; call it before ``serving``."""
+        self._decisions = decisions
+
     def lookup(self) -> WriterLookup:
         """Return the address; the service must be running."""
-        if self._lookup is None:
-            raise BridgeError("The service for new schema ids is not running")
-        return self._lookup
+        return _required(self._lookup)
 
     @contextmanager
     def serving(self, spark: SparkSession) -> Iterator[None]:
@@ -192,13 +195,14 @@ class WriterService:
 
     def _decision(self, schema_id: int, form: Form) -> Decision:
         """Return the decision about an id, with the content of the answer if its records are converted."""
+        decisions = _required(self._decisions)
         known = self._decided.get(schema_id)
-        decision = known or self._decisions.decide(schema_id)
+        decision = known or decisions.decide(schema_id)
         if decision.conversion is not None and (form, schema_id) not in self._contents:
             try:
                 self._contents[form, schema_id] = self._makers[form](decision.conversion)
             except EngineCannot as refusal:
-                decision = self._decisions.unusable(f"{decision.text.partition(' was ')[0]}: {refusal}")
+                decision = decisions.unusable(f"{decision.text.partition(' was ')[0]}: {refusal}")
         if decision is not known:
             self._decided[schema_id] = decision
             self._report(decision)
@@ -211,14 +215,13 @@ class WriterService:
             self._say(decision.text)
 
 
-def service_for(
-    bridge: ResolvedBridge, registry: Registry, checkpoint: Checkpoint, *, policy: str, say: Callable[[str], None]
-) -> WriterService:
-    """Return the service of a run; a new version makes the checkpoint that of the bridge with this version."""
-    decisions = WriterDecisions(
+def decisions_for(
+    bridge: ResolvedBridge, registry: Registry, checkpoint: Checkpoint, *, policy: str
+) -> WriterDecisions:
+    """Return the decisions of a run; a new version makes the checkpoint that of the bridge with this version."""
+    return WriterDecisions(
         bridge, registry, UnknownIds(policy), adopt=lambda found: checkpoint.claim(Identity.of(found), force=True)
     )
-    return WriterService(decisions, say)
 
 
 def makers_in(spark: SparkSession) -> Mapping[Form, Callable[[Conversion], bytes]]:
@@ -231,6 +234,12 @@ def makers_in(spark: SparkSession) -> Mapping[Form, Callable[[Conversion], bytes
         return packed_classes(spark, JavaEngine(conversion).source)
 
     return {Form.JAVA: classes, Form.RECIPE: lambda conversion: recipe_of(conversion).packed}
+
+
+def _required(part: _Part | None) -> _Part:
+    if part is None:
+        raise BridgeError("The service for new schema ids is not running")
+    return part
 
 
 class _Server(ThreadingTCPServer):
