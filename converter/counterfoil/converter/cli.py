@@ -59,7 +59,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan: plan, check, run, verify."""
+    """Copy records to another topic and schema, converted by a plan: plan, check, run, verify, replay."""
 
 
 @bridge.command()
@@ -159,6 +159,15 @@ def verify(**options: Any) -> ExitCode:
     from counterfoil.converter.commands import verify_bridge
 
     return verify_bridge(**options)
+
+
+@bridge.command()
+@_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
+def replay(**options: Any) -> ExitCode:
+    """Convert the dead letters once more, with the plan as it is now; each is converted at most once."""
+    from counterfoil.converter.commands import replay_bridge
+
+    return replay_bridge(**options)
 
 
 @click.command()

@@ -326,6 +326,33 @@ def _stop_on_signals(stop: threading.Event) -> None:
         signal.signal(number, request)
 
 
+def replay_bridge(
+    *, file: Path, registry: RegistryAccess, bootstrap_servers: str | None, formats: Sequence[str]
+) -> ExitCode:
+    """Run ``bridge replay``: convert the dead letters once more."""
+    from counterfoil.converter.check.preflight import created_again
+    from counterfoil.converter.engines.reference import ReferenceEngine
+    from counterfoil.converter.errors import PreflightFailed
+    from counterfoil.converter.kafka.groups import group_of
+    from counterfoil.converter.run.replay import Replay
+
+    forms = parse_forms(formats)
+    resolved = _resolved(load_bridge_file(file), registry)
+    reference = ReferenceEngine(resolved.conversion())
+    cluster = _cluster(bootstrap_servers)
+    group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic
+    topics = (resolved.file.target_topic, letters)
+    findings = [f"there is no topic {each}" for each in topics if cluster.partition_count(each) is None]
+    if not findings:
+        again = created_again(group, letters, cluster.committed(group, letters), cluster.watermarks(letters))
+        findings = [each.text for each in again]
+    if findings:
+        raise PreflightFailed(findings)
+    report = Replay(resolved.file, cluster, reference.convert_value, resolved.plan.hash).run()
+    give(forms, lines=report.lines, document=report.as_json)
+    return report.exit_code
+
+
 def verify_bridge(
     *,
     file: Path,

@@ -182,6 +182,7 @@ class BridgeRun:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
                 news = watch.take(query.recentProgress)
+                self._totals.leave_out(self._sink.take_skipped())
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
