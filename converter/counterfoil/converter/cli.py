@@ -162,6 +162,15 @@ def verify(**options: Any) -> ExitCode:
 
 
 @bridge.command()
+@_options(_JARS)
+def prepare(**options: Any) -> ExitCode:
+    """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
+    from counterfoil.converter.commands import prepare_spark
+
+    return prepare_spark(**options)
+
+
+@bridge.command()
 @_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
 def replay(**options: Any) -> ExitCode:
     """Convert the dead letters once more, with the plan as it is now; each is converted at most once."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.check.sampling import TrialReport
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.reporting import RunReports
+    from counterfoil.converter.spark.start import SessionStart
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
@@ -160,6 +161,18 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
     }
 
 
+def prepare_spark(*, jars: Path | None) -> ExitCode:
+    """Run ``bridge prepare``: write the archive of Spark's classes."""
+    from counterfoil.converter.spark.archive import archive_file, write_archive
+    from counterfoil.converter.spark.session import connector_settings
+
+    settings = connector_settings(jars)
+    archive = archive_file()
+    write_archive(archive, settings)
+    click.echo(f"wrote {archive} ({archive.stat().st_size / 1e6:.0f} MB), from which Spark starts from now on")
+    return ExitCode.OK
+
+
 def check_bridge(
     *,
     file: Path,
@@ -222,14 +235,26 @@ def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str
     return {"findings": [asdict(finding) for finding in findings], "trial": trial.as_json()}
 
 
-def run_bridge(
+def run_bridge(*, file: Path, jars: Path | None, master: str | None, **options: Any) -> ExitCode:
+    """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
+    from counterfoil.converter.spark.java import check_java
+    from counterfoil.converter.spark.session import connector_settings
+    from counterfoil.converter.spark.start import starting
+
+    load_bridge_file(file)
+    check_java()
+    connector_settings(jars)
+    with starting(master=master, jars=jars) as start:
+        return _run_with(start, file=file, **options)
+
+
+def _run_with(
+    start: SessionStart,
     *,
     file: Path,
     registry: RegistryAccess,
     bootstrap_servers: str | None,
     engine: str,
-    jars: Path | None,
-    master: str | None,
     checkpoint: Path | None,
     available_now: bool,
     interval_s: float,
@@ -238,31 +263,27 @@ def run_bridge(
     unknown_ids: str,
     force: bool,
 ) -> ExitCode:
-    """Run ``bridge run``: convert from Kafka to Kafka."""
+    """Check plan and topics, and run the bridge in the session that is starting."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.converter.run.writers import WriterService, decisions_for
-    from counterfoil.converter.spark.java import check_java
-    from counterfoil.converter.spark.session import connector_settings
 
     resolved = _resolved(load_bridge_file(file), registry)
     writers = WriterService(click.echo)
     conversion = replace(resolved.conversion(), lookup=writers.lookup)
     cluster = _cluster(bootstrap_servers)
-    check_java()
-    connector_settings(jars)
     choice = choose_engine(engine, conversion)
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 
     from counterfoil.converter.run.job import BridgeRun, RunSettings
-    from counterfoil.converter.spark.session import start_session
 
     click.echo(choice.why)
     stop = threading.Event()
-    spark = start_session(master=master, jars=jars, log_file=folder.log_file)
+    spark = start.session(folder.log_file)
+    click.echo(start.line())
     _stop_on_signals(stop)
     settings = RunSettings(
         checkpoint=folder,
@@ -280,6 +301,7 @@ def run_bridge(
                 settings=settings,
                 say=click.echo,
                 stop=stop,
+                on_batch=start.first_batch(click.echo),
                 reports=reports,
                 writers=writers,
             )
