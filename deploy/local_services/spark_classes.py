@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.archive import archive_options, write_archive
+from counterfoil.converter.spark.archive import archive_options
+from counterfoil.converter.spark.prepare import write_archive
 
 ARCHIVE: Final = Path(sys.prefix) / "spark.jsa"
 SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

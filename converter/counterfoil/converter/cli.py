@@ -114,6 +114,9 @@ def check(**options: Any) -> ExitCode:
     help="With --continuous: the time from the start of one batch to the next.",
 )
 @click.option(
+    "--real-time", is_flag=True, help="Spark's real-time trigger, for milliseconds of latency; PySpark 4.2 or newer."
+)
+@click.option(
     "--max-offsets-per-trigger",
     type=click.IntRange(min=1),
     default=500_000,

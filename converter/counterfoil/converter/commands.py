@@ -163,7 +163,8 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
 
 def prepare_spark(*, jars: Path | None) -> ExitCode:
     """Run ``bridge prepare``: write the archive of Spark's classes."""
-    from counterfoil.converter.spark.archive import archive_file, write_archive
+    from counterfoil.converter.spark.archive import archive_file
+    from counterfoil.converter.spark.prepare import write_archive
     from counterfoil.converter.spark.session import connector_settings
 
     settings = connector_settings(jars)
@@ -235,13 +236,15 @@ def _check_document(findings: Sequence[Finding], trial: TrialReport) -> dict[str
     return {"findings": [asdict(finding) for finding in findings], "trial": trial.as_json()}
 
 
-def run_bridge(*, file: Path, jars: Path | None, master: str | None, **options: Any) -> ExitCode:
+def run_bridge(*, file: Path, jars: Path | None, master: str | None, real_time: bool, **options: Any) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
     from counterfoil.converter.spark.java import check_java
-    from counterfoil.converter.spark.session import connector_settings
+    from counterfoil.converter.spark.session import connector_settings, refuse_real_time
     from counterfoil.converter.spark.start import starting
 
     load_bridge_file(file)
+    if real_time:
+        refuse_real_time()
     check_java()
     connector_settings(jars)
     with starting(master=master, jars=jars) as start:

@@ -119,7 +119,9 @@ class Replay:
         """Return the converted record of a letter, or its new dead letter."""
         kept, value = original_headers(letter.headers()), letter.value()
         answer = self.convert(value)
-        failure = None if answer.failure is None else (answer.failure.code, answer.failure.field, answer.failure.text)
+        failure: tuple[str, str, str] | None = None
+        if answer.failure is not None:
+            failure = (str(answer.failure.code), answer.failure.field, answer.failure.text)
         if answer.value is not None and (size := record_bytes(letter.key(), answer.value, kept)) > largest:
             text = f"the converted record takes about {size} bytes, and the target takes {largest}"
             failure = (headers.TOO_LARGE, "", text)
@@ -133,7 +135,7 @@ class Replay:
             value=answer.value if failure is None else value,
             headers=[*kept, *self._about(letter, origin), *_reason(failure)],
             timestamp_ms=origin.timestamp_ms if self.file.keeps_timestamps else 0,
-            problem_code=None if failure is None else str(failure[0]),
+            problem_code=None if failure is None else failure[0],
         )
 
     def _about(self, letter: Any, origin: Origin) -> list[tuple[str, bytes | None]]:
@@ -152,4 +154,4 @@ def _reason(failure: tuple[str, str, str] | None) -> list[tuple[str, bytes | Non
     if failure is None:
         return []
     names = (headers.ERROR, headers.ERROR_FIELD, headers.ERROR_TEXT)
-    return [(name, str(text).encode(errors="replace")) for name, text in zip(names, failure, strict=True)]
+    return [(name, text.encode(errors="replace")) for name, text in zip(names, failure, strict=True)]

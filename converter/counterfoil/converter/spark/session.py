@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
@@ -62,6 +62,14 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
     return {"spark.jars": ",".join(str(jar) for jar in found)}
 
 
+def refuse_real_time() -> NoReturn:
+    """Raise ``MissingPart``: no supported PySpark has the real-time trigger."""
+    raise MissingPart(
+        "The real-time trigger needs PySpark 4.2 (Spark 4.1 has it in Scala only), which bridges do not support yet; "
+        f"this is PySpark {pyspark_version()}. The smallest latency is that of --continuous --trigger 0"
+    )
+
+
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
@@ -83,7 +91,7 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
         builder = builder.config(name, value)
     try:
         if not is_submitted:
-            _start_java({**settings, "spark.master": master or "local[*]"}, log_file)
+            start_java({**settings, "spark.master": master or "local[*]"}, log_file)
         session = builder.getOrCreate()
     except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
         raise MissingPart(_why_not_started(failure, log_file)) from None
@@ -129,7 +137,7 @@ def check_session(session: SparkSession) -> None:
             )
 
 
-def _start_java(settings: Mapping[str, str], log_file: Path) -> None:
+def start_java(settings: Mapping[str, str], log_file: Path) -> None:
     """Start Java, if this process has not started it before, with its output in ``log_file``."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
