@@ -87,7 +87,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ONE_PROCESS = {
     "one Spark session": {f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "limits")}
-    | {f"tests/integration/test_{name}.py" for name in ("adapter_pyspark", "bridge_run", "sketch_command")},
+    | {
+        f"tests/integration/test_{name}.py"
+        for name in ("adapter_pyspark", "bridge_new_ids", "bridge_run", "sketch_command")
+    },
     "one answer of Java": {"tests/differential/test_avro_java_checker.py"},
 }
 

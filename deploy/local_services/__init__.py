@@ -13,6 +13,7 @@ from local_services.postgres import PostgresClient, PostgresServer
 from local_services.process import RUN_FOLDER, ServiceError, free_port, stop_services_of, wait_until
 from local_services.quixstreams import quixstreams_environment
 from local_services.registry import RegistryProcess
+from local_services.spark_cluster import SparkCluster
 
 __all__ = [
     "RUN_FOLDER",
@@ -24,6 +25,7 @@ __all__ = [
     "PostgresServer",
     "RegistryProcess",
     "ServiceError",
+    "SparkCluster",
     "cache_folder",
     "connector_jars",
     "free_port",

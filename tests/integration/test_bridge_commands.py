@@ -18,13 +18,14 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
+from counterfoil.converter import __main__ as converter_program
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import BridgeState, NewBridge
 from counterfoil.sdk import Registry, operations
-from local_services import connector_jars, free_port, wait_until
+from local_services import SparkCluster, connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -322,6 +323,36 @@ def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):
     assert complained == ""
 
 
+def test_a_bridge_runs_on_a_cluster_of_two_workers_and_by_spark_submit(bench: Bench):
+    bench.produce(1000)
+    checkpoint = ("--checkpoint", str(bench.folder / "checkpoint"))
+    bench.write_file(drop="rest", extra="delivery: exactly-once\n")
+    with SparkCluster(bench.folder) as cluster:
+        code, said, complained = bench.run(
+            "run", str(bench.file), "--master", cluster.url, *checkpoint, **cluster.environment
+        )
+        assert code == ExitCode.OK, said + complained
+        assert "engine java, the fastest that covers the plan" in said
+        assert "finished: 1,000 records" in said
+
+        bench.produce(500, first=1000)
+        jars = ",".join(str(jar) for jar in connector_jars().glob("*.jar"))
+        settings = ("--conf", "spark.task.maxFailures=1", "--conf", "spark.speculation=false")
+        program = (str(Path(converter_program.__file__)), "run", str(bench.file), *checkpoint)
+        submitted = subprocess.run(
+            [cluster.home / "bin" / "spark-submit", "--master", cluster.url, "--jars", jars, *settings, *program],
+            env={**bench.environment(), **cluster.environment, "PYSPARK_PYTHON": sys.executable},
+            capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
+        assert submitted.returncode == ExitCode.OK, submitted.stdout + submitted.stderr
+        assert "finished: 500 records" in submitted.stdout
+    executors = [folder for number in range(2) for folder in (bench.folder / f"worker-{number}").glob("app-*/*")]
+    assert len(executors) == 4, "two executors for each of two runs"
+    code, said, complained = bench.run("verify", str(bench.file), "--sample", "all")
+    assert code == ExitCode.OK, said + complained
+    assert "good: 1,500 records, each exactly once and in order" in said
+
+
 def test_a_plan_with_something_open_is_not_run(bench: Bench):
     bench.write_file(drop="[]")
     code, said, _ = bench.run("plan", str(bench.file), "--format", "json")
@@ -346,6 +377,9 @@ def test_what_cannot_be_reached_is_reported_in_one_line(bench: Bench, unique_nam
     code, _, complained = bench.run("run", str(bench.file), "--jars", str(bench.folder))
     assert code == ExitCode.PRECONDITION
     assert "lacks spark-sql-kafka" in complained
+    code, _, complained = bench.run("run", str(bench.file), "--real-time")
+    assert code == ExitCode.PRECONDITION
+    assert "The real-time trigger needs PySpark 4.2" in complained
     code, _, complained = bench.run("run", str(bench.file), JAVA_HOME=str(bench.folder))
     assert code == ExitCode.PRECONDITION
     assert "Spark needs Java 17 or newer" in complained

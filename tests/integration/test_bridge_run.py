@@ -10,13 +10,16 @@ from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
 from counterfoil.converter.check.preflight import Severity, inspect, prepare_topics
+from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.errors import CheckpointConflict
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.headers import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.replay import Replay, ReplayReport
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.bridges.model import StopAbove
+from counterfoil.schema.evolution import ConversionError, FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 
@@ -185,6 +188,46 @@ def test_what_the_target_would_not_take_is_a_dead_letter(route: Route):
     assert all(text.endswith(f"the target takes {limit}") for text in texts)
     assert len(route.read(small)) == 2
     assert route.verify().is_good
+
+
+def test_dead_letters_are_replayed_once_and_verified(route: Route):
+    def repaired(value: bytes) -> Converted:
+        if value[5:7] == b"\xff\xff":
+            return Converted(failure=ConversionError(FailureCode.UNDECODABLE, "f", "marked twice"))
+        return Converted(value=b"\x00\x00\x00\x00\x4d" + value[5:])
+
+    def replay(convert: Any = repaired) -> ReplayReport:
+        return Replay(bridge.file, route.cluster, convert, plan_hash="f" * 64).run()
+
+    headers = [("a", b"1"), ("bridge.src", b"elsewhere/0/7/1/3"), ("a", None)]
+    bad = {"value": FRAME + b"\xff", "key": b"k", "timestamp": LONG_AGO_MS, "partition": 1, "headers": headers}
+    route.produce([*numbered(20), bad, {**bad, "value": FRAME + b"\xff\xff"}, *numbered(4), {**bad, "partition": 0}])
+    bridge = route.bridge(delivery="exactly-once")
+    assert route.run(bridge)[0].totals.dead_letters == 3
+    route.produce([{"value": b"of another program", "partition": 1}], route.dead)
+
+    refused = replay(lambda _value: Converted(failure=ConversionError(FailureCode.UNDECODABLE, "", "still")))
+    assert (refused.converted, refused.failed.total(), len(route.read(route.dead))) == (0, 3, 4)
+    report = replay()
+    assert report.lines() == [
+        f"bridge swap-bridge: 3 dead letters of {route.dead}: 2 converted, 1 failed again (undecodable 1)"
+    ]
+    assert report.exit_code is ExitCode.BROKEN
+    second = replay()
+    assert (second.converted, dict(second.failed)) == (0, {"undecodable": 1})
+    assert len(route.read(route.dead)) == 5
+    last = [each for each in route.read(route.target) if each.partition() == 1][-1]
+    assert (last.key(), last.value(), last.timestamp()[1]) == (b"k", b"\x00\x00\x00\x00\x4d\xff", LONG_AGO_MS)
+    src = f"{route.source}/1/10/{LONG_AGO_MS}/5".encode()
+    assert last.headers()[:4] == [*headers, ("bridge.src", src)]
+    assert dict(last.headers()[3:])["bridge.replay"] == f"{route.dead}/1/0".encode()
+
+    verified = Verification(
+        bridge.file, route.cluster, recompute=lambda value: repaired(value).value, sample=Sample(size=None)
+    ).run()
+    assert verified.is_good, verified.lines()
+    assert sum(each.dead_letters for each in verified.partitions) == 1
+    assert replay(lambda _value: Converted(value=b"\x00\x00\x00\x00\x4d")).converted == 1
 
 
 def test_two_bridges_in_opposite_directions_do_not_echo(route: Route):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import pytest
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.run.transactions import COLUMNS, WriteTask
+from local_services import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ TYPES = {
     "value": pa.binary(),
     "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
     "timestamp_ms": pa.int64(),
+    "problem_code": pa.string(),
 }
 
 
@@ -54,6 +57,7 @@ class Outputs:
                 "value": str(offset).encode(),
                 "headers": [],
                 "timestamp_ms": LONG_AGO_MS + offset,
+                "problem_code": None,
                 **changes,
             }
             for offset in offsets
@@ -83,7 +87,7 @@ def test_records_are_written_as_they_are_with_the_time_of_their_originals(output
     batch = outputs.batch(range(2), headers=[{"key": key, "value": value} for key, value in headers])
     bare = outputs.batch(range(2, 3), key=None, value=None, partition=None)
     (row,) = results(outputs.task()(iter([batch.slice(1), bare])))
-    assert row == {"partition": 1, "written": 2, "skipped": 0, "failure": None}
+    assert row == {"partition": 1, "written": 2, "skipped": "{}", "failure": None}
     tombstone, second = sorted(outputs.read(), key=lambda message: message.value() or b"")
     assert (second.partition(), second.key(), second.value()) == (1, b"key", b"1")
     assert second.headers() == headers
@@ -93,8 +97,11 @@ def test_records_are_written_as_they_are_with_the_time_of_their_originals(output
 
 def test_what_is_committed_is_not_written_again(outputs: Outputs) -> None:
     assert results(outputs.task()(iter([outputs.batch(range(10))])))[0]["written"] == 10
-    (row,) = results(outputs.task()(iter([outputs.batch(range(5, 12))])))
-    assert (row["written"], row["skipped"]) == (2, 5)
+    again = [outputs.batch(range(5, 8)), outputs.batch(range(8, 9), value=None)]
+    again += [outputs.batch(range(9, 10), problem_code="undecodable"), outputs.batch(range(10, 12))]
+    (row,) = results(outputs.task()(iter(again)))
+    assert row["written"] == 2
+    assert json.loads(row["skipped"]) == {"converted": 3, "tombstone": 1, "undecodable": 1}
     assert outputs.offsets() == list(range(12))
     assert outputs.cluster.committed(group_of(outputs.bridge), outputs.source) == {1: 12}
 
@@ -134,7 +141,20 @@ def test_a_second_driver_takes_over_and_the_first_one_stops(outputs: Outputs) ->
     (row,) = results(outputs.task()(interrupted()))
     assert row["written"] == 0
     assert f"another driver runs bridge {outputs.bridge}" in row["failure"]
-    assert others == [{"partition": 1, "written": 20, "skipped": 0, "failure": None}]
+    assert others == [{"partition": 1, "written": 20, "skipped": "{}", "failure": None}]
+    assert outputs.offsets() == list(range(20))
+
+
+def test_a_transaction_that_is_open_for_too_long_is_named_as_such(outputs: Outputs) -> None:
+    def stalling() -> Iterator[pa.RecordBatch]:
+        yield outputs.batch(range(10))
+        wait_until(lambda: outputs.cluster.watermarks(outputs.target)[1][1] > 0, what="the end of the transaction")
+        yield outputs.batch(range(10, 20))
+
+    (row,) = results(replace(outputs.task(), timeout_ms=1000)(stalling()))
+    assert row["written"] == 0
+    assert "the broker aborts one after 1 s (transaction.timeout.ms)" in row["failure"]
+    assert results(outputs.task()(iter([outputs.batch(range(20))])))[0]["written"] == 20
     assert outputs.offsets() == list(range(20))
 
 

@@ -72,7 +72,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan: plan, check, run, status, verify, report."""
+    """Copy records to another topic and schema, converted by a plan: plan, check, run, status, verify, replay, report."""
 
 
 @bridge.command()
@@ -127,6 +127,9 @@ def check(**options: Any) -> ExitCode:
     help="With --continuous: the time from the start of one batch to the next.",
 )
 @click.option(
+    "--real-time", is_flag=True, help="Spark's real-time trigger, for milliseconds of latency; PySpark 4.2 or newer."
+)
+@click.option(
     "--max-offsets-per-trigger",
     type=click.IntRange(min=1),
     default=500_000,
@@ -137,6 +140,14 @@ def check(**options: Any) -> ExitCode:
     "--create-topics",
     is_flag=True,
     help="Create the target topic with the source's settings, and the topic of progress, if they do not exist.",
+)
+@click.option(
+    "--unknown-ids",
+    type=click.Choice(["stop", "dead-letters"]),
+    default="stop",
+    show_default=True,
+    help="What to do with records whose schema the registry has and the plan cannot convert; new versions that it can "
+    "convert are converted, and ids that the registry does not have are dead letters.",
 )
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
 @click.option(
@@ -242,6 +253,24 @@ def report(**options: Any) -> ExitCode:
     from counterfoil.converter.page.command import report_bridge
 
     return report_bridge(**options)
+
+
+@bridge.command()
+@_options(_JARS)
+def prepare(**options: Any) -> ExitCode:
+    """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
+    from counterfoil.converter.commands import prepare_spark
+
+    return prepare_spark(**options)
+
+
+@bridge.command()
+@_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
+def replay(**options: Any) -> ExitCode:
+    """Convert the dead letters once more, with the plan as it is now; each is converted at most once."""
+    from counterfoil.converter.commands import replay_bridge
+
+    return replay_bridge(**options)
 
 
 @click.command()

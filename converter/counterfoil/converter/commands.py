@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.report import CheckReport
     from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.monitoring.display import Display
+    from counterfoil.converter.spark.start import SessionStart
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.evolution.suggest import Suggestion
@@ -156,6 +158,19 @@ def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequenc
     }
 
 
+def prepare_spark(*, jars: Path | None) -> ExitCode:
+    """Run ``bridge prepare``: write the archive of Spark's classes."""
+    from counterfoil.converter.spark.archive import archive_file
+    from counterfoil.converter.spark.prepare import write_archive
+    from counterfoil.converter.spark.session import connector_settings
+
+    settings = connector_settings(jars)
+    archive = archive_file()
+    write_archive(archive, settings)
+    click.echo(f"wrote {archive} ({archive.stat().st_size / 1e6:.0f} MB), from which Spark starts from now on")
+    return ExitCode.OK
+
+
 def check_bridge(
     *,
     file: Path,
@@ -229,82 +244,105 @@ def _checked(
 def run_bridge(
     *,
     file: Path,
-    registry: RegistryAccess,
-    bootstrap_servers: str | None,
-    engine: str,
     jars: Path | None,
     master: str | None,
-    checkpoint: Path | None,
-    available_now: bool,
-    interval_s: float,
-    max_offsets_per_trigger: int,
-    create_topics: bool,
-    force: bool,
+    real_time: bool,
     progress: str,
     progress_topic: str | None,
-    metrics_host: str,
-    metrics_port: int | None,
+    **options: Any,
 ) -> ExitCode:
-    """Run ``bridge run``: convert from Kafka to Kafka."""
-    from counterfoil.converter.check.preflight import ready_topics
-    from counterfoil.converter.engines.choice import choose_engine
+    """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
     from counterfoil.converter.monitoring.display import ProgressForm, display_of
-    from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
     from counterfoil.converter.spark.java import check_java
-    from counterfoil.converter.spark.session import connector_settings
+    from counterfoil.converter.spark.session import connector_settings, refuse_real_time
+    from counterfoil.converter.spark.start import starting
 
     declared = load_bridge_file(file)
     if progress_topic is not None:
         if progress_topic in {declared.source_topic, declared.target_topic, declared.dead_letter_topic}:
             raise click.UsageError("--progress-topic must be a topic of its own")
         declared = replace(declared, progress_topic=progress_topic)
-    resolved = _resolved(declared, registry)
-    conversion = resolved.conversion()
-    cluster = _cluster(bootstrap_servers)
+    if real_time:
+        refuse_real_time()
     check_java()
     connector_settings(jars)
+    with starting(master=master, jars=jars) as start, display_of(ProgressForm(progress)) as display:
+        return _run_with(start, declared, display, file=file, **options)
+
+
+def _run_with(
+    start: SessionStart,
+    declared: BridgeFile,
+    display: Display,
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    bootstrap_servers: str | None,
+    engine: str,
+    checkpoint: Path | None,
+    available_now: bool,
+    interval_s: float,
+    max_offsets_per_trigger: int,
+    create_topics: bool,
+    unknown_ids: str,
+    force: bool,
+    metrics_host: str,
+    metrics_port: int | None,
+) -> ExitCode:
+    """Check plan and topics, and run the bridge in the session that is starting."""
+    from counterfoil.converter.check.preflight import ready_topics
+    from counterfoil.converter.engines.choice import choose_engine
+    from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
+    from counterfoil.converter.run.writers import WriterService, decisions_for
+
+    resolved = _resolved(declared, registry)
+    writers = WriterService(display.say)
+    conversion = replace(resolved.conversion(), lookup=writers.lookup)
+    cluster = _cluster(bootstrap_servers)
     choice = choose_engine(engine, conversion)
     folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
-    with display_of(ProgressForm(progress)) as display:
-        for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
-            display.say(line)
+    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+        display.say(line)
 
-        from counterfoil.converter.monitoring.observers import observers_of
-        from counterfoil.converter.run.job import BridgeRun, RunSettings
-        from counterfoil.converter.spark.session import start_session
+    from counterfoil.converter.monitoring.observers import observers_of
+    from counterfoil.converter.run.job import BridgeRun, RunSettings
 
-        display.say(choice.why)
-        stop = threading.Event()
-        spark = start_session(master=master, jars=jars, log_file=folder.log_file)
-        _stop_on_signals(stop, display.say)
-        settings = RunSettings(
-            checkpoint=folder,
-            max_offsets_per_trigger=max_offsets_per_trigger,
-            interval_s=None if available_now else interval_s,
-            force=force,
-        )
-        metrics = None if metrics_port is None else (metrics_host, metrics_port)
-        try:
-            with (
-                registry.open() as client,
-                observers_of(
-                    resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics
-                ) as observers,
-            ):
-                run = BridgeRun(
-                    bridge=resolved,
-                    engine=choice.engine,
-                    cluster=cluster,
-                    settings=settings,
-                    say=display.say,
-                    stop=stop,
-                    listeners=observers.listeners,
-                    is_replaced=observers.is_replaced,
-                )
-                outcome = run.run(spark)
-        finally:
-            spark.stop()
-        display.say(outcome.text)
+    display.say(choice.why)
+    stop = threading.Event()
+    spark = start.session(folder.log_file)
+    display.say(start.line())
+    _stop_on_signals(stop, display.say)
+    settings = RunSettings(
+        checkpoint=folder,
+        max_offsets_per_trigger=max_offsets_per_trigger,
+        interval_s=None if available_now else interval_s,
+        force=force,
+    )
+    metrics = None if metrics_port is None else (metrics_host, metrics_port)
+    try:
+        with (
+            registry.open() as client,
+            observers_of(
+                resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics
+            ) as observers,
+        ):
+            writers.use(decisions_for(resolved, client, folder, policy=unknown_ids))
+            run = BridgeRun(
+                bridge=resolved,
+                engine=choice.engine,
+                cluster=cluster,
+                settings=settings,
+                say=display.say,
+                stop=stop,
+                on_batch=start.first_batch(display.say),
+                listeners=observers.listeners,
+                is_replaced=observers.is_replaced,
+                writers=writers,
+            )
+            outcome = run.run(spark)
+    finally:
+        spark.stop()
+    display.say(outcome.text)
     return outcome.exit_code
 
 
@@ -319,6 +357,33 @@ def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, request)
+
+
+def replay_bridge(
+    *, file: Path, registry: RegistryAccess, bootstrap_servers: str | None, formats: Sequence[str]
+) -> ExitCode:
+    """Run ``bridge replay``: convert the dead letters once more."""
+    from counterfoil.converter.check.preflight import created_again
+    from counterfoil.converter.engines.reference import ReferenceEngine
+    from counterfoil.converter.errors import PreflightFailed
+    from counterfoil.converter.kafka.groups import group_of
+    from counterfoil.converter.run.replay import Replay
+
+    forms = parse_forms(formats)
+    resolved = _resolved(load_bridge_file(file), registry)
+    reference = ReferenceEngine(resolved.conversion())
+    cluster = _cluster(bootstrap_servers)
+    group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic
+    topics = (resolved.file.target_topic, letters)
+    findings = [f"there is no topic {each}" for each in topics if cluster.partition_count(each) is None]
+    if not findings:
+        again = created_again(group, letters, cluster.committed(group, letters), cluster.watermarks(letters))
+        findings = [each.text for each in again]
+    if findings:
+        raise PreflightFailed(findings)
+    report = Replay(resolved.file, cluster, reference.convert_value, resolved.plan.hash).run()
+    give(forms, lines=report.lines, document=report.as_json)
+    return report.exit_code
 
 
 def verify_bridge(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from counterfoil.converter.errors import MissingPart
-from counterfoil.converter.spark.session import check_session, connector_settings, pyspark_version
+from counterfoil.converter.spark.archive import pyspark_version
+from counterfoil.converter.spark.session import check_session, connector_settings
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:

@@ -6,14 +6,15 @@ same for every engine. The meaning is that of :func:`counterfoil.schema.evolutio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
+    from counterfoil.converter.engines.lookup import WriterLookup
     from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.parsed import ParsedSchema
 
@@ -39,11 +40,14 @@ class Conversion:
 
     ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
     resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values.
+    ``lookup`` returns where executors request the conversion of other ids; it is called when the query is made. Without
+    it, records of other ids are dead letters.
     """
 
     plan: ConversionPlan
     writer_by_id: Mapping[int, ParsedSchema]
     target_id: int
+    lookup: Callable[[], WriterLookup] | None = field(default=None, kw_only=True, compare=False)
 
 
 class Engine(Protocol):

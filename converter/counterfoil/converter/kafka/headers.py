@@ -27,6 +27,8 @@ ERROR_FIELD: Final = "bridge.error.field"
 """The field of the reason; empty when it concerns the whole value."""
 ERROR_TEXT: Final = "bridge.error.text"
 """The reason as a sentence."""
+REPLAY: Final = "bridge.replay"
+"""The dead letter from which ``bridge replay`` made the record: ``topic/partition/offset``."""
 
 TOO_LARGE: Final = "too-large"
 """The code of a record whose converted form is too large for the target topic; all other codes come from the engine."""
@@ -88,3 +90,20 @@ def is_echo(headers: Headers, *, target: str) -> bool:
     """Return whether a record was on the topic ``target`` before, so that a bridge to it must not copy it back."""
     prefix = f"{target}/".encode()
     return any(key == SOURCE and (value or b"").startswith(prefix) for key, value in headers or ())
+
+
+def original_headers(headers: Headers) -> list[tuple[str, bytes | None]]:
+    """Return the headers that a record had before the last bridge added its own."""
+    own = list(headers or ())
+    return own[: _place_of_source(own)]
+
+
+def is_replayed(headers: Headers) -> bool:
+    """Return whether the last bridge wrote the record by ``bridge replay``."""
+    own = list(headers or ())
+    return any(name == REPLAY for name, _ in own[_place_of_source(own) :])
+
+
+def _place_of_source(own: list[tuple[str, bytes | None]]) -> int:
+    """Return the place of the last ``bridge.src``, which begins the headers of the last bridge; else the end."""
+    return next((place for place in range(len(own) - 1, -1, -1) if own[place][0] == SOURCE), len(own))

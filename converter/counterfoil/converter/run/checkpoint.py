@@ -20,6 +20,8 @@ from counterfoil.converter.errors import BridgeError, CheckpointBusy, Checkpoint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+
 _STATE = "counterfoil.json"
 _LOCK = "counterfoil.lock"
 
@@ -33,6 +35,12 @@ class Identity:
     source_topic: str
     target_topic: str
     dead_letter_topic: str
+
+    @classmethod
+    def of(cls, bridge: ResolvedBridge) -> Identity:
+        """Return the identity of the checkpoint of a bridge."""
+        file = bridge.file
+        return cls(file.name, bridge.hash, file.source_topic, file.target_topic, file.dead_letter_topic)
 
 
 @dataclass(frozen=True, slots=True)

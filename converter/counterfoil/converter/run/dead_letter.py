@@ -10,6 +10,8 @@ from counterfoil.converter.engines.protocol import FAILURE_TYPE
 from counterfoil.converter.kafka import headers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column
 
 _RECORD_OVERHEAD_BYTES: Final = 120
@@ -60,3 +62,9 @@ def explanation() -> list[Column]:
 def header(name: str, text: Column) -> Column:
     """Return a header as a struct of key and value."""
     return F.struct(F.lit(name).alias("key"), text.cast("binary").alias("value"))
+
+
+def record_bytes(key: bytes | None, value: bytes, kept: Sequence[tuple[str, bytes | None]]) -> int:
+    """Return the upper bound of ``problem`` for one record in Python; ``kept`` are the original's headers."""
+    own = _RECORD_OVERHEAD_BYTES + _OWN_HEADERS_BYTES + len(key or b"") + len(value)
+    return own + sum(len(name.encode()) + len(text or b"") + _HEADER_OVERHEAD_BYTES for name, text in kept)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
@@ -34,6 +36,9 @@ class Sink(Protocol):
     def failure(self) -> str | None:
         """Why writing failed, if it did and the sink knows more about it than Spark."""
 
+    def take_skipped(self) -> Counter[str]:
+        """Return how many records reached the sink and were on the outputs already, by kind, since the last call."""
+
     def written_before(self, batch: Batch | None) -> Mapping[int, OffsetSet]:
         """Return the source offsets from the run's position on whose records are on the outputs, by partition.
 
@@ -63,6 +68,10 @@ class SparkSink:
         self._file = file
         self._cluster = cluster
         self._checkpoint = checkpoint
+
+    def take_skipped(self) -> Counter[str]:
+        """Return nothing: what is on the outputs is left out before the sink."""
+        return Counter()
 
     def written_before(self, batch: Batch | None) -> Mapping[int, OffsetSet]:
         """Return the offsets of the unfinished batch that are found on the outputs."""
@@ -94,6 +103,12 @@ class TransactionalSink:
         self._checkpoint = checkpoint
         self._say = say
         self._task: WriteTask | None = None
+        self._skipped: Counter[str] = Counter()
+
+    def take_skipped(self) -> Counter[str]:
+        """Return how many records another driver had committed meanwhile."""
+        taken, self._skipped = self._skipped, Counter()
+        return taken
 
     def written_before(self, batch: Batch | None) -> Mapping[int, OffsetSet]:
         """Return the offsets from the checkpoint's position to the committed ones.
@@ -123,15 +138,7 @@ class TransactionalSink:
 
     def writer(self, records: DataFrame) -> DataStreamWriter:
         """Return a writer that calls ``_write`` for each batch."""
-        self._task = WriteTask(
-            client={
-                "bootstrap.servers": self._cluster.bootstrap_servers,
-                "message.max.bytes": _largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES,
-                "log_level": 0,
-            },
-            bridge=self._file.name,
-            source_topic=self._file.source_topic,
-        )
+        self._task = write_task(self._file, self._cluster, source_topic=self._file.source_topic)
         return records.writeStream.option("checkpointLocation", self._checkpoint.folder.as_uri()).foreachBatch(
             self._write
         )
@@ -139,12 +146,28 @@ class TransactionalSink:
     def _write(self, records: DataFrame, _batch_id: int) -> None:
         """Write one batch; raise ``RunFailed`` if a task could not."""
         results = records.select(*COLUMNS).mapInArrow(self._task, RESULT_TYPE).collect()
-        skipped = sum(each.skipped for each in results)
+        skipped = Counter[str]()
+        for each in results:
+            skipped.update(json.loads(each.skipped))
+        self._skipped += skipped
         if skipped:
-            self._say(f"{skipped:,} records were committed by another driver meanwhile, and are left out")
+            self._say(f"{skipped.total():,} records were committed by another driver meanwhile, and are left out")
         self.failure = next((each.failure for each in results if each.failure), None)
         if self.failure is not None:
             raise RunFailed(self.failure)
+
+
+def write_task(file: BridgeFile, cluster: Cluster, *, source_topic: str) -> WriteTask:
+    """Return what writes records of a topic, with its offsets, to the outputs of a bridge."""
+    return WriteTask(
+        client={
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "message.max.bytes": _largest_message_bytes(file, cluster) + _REQUEST_ROOM_BYTES,
+            "log_level": 0,
+        },
+        bridge=file.name,
+        source_topic=source_topic,
+    )
 
 
 def _found_on_outputs(file: BridgeFile, cluster: Cluster, batch: Batch) -> dict[int, OffsetSet]:

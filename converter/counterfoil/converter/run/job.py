@@ -8,6 +8,7 @@ leaves out the records that are already on the output topics (``run/delivery.py`
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.offsets import OffsetSet
     from counterfoil.converter.run.delivery import Sink
     from counterfoil.converter.run.watch import Listener
+    from counterfoil.converter.run.writers import WriterService
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -75,7 +77,8 @@ class BridgeRun:
 
     ``say`` is called with each line of output;
     setting ``stop`` ends the run after the current batch; ``on_batch`` is called with Spark's report of each batch, and
-    ``listeners`` with the state of the run; ``is_replaced`` returns whether another driver has started later.
+    ``listeners`` with the state of the run; ``is_replaced`` returns whether another driver has started later;
+    ``writers`` decides about schema ids that ``bridge`` does not have.
     """
 
     bridge: ResolvedBridge
@@ -87,13 +90,14 @@ class BridgeRun:
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
     listeners: Sequence[Listener] = ()
     is_replaced: Callable[[], bool] = lambda: False
+    writers: WriterService | None = None
 
     def run(self, spark: SparkSession) -> Outcome:
         """Run until the end, a signal, or too many dead letters; raise ``RunFailed`` if the query fails."""
         checkpoint = self.settings.checkpoint
         started = time.monotonic()
-        with checkpoint.locked():
-            checkpoint.claim(self._identity(), force=self.settings.force)
+        with checkpoint.locked(), self.writers.serving(spark) if self.writers else nullcontext():
+            checkpoint.claim(Identity.of(self.bridge), force=self.settings.force)
             self._progress.begin(checkpoint.position(self.bridge.file.source_topic) or {}, self._ends())
             try:
                 code, ending = self._until_done(spark)
@@ -117,16 +121,6 @@ class BridgeRun:
             ts=now_ms(),
         )
         return Watch(state, self._beginning(), _CODES, self.listeners, self.on_batch)
-
-    def _identity(self) -> Identity:
-        file = self.bridge.file
-        return Identity(
-            bridge=file.name,
-            plan=self.bridge.hash,
-            source_topic=file.source_topic,
-            target_topic=file.target_topic,
-            dead_letter_topic=file.dead_letter_topic,
-        )
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
@@ -206,6 +200,7 @@ class BridgeRun:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
                 news = self._progress.take(query.recentProgress)
+                self._progress.totals.leave_out(self._sink.take_skipped())
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
@@ -245,7 +240,8 @@ class BridgeRun:
         lines = [line.strip() for line in str(failure).splitlines()]
         causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
         first = next((line for line in lines if line), type(failure).__name__)
-        cause = self._sink.failure or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
+        known = self._sink.failure or (self.writers.failure if self.writers else None)
+        cause = known or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
         return (
             f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
             f"from the last finished batch (details: {self.settings.checkpoint.log_file})"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -64,6 +65,13 @@ class Totals:
         self.converted += rows - tombstones - dead.total()
         self.dead_by_code += dead
         self.written_bytes += int(written.get("bytes") or 0)
+
+    def leave_out(self, skipped: Counter[str]) -> None:
+        """Count records as repeats that reached the sink and were written before, by their kind (``kind_of``)."""
+        self.repeats += skipped.total()
+        self.converted -= skipped[CONVERTED]
+        self.tombstones -= skipped[TOMBSTONE]
+        self.dead_by_code -= skipped
 
 
 def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:

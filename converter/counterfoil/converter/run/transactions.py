@@ -12,7 +12,9 @@ The protocol is that of Kafka's KIP-98 and KIP-447; the group has no members and
 
 from __future__ import annotations
 
+import json
 import time
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import attrgetter
@@ -27,14 +29,19 @@ if TYPE_CHECKING:
 
     from pyarrow import RecordBatch
 
-RESULT_TYPE: Final = "partition int, written long, skipped long, failure string"
-"""What a task returns for a source partition, as Spark's DDL spells it; ``failure`` is null if there is none."""
+RESULT_TYPE: Final = "partition int, written long, skipped string, failure string"
+"""What a task returns for a source partition, as Spark's DDL spells it.
+
+``skipped`` are counts of the records that were committed before, as JSON, by their kind (:func:`kind_of`); ``failure``
+is null if there is none.
+"""
+
+CONVERTED: Final = "converted"
+TOMBSTONE: Final = "tombstone"
 
 _RECORDS: Final = 20_000
 _LONGEST_S: Final = 10.0
 """A transaction is committed after this many records or seconds; readers of committed records wait that long."""
-_TIMEOUT_MS: Final = 60_000
-"""The broker aborts a transaction that is open for longer, such as one of a killed task."""
 
 
 class Outgoing(NamedTuple):
@@ -48,6 +55,12 @@ class Outgoing(NamedTuple):
     value: bytes | None
     headers: list[tuple[str, bytes | None]]
     timestamp_ms: int
+    problem_code: str | None = None
+
+
+def kind_of(record: Outgoing) -> str:
+    """Return the code of a dead letter, or ``CONVERTED`` or ``TOMBSTONE``."""
+    return record.problem_code or (TOMBSTONE if record.value is None else CONVERTED)
 
 
 COLUMNS: Final = Outgoing._fields
@@ -59,28 +72,30 @@ class WriteTask:
     """The function that writes the records of one task; it is sent to executors, so it has plain values only.
 
     ``client`` are settings of confluent-kafka; ``deadline_s`` limits each request of the protocol, with its repeats.
+    The broker aborts a transaction that is open for longer than ``timeout_ms``, such as one of a killed task.
     """
 
     client: Mapping[str, Any]
     bridge: str
     source_topic: str
     deadline_s: float = 60.0
+    timeout_ms: int = 60_000
 
     def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         """Write the records, and yield a row of ``RESULT_TYPE`` for each source partition; end after a failure."""
         import pyarrow as pa
 
-        types = (pa.int32(), pa.int64(), pa.int64(), pa.string())
+        types = (pa.int32(), pa.int64(), pa.string(), pa.string())
         names = [each.split()[0] for each in RESULT_TYPE.split(", ")]
         for partition, records in groupby(_records(batches), key=attrgetter("source_partition")):
-            row = self._write(partition, records)
+            row = self.write(partition, records)
             yield pa.RecordBatch.from_arrays(
                 [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)], names=names
             )
             if row[-1] is not None:
                 return
 
-    def _write(self, partition: int, records: Iterable[Outgoing]) -> tuple[int, int, int, str | None]:
+    def write(self, partition: int, records: Iterable[Outgoing]) -> tuple[int, int, str, str | None]:
         """Write records of one source partition, and return a row of ``RESULT_TYPE``."""
         from confluent_kafka import KafkaException
 
@@ -94,7 +109,7 @@ class WriteTask:
             failure = transactions.explained(error.args[0])
         finally:
             transactions.close()
-        return partition, transactions.written, transactions.skipped, failure
+        return partition, transactions.written, json.dumps(transactions.skipped), failure
 
 
 def _records(batches: Iterable[RecordBatch]) -> Iterator[Outgoing]:
@@ -118,7 +133,7 @@ class _Transactions:
 
     def __init__(self, task: WriteTask, partition: int) -> None:
         self.written = 0
-        self.skipped = 0
+        self.skipped: Counter[str] = Counter()
         self._task = task
         self._partition = partition
         self._next_offset = 0
@@ -137,7 +152,7 @@ class _Transactions:
             {
                 **task.client,
                 "transactional.id": f"counterfoil-bridge-{task.bridge}-{task.source_topic}-{self._partition}",
-                "transaction.timeout.ms": _TIMEOUT_MS,
+                "transaction.timeout.ms": task.timeout_ms,
                 "partitioner": "murmur2_random",
                 "compression.type": "lz4",
                 "linger.ms": 20,
@@ -160,7 +175,7 @@ class _Transactions:
     def write(self, record: Outgoing) -> None:
         """Write a record, unless it is below the committed offset."""
         if record.source_offset < self._next_offset:
-            self.skipped += 1
+            self.skipped[kind_of(record)] += 1
             return
         if not self._is_open:
             self._producer.begin_transaction()
@@ -207,6 +222,12 @@ class _Transactions:
 
         place = f"topic {self._task.source_topic} partition {self._partition}"
         fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001 - the client's own name
+        open_s = time.monotonic() - self._begun if self._is_open else 0.0
+        if error.code() in fenced and open_s * 1000 >= self._task.timeout_ms:
+            return (
+                f"the transaction for {place} was open for {open_s:.0f} s, and the broker aborts one after "
+                f"{self._task.timeout_ms / 1000:g} s (transaction.timeout.ms): conversion or broker is too slow"
+            )
         if error.code() in fenced:
             return f"another driver runs bridge {self._task.bridge}, and has taken over {place}"
         kept = counted(self.written, "record", spec=",")

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
 from counterfoil.converter.spark.java import check_java
-from counterfoil.schema.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
+_NAME: Final = "counterfoil bridge"
 _SCALA: Final = "2.13"
 _CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
@@ -44,15 +43,6 @@ appender.file.strategy.max = 3
 """
 
 
-def pyspark_version() -> str:
-    """Return the version of the PySpark that would run; ``MissingExtra`` when there is none."""
-    if find_spec("pyspark") is None:
-        raise MissingExtra("A bridge", module="PySpark", extra="converter")
-    from pyspark.version import __version__
-
-    return str(__version__)
-
-
 def connector_settings(jars: Path | None) -> dict[str, str]:
     """Return the setting that loads the Kafka and Avro connectors of the running PySpark's version.
 
@@ -72,6 +62,14 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
     return {"spark.jars": ",".join(str(jar) for jar in found)}
 
 
+def refuse_real_time() -> NoReturn:
+    """Raise ``MissingPart``: no supported PySpark has the real-time trigger."""
+    raise MissingPart(
+        "The real-time trigger needs PySpark 4.2 (Spark 4.1 has it in Scala only), which bridges do not support yet; "
+        f"this is PySpark {pyspark_version()}. The smallest latency is that of --continuous --trigger 0"
+    )
+
+
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
@@ -86,16 +84,17 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
         settings |= _launch_settings(master or "local[*]", jars, log_file)
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("counterfoil bridge")
+    builder = SparkSession.builder.appName(_NAME)
     if not is_submitted:
         builder = builder.master(master or "local[*]")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _output_to(log_file):
-        try:
-            session = builder.getOrCreate()
-        except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
-            raise MissingPart(_why_not_started(failure, log_file)) from None
+    try:
+        if not is_submitted:
+            start_java({**settings, "spark.master": master or "local[*]"}, log_file)
+        session = builder.getOrCreate()
+    except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
+        raise MissingPart(_why_not_started(failure, log_file)) from None
     check_session(session)
     return session
 
@@ -110,11 +109,12 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     log_file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="counterfoil-log4j-", suffix=".properties", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(_LOG4J.format(log=log_file))
-    settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile=file:{file.name} {JAVA_OPTIONS}"
+    options = (
+        f"-Dlog4j2.configurationFile=file:{_log4j_file(log_file)}",
+        archive_options(archive_file()),
+        JAVA_OPTIONS,
+    )
+    settings["spark.driver.extraJavaOptions"] = " ".join(filter(None, options))
     settings["spark.executor.extraJavaOptions"] = JAVA_OPTIONS
     return settings
 
@@ -137,24 +137,33 @@ def check_session(session: SparkSession) -> None:
             )
 
 
-@contextmanager
-def _output_to(log_file: Path) -> Iterator[None]:
-    """Redirect stdout and stderr, which the JVM inherits, to ``log_file`` during the block."""
-    log_file.parent.mkdir(parents=True, exist_ok=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = os.dup(1), os.dup(2)
+def start_java(settings: Mapping[str, str], log_file: Path) -> None:
+    """Start Java, if this process has not started it before, with its output in ``log_file``."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:  # noqa: SLF001 - PySpark has one Java in a process, and shows it only there
+        return
+    configuration = SparkConf().setAll(list(settings.items()))
     with log_file.open("ab") as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            for saved, number in zip(kept, (1, 2), strict=True):
-                os.dup2(saved, number)
-                os.close(saved)
+        gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+    SparkContext(conf=configuration.setAppName(_NAME), gateway=gateway)
+
+
+def log_to(session: SparkSession, log_file: Path) -> None:
+    """Write the log of a session that ``start_session`` has launched to another file from now on."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        jvm: Any = session._jvm  # noqa: SLF001 - Java's log is configured in Java
+        configuration = jvm.java.net.URI(f"file:{_log4j_file(log_file)}")
+        jvm.org.apache.logging.log4j.core.config.Configurator.reconfigure(configuration)
+
+
+def _log4j_file(log_file: Path) -> str:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="counterfoil-log4j-", suffix=".properties", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(_LOG4J.format(log=log_file))
+    return file.name
 
 
 def _why_not_started(failure: Exception, log_file: Path) -> str:

@@ -13,7 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from counterfoil.converter.kafka import headers
-from counterfoil.converter.kafka.headers import Origin, is_echo, last_value, written_by
+from counterfoil.converter.kafka.headers import (
+    Origin,
+    is_echo,
+    is_replayed,
+    last_value,
+    original_headers,
+    written_by,
+)
 from counterfoil.converter.kafka.offsets import OffsetSet
 from counterfoil.converter.verify.verdict import EXAMPLES, PartitionVerdict, VerifyReport
 from counterfoil.schema.bridges.model import Partitioning
@@ -73,6 +80,7 @@ class _OutputRecords:
     values: BlockChecksums = field(default_factory=BlockChecksums)
     sampled: dict[int, bytes | None] = field(default_factory=dict)
     oversized: OffsetSet = field(default_factory=OffsetSet)
+    replayed: OffsetSet = field(default_factory=OffsetSet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +196,30 @@ class _Reading:
         *,
         is_dead: bool,
     ) -> None:
-        """Check the order and the partition of one output record."""
+        """Check the order and the partition of one output record; a replayed one comes after others by nature."""
         where = f"{origin.offset} at {message.topic()}/{message.partition()}/{message.offset()}"
         pair = (message.partition(), origin.partition)
-        if origin.offset < last.get(pair, -1):
-            verdict.fault("out_of_order", where)
-        last[pair] = max(origin.offset, last.get(pair, -1))
+        if not is_replayed(message.headers()):
+            if origin.offset < last.get(pair, -1):
+                verdict.fault("out_of_order", where)
+            last[pair] = max(origin.offset, last.get(pair, -1))
         is_same = is_dead or self._file.partitioning is Partitioning.SAME
         if is_same and message.partition() != origin.partition:
             verdict.fault("misplaced", where)
 
     def _take(self, message: Any, own: list[Any], origin: Origin, verdict: PartitionVerdict, *, is_dead: bool) -> None:
-        """Record one output record, the first time that its origin occurs."""
+        """Record one output record, the first time that its origin occurs.
+
+        The target is read first: the dead letter of a record that a replay has converted is over, and so is one that
+        failed again, whose new dead letter comes after it.
+        """
         found, offset = self._found[origin.partition], origin.offset
         value = message.value()
+        is_again = is_replayed(own)
+        if is_dead and (offset in found.replayed or (is_again and offset in found.dead)):
+            return
+        if is_again and not is_dead and offset not in found.target:
+            found.replayed.add(offset)
         if offset in found.target or offset in found.dead:
             verdict.fault("repeated", f"{offset} at {message.topic()}/{message.partition()}/{message.offset()}")
             return
@@ -211,7 +229,7 @@ class _Reading:
             self.dead_by_code[code] += 1
         elif value is None:
             found.tombstones.add(offset)
-        found.seen.add(offset, _untouched(message.key(), _kept(own), value if is_dead else None))
+        found.seen.add(offset, _untouched(message.key(), original_headers(own), value if is_dead else None))
         if code == headers.TOO_LARGE:  # its value can be converted; its size is the reason, which is not computed here
             found.oversized.add(offset)
         elif self._takes_all:
@@ -278,14 +296,6 @@ class _Reading:
         if len(found.target) + len(found.dead) != self._matched[verdict.partition] or verdict.unwarranted:
             return []
         return list(here.differing(there))
-
-
-def _kept(own: list[Any]) -> list[Any]:
-    """Return the headers that the record had before the bridge added its own."""
-    for place in range(len(own) - 1, -1, -1):
-        if own[place][0] == headers.SOURCE:
-            return own[:place]
-    return own
 
 
 def _untouched(key: bytes | None, kept: Iterable[Any], value: bytes | None) -> object:

@@ -32,6 +32,7 @@ class JavaEngine:
         if is_remote():
             raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program cannot be accessed")
         self.source = plan_source(conversion)
+        self._lookup = conversion.lookup
 
     def convert(self, records: DataFrame) -> DataFrame:
         """Return the records with ``converted`` and ``failure``."""
@@ -40,7 +41,7 @@ class JavaEngine:
         from counterfoil.converter.engines.java.loading import register
 
         kept = list(records.columns)
-        function = register(records.sparkSession, self.source)
+        function = register(records.sparkSession, self.source, self._lookup() if self._lookup else None)
         answered = records.withColumn("_answer", call_function(function, col("value")))
         return answered.select(
             *kept, converted_of("_answer").alias("converted"), failure_of("_answer").alias("failure")

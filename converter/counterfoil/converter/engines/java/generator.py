@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 PLAN_CLASS: Final = "Plan"
 _PARTS: Final = (
-    "Failure", "Texts", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Conversion",
+    "Failure", "Texts", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Received",
+    "Lookup", "Conversion",
 )  # fmt: skip
 _DIGITS: Final = 16
 

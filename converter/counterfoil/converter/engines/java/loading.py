@@ -19,18 +19,24 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from counterfoil.converter.engines.java.generator import JavaSource
+    from counterfoil.converter.engines.lookup import WriterLookup
 
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def register(session: SparkSession, source: JavaSource) -> str:
-    """Make the function of a plan known to a session of Spark's Java program, and return its name in SQL."""
+def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | None = None) -> str:
+    """Make the function of a plan known to a session of Spark's Java program, and return its name in SQL.
+
+    ``lookup`` is where the function requests what to do with records of unknown schema ids.
+    """
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
-    name = source.package.replace(".", "_")
-    if not session.catalog.functionExists(name):
+    name = source.package.replace(".", "_") + (f"_{lookup.port}" if lookup else "")
+    if lookup or not session.catalog.functionExists(name):
         for each in (runtime_source(), source):
             _add_classes(session, jvm, each)
         made = load_plan(jvm, _loader(session), source)
+        if lookup:
+            made.setLookup(lookup.host, lookup.port, lookup.secret)
         session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
     return name
 
@@ -53,6 +59,14 @@ def compile_classes(jvm: Any, parent: Any, source: JavaSource) -> Mapping[str, b
     compiler.cook(source.text)
     compiled = compiler.getBytecodes()
     return {str(name): bytes(compiled[name]) for name in compiled}
+
+
+def packed_classes(session: SparkSession, source: JavaSource) -> bytes:
+    """Return the compiled classes of a plan as an executor receives them: name, length, bytes; the plan's own first."""
+    compiled = compile_classes(session._jvm, _loader(session), source)  # noqa: SLF001 - the way to Java that PySpark itself takes
+    names = sorted(compiled, key=lambda name: (not name.endswith(f".{PLAN_CLASS}"), name))
+    parts = [(name.encode(), compiled[name]) for name in names]
+    return b"".join(len(name).to_bytes(2) + name + len(code).to_bytes(4) + code for name, code in parts)
 
 
 def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:

@@ -71,6 +71,7 @@ class SqlEngine:
 
     def __init__(self, conversion: Conversion) -> None:
         self._recipe = recipe_of(conversion)
+        self._lookup = conversion.lookup
         self._plan = conversion.plan
         self._source = _record_of(base_schema(require_avro(self.name, conversion.plan.source)))
         self._target = _record_of(base_schema(require_avro(self.name, conversion.plan.target)))
@@ -85,8 +86,9 @@ class SqlEngine:
         """Return the records with ``converted`` and ``failure``."""
         kept = list(records.columns)
         made = self._made(records)
+        lookup = self._lookup() if self._lookup else None
         doubtful = functions.when(functions.col("_made").isNull(), functions.col("value"))
-        made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful))
+        made = made.withColumn("_answer", answer_column(self._recipe.packed, doubtful, lookup))
         return made.select(
             *kept,
             functions.coalesce(functions.col("_made"), converted_of("_answer")).alias("converted"),

@@ -2,12 +2,24 @@ package counterfoil.runtime;
 
 /** The function that Spark calls; generated code makes the worker of a thread. */
 public abstract class Conversion implements org.apache.spark.sql.api.java.UDF1, java.io.Serializable {
+  private Lookup lookup;
+
   protected abstract ThreadLocal workers();
 
   protected abstract Worker newWorker();
 
+  /** Request from the driver what to do with records of unknown schema ids. */
+  public void setLookup(String host, int port, String secret) {
+    lookup = new Lookup(host, port, secret);
+  }
+
   public Object call(Object value) {
-    return value == null ? null : worker().convert((byte[]) value);
+    if (value == null) {
+      return null;
+    }
+    byte[] answer = worker().convert((byte[]) value);
+    boolean isUnknown = lookup != null && answer[0] == (byte) 0xff && answer[1] == Codes.UNKNOWN_SCHEMA_ID;
+    return isUnknown ? lookup.convert((byte[]) value, answer) : answer;
   }
 
   private Worker worker() {

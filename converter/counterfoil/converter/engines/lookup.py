@@ -1,0 +1,104 @@
+"""How executors request, from the driver, the conversion of records whose schema id was registered after the start.
+
+A task that reads an unknown schema id waits for the answer of the driver: what converts records of this id, or that
+they are dead letters, or that the run ends. So no record is written before its id is decided, order is kept, and the
+query goes on without a restart. :mod:`counterfoil.converter.run.writers` is the driver's part.
+
+A request is the letter of a form, the id, and their signature; an answer is the letter of an outcome, the length of a
+content, the content, and a signature of the request and all this. Both sides sign with a secret that executors get with
+the query, so that nobody else can send them code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import socket
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+REQUEST_BYTES: Final = 5
+SIGNATURE_BYTES: Final = 32
+_HEAD_BYTES: Final = 5
+_TIMEOUT_S: Final = 180
+"""Longer than the driver waits for the registry."""
+
+
+class Form(Enum):
+    """What executors need to convert records of one id."""
+
+    JAVA = b"J"
+    """Compiled classes, for the engine ``java``."""
+    RECIPE = b"R"
+    """A packed recipe, for the reference evaluator."""
+
+
+class Outcome(Enum):
+    """What becomes of the records of an id."""
+
+    CONVERT = b"C"
+    """The content is what converts them."""
+    DEAD_LETTER = b"D"
+    """They are dead letters."""
+    STOP = b"S"
+    """The run ends; the content is the reason, as a sentence."""
+
+
+class UnknownIdStop(RuntimeError):
+    """The run ends because of a schema id that it cannot convert."""
+
+
+@dataclass(frozen=True)
+class WriterLookup:
+    """The address at which the driver answers, and the secret of its run."""
+
+    host: str
+    port: int
+    secret: str = field(repr=False)
+
+    def sign(self, content: bytes) -> bytes:
+        """Return the signature of a content."""
+        return hmac.digest(self.secret.encode(), content, hashlib.sha256)
+
+    def is_signed(self, content: bytes, signature: bytes) -> bool:
+        """Return whether the signature is that of the content."""
+        return hmac.compare_digest(self.sign(content), signature)
+
+    def request(self, form: Form, schema_id: int) -> bytes:
+        """Return the bytes of a request."""
+        request = form.value + schema_id.to_bytes(4)
+        return request + self.sign(request)
+
+    def answer(self, request: bytes, outcome: Outcome, content: bytes) -> bytes:
+        """Return the bytes of an answer."""
+        answer = outcome.value + len(content).to_bytes(4) + content
+        return answer + self.sign(request + answer)
+
+
+@lru_cache(maxsize=1 << 16)
+def recipe_from_driver(lookup: WriterLookup, schema_id: int) -> bytes | None:
+    """Return the packed recipe for records of an id, or None if they are dead letters; it is requested once.
+
+    Raises ``UnknownIdStop`` if the run ends, and ``OSError`` if the driver does not answer.
+    """
+    request = lookup.request(Form.RECIPE, schema_id)
+    with socket.create_connection((lookup.host, lookup.port), _TIMEOUT_S) as connection:
+        connection.sendall(request)
+        with connection.makefile("rb") as answers:
+            outcome, content = _read_answer(lookup, request[:REQUEST_BYTES], answers)
+    if outcome is Outcome.STOP:
+        raise UnknownIdStop(content.decode())
+    return content if outcome is Outcome.CONVERT else None
+
+
+def _read_answer(lookup: WriterLookup, request: bytes, answers: BinaryIO) -> tuple[Outcome, bytes]:
+    head = answers.read(_HEAD_BYTES)
+    content = answers.read(int.from_bytes(head[1:]))
+    if not lookup.is_signed(request + head + content, answers.read(SIGNATURE_BYTES)):
+        raise ConnectionError("the answer about a schema id does not come from the driver of this run")
+    return Outcome(head[:1]), content

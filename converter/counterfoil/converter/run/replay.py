@@ -1,0 +1,157 @@
+"""``bridge replay``: dead letters are converted once more, by the plan as it is now.
+
+The original's key, value, headers, position and timestamp are in its dead letter. A record that can be converted now is
+written to the target, one that fails again to the dead-letter topic, with the new reason; each in a transaction that
+also commits the offset after the dead letter, in the bridge's consumer group. So a replay that was interrupted goes on,
+and another replay begins after the letters that are done. Letters of a partition are left as they are when none of them
+can be converted: nothing grows when nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.converter.errors import RunFailed
+from counterfoil.converter.kafka import headers
+from counterfoil.converter.kafka.groups import group_of
+from counterfoil.converter.kafka.headers import original_headers, written_by
+from counterfoil.converter.run.dead_letter import record_bytes
+from counterfoil.converter.run.delivery import write_task
+from counterfoil.converter.run.transactions import Outgoing
+from counterfoil.schema.bridges.model import Partitioning
+from counterfoil.schema.counting import counted
+from counterfoil.schema.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from counterfoil.converter.engines.record import Converted
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.headers import Origin
+    from counterfoil.schema.bridges.model import BridgeFile
+
+
+@dataclass
+class ReplayReport:
+    """The counts of a replay. ``failed`` are records that failed again, by code; ``foreign`` are not this bridge's."""
+
+    bridge: str
+    topic: str
+    converted: int = 0
+    foreign: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Success if no dead letter is left."""
+        return ExitCode.BROKEN if self.failed else ExitCode.OK
+
+    def lines(self) -> list[str]:
+        """Return the report as text."""
+        tried = self.converted + self.failed.total()
+        if not tried:
+            return [f"bridge {self.bridge}: {self.topic} has no dead letters to replay"]
+        codes = ", ".join(f"{code} {count:,}" for code, count in self.failed.most_common())
+        again = f"{self.failed.total():,} failed again ({codes})" if codes else "none failed again"
+        letters = counted(tried, "dead letter", spec=",")
+        return [f"bridge {self.bridge}: {letters} of {self.topic}: {self.converted:,} converted, {again}"]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        return {
+            "bridge": self.bridge,
+            "topic": self.topic,
+            "converted": self.converted,
+            "failed": dict(self.failed),
+            "foreign": self.foreign,
+        }
+
+
+@dataclass
+class Replay:
+    """A replay of the dead letters of a bridge; ``convert`` is the plan as it is now, ``plan_hash`` its hash."""
+
+    file: BridgeFile
+    cluster: Cluster
+    convert: Callable[[bytes], Converted]
+    plan_hash: str
+
+    def run(self) -> ReplayReport:
+        """Replay the letters that are there now; raise ``RunFailed`` if they cannot be written."""
+        topic = self.file.dead_letter_topic
+        report = ReplayReport(self.file.name, topic)
+        done = self.cluster.committed(group_of(self.file.name), topic)
+        for partition, (first, end) in sorted(self.cluster.settled_watermarks(topic).items()):
+            self._replay(partition, (max(first, done.get(partition, first)), end), report)
+        return report
+
+    def _replay(self, partition: int, bounds: tuple[int, int], report: ReplayReport) -> None:
+        """Replay the letters of one partition, if one of them can be converted."""
+        made = ReplayReport(report.bridge, report.topic)
+        if any(each.problem_code is None for each in self._outgoing(partition, bounds, made)):
+            made = ReplayReport(report.bridge, report.topic)
+            task = write_task(self.file, self.cluster, source_topic=report.topic)
+            *_, failure = task.write(partition, self._outgoing(partition, bounds, made))
+            if failure is not None:
+                raise RunFailed(f"The replay of bridge {report.bridge} ended: {failure}; the next one continues there")
+        report.converted += made.converted
+        report.failed += made.failed
+        report.foreign += made.foreign
+
+    def _outgoing(self, partition: int, bounds: tuple[int, int], report: ReplayReport) -> Iterator[Outgoing]:
+        """Yield what each letter becomes, and count it."""
+        largest = int(self.cluster.settings(self.file.target_topic)["max.message.bytes"])
+        for letter in self.cluster.read(report.topic, {partition: bounds}):
+            origin = written_by(letter.headers(), bridge=self.file.name, topic=self.file.source_topic)
+            if origin is None:
+                report.foreign += 1
+                continue
+            record = self._again(letter, origin, largest)
+            if record.problem_code is None:
+                report.converted += 1
+            else:
+                report.failed[record.problem_code] += 1
+            yield record
+
+    def _again(self, letter: Any, origin: Origin, largest: int) -> Outgoing:
+        """Return the converted record of a letter, or its new dead letter."""
+        kept, value = original_headers(letter.headers()), letter.value()
+        answer = self.convert(value)
+        failure: tuple[str, str, str] | None = None
+        if answer.failure is not None:
+            failure = (str(answer.failure.code), answer.failure.field, answer.failure.text)
+        if answer.value is not None and (size := record_bytes(letter.key(), answer.value, kept)) > largest:
+            text = f"the converted record takes about {size} bytes, and the target takes {largest}"
+            failure = (headers.TOO_LARGE, "", text)
+        is_same = failure is not None or self.file.partitioning is Partitioning.SAME
+        return Outgoing(
+            source_partition=letter.partition(),
+            source_offset=letter.offset(),
+            topic=self.file.target_topic if failure is None else self.file.dead_letter_topic,
+            partition=origin.partition if is_same else None,
+            key=letter.key(),
+            value=answer.value if failure is None else value,
+            headers=[*kept, *self._about(letter, origin), *_reason(failure)],
+            timestamp_ms=origin.timestamp_ms if self.file.keeps_timestamps else 0,
+            problem_code=None if failure is None else failure[0],
+        )
+
+    def _about(self, letter: Any, origin: Origin) -> list[tuple[str, bytes | None]]:
+        place = f"{letter.topic()}/{letter.partition()}/{letter.offset()}"
+        texts = {
+            headers.SOURCE: str(origin),
+            headers.PLAN: self.plan_hash[: headers.PLAN_DIGITS],
+            headers.VIA: self.file.name,
+            headers.REPLAY: place,
+        }
+        return [(name, text.encode()) for name, text in texts.items()]
+
+
+def _reason(failure: tuple[str, str, str] | None) -> list[tuple[str, bytes | None]]:
+    """Return the headers with the reason of a failure."""
+    if failure is None:
+        return []
+    names = (headers.ERROR, headers.ERROR_FIELD, headers.ERROR_TEXT)
+    return [(name, text.encode(errors="replace")) for name, text in zip(names, failure, strict=True)]

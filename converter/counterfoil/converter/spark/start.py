@@ -1,0 +1,96 @@
+"""Starting Spark while the rest of a command is prepared.
+
+Java and the session take most of the time until the first record. They start in a thread as soon as it is known that
+they are installed; the topics and the plan are checked meanwhile. The log is in a temporary folder until the command
+knows that it will run, so that a refused run creates nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.spark.archive import pyspark_version
+from counterfoil.converter.spark.session import log_to, start_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from pyspark.sql import SparkSession
+
+
+class SessionStart:
+    """A session that is starting, and how long the parts of the start take; time is counted from here."""
+
+    def __init__(self, *, master: str | None, jars: Path | None, folder: Path) -> None:
+        self._log = folder / "spark.log"
+        self._final_log: Path | None = None
+        self._begun = time.monotonic()
+        self._took_s = 0.0
+        self._waited_s = 0.0
+        self._failure: Exception | None = None
+        self._session: SparkSession | None = None
+        self._is_first = True
+        self._thread = threading.Thread(target=self._start, args=(master, jars), name="start of Spark", daemon=True)
+        self._thread.start()
+
+    def _start(self, master: str | None, jars: Path | None) -> None:
+        try:
+            self._session = start_session(master=master, jars=jars, log_file=self._log)
+        except Exception as failure:  # noqa: BLE001 - raised again in the thread that waits
+            self._failure = failure
+        self._took_s = time.monotonic() - self._begun
+
+    def session(self, log_file: Path) -> SparkSession:
+        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+        before = time.monotonic()
+        self._thread.join()
+        self._waited_s = time.monotonic() - before
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        self._final_log = log_file
+        if self._session is None:
+            text = str(self._failure).replace(str(self._log), str(log_file))
+            raise MissingPart(text) if isinstance(self._failure, MissingPart) else self._failure or MissingPart(text)
+        log_to(self._session, log_file)
+        return self._session
+
+    def close(self) -> None:
+        """Stop the session, and keep what Java printed."""
+        if self._session is not None:
+            self._session.stop()
+        if self._final_log is not None and self._log.exists():
+            with self._log.open("rb") as printed, self._final_log.open("ab") as kept:
+                shutil.copyfileobj(printed, kept)
+
+    def line(self) -> str:
+        """Return a sentence about the start of Spark."""
+        beside = self._took_s - self._waited_s
+        return f"Spark {pyspark_version()} started in {self._took_s:.1f} s, {beside:.1f} s of them during the checks"
+
+    def first_batch(self, say: Callable[[str], None]) -> Callable[[Mapping[str, Any]], None]:
+        """Return what is to be called after each batch: it prints when the first one was written."""
+
+        def after_batch(_report: Mapping[str, Any]) -> None:
+            if self._is_first:
+                self._is_first = False
+                say(f"the first batch was written {time.monotonic() - self._begun:.1f} s after the start")
+
+        return after_batch
+
+
+@contextmanager
+def starting(*, master: str | None, jars: Path | None) -> Iterator[SessionStart]:
+    """Start a session in a thread, and stop it at the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="counterfoil-spark-", ignore_cleanup_errors=True) as folder:
+        start = SessionStart(master=master, jars=jars, folder=Path(folder))
+        try:
+            yield start
+        finally:
+            start.close()

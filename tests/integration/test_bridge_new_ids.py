@@ -1,0 +1,162 @@
+"""Schema ids that are registered while a bridge runs: converted, or decided as ``--unknown-ids`` says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Producer
+
+from counterfoil.converter.bridge.file import parse_bridge_file
+from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.check.preflight import prepare_topics
+from counterfoil.converter.engines.choice import choose_engine
+from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.errors import RunFailed
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.job import BridgeRun, Outcome, RunSettings
+from counterfoil.converter.run.writers import WriterService, decisions_for
+from counterfoil.converter.verify.verification import Sample, Verification
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import Schema
+from counterfoil.schema.wire import frame
+from counterfoil.sdk import AvroSerializer, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from local_services import KafkaClient, RegistryProcess
+
+NOBODYS = 999_999_999
+
+
+def schema(**kinds: Any) -> Schema:
+    fields = [
+        {"name": name, "type": kind, **({"default": None} if isinstance(kind, list) else {})}
+        for name, kind in kinds.items()
+    ]
+    return Schema(json.dumps({"type": "record", "name": "Ride", "fields": fields}))
+
+
+FIRST = schema(ride="int", note=["null", "string"])
+SECOND = schema(ride="int", note=["null", "string"], tip=["null", "double"])
+TARGET = schema(id="long")
+
+
+@dataclass
+class Route:
+    """A source with one version, its bridge as it was resolved then, and what runs it."""
+
+    registry: Registry
+    cluster: Cluster
+    spark: Any
+    bridge: ResolvedBridge
+    checkpoint: Checkpoint
+    lines: list[str]
+
+    def produce(self, schemas: list[Schema], count: int) -> None:
+        """Write ``count`` rides to two partitions, with the schemas in turn."""
+        topic = self.bridge.file.source_topic
+        writers = [AvroSerializer(self.registry, each).bind(topic) for each in schemas]
+        ride = {"ride": 1, "note": "x", "tip": 2.5}
+        values = [writers[number % len(writers)]({**ride, "ride": number}) for number in range(count)]
+        self.write(values)
+
+    def write(self, values: list[bytes]) -> None:
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})
+        for number, value in enumerate(values):
+            producer.produce(self.bridge.file.source_topic, value=value, partition=number // 3 % 2)
+        assert producer.flush(60) == 0
+
+    def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Outcome:
+        writers = WriterService(self.lines.append)
+        writers.use(decisions_for(bridge, self.registry, self.checkpoint, policy=policy))
+        conversion = replace(bridge.conversion(), lookup=writers.lookup)
+        run = BridgeRun(
+            bridge=bridge,
+            engine=choose_engine(engine, conversion).engine,
+            cluster=self.cluster,
+            settings=RunSettings(checkpoint=self.checkpoint),
+            say=self.lines.append,
+            stop=threading.Event(),
+            writers=writers,
+        )
+        return run.run(self.spark)
+
+    def verify(self, bridge: ResolvedBridge) -> Any:
+        reference = ReferenceEngine(bridge.conversion())
+        return Verification(
+            bridge.file,
+            self.cluster,
+            recompute=lambda value: reference.convert_value(value).value,
+            sample=Sample(size=None),
+        ).run()
+
+
+@pytest.fixture
+def route(
+    broker: KafkaClient,
+    live_registry: RegistryProcess,
+    unique_name: Callable[[str], str],
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> Any:
+    spark = request.getfixturevalue("spark")
+    source, target = unique_name("rides-v2"), unique_name("rides")
+    for topic in (source, target):
+        broker.create_topic(topic, partitions=2)
+    file = parse_bridge_file(
+        f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\ndelivery: {request.param}\n"
+        "fields: {id: {from: ride}}\ndrop: rest\nerrors: {stop_above: never}\n"
+    )
+    cluster = Cluster(broker.bootstrap_servers)
+    with Registry(live_registry.url) as registry:
+        registry.register(f"{target}-value", TARGET)
+        registry.register(f"{source}-value", FIRST)
+        prepare_topics(file, cluster, create_target=False)
+        yield Route(registry, cluster, spark, resolve(file, registry), Checkpoint(tmp_path / "checkpoint"), [])
+
+
+@pytest.mark.parametrize(
+    ("route", "engine"),
+    [("exactly-once", "java"), ("at-least-once", "reference")],
+    indirect=["route"],
+)
+def test_a_version_registered_after_the_start_is_converted(route: Route, engine: str) -> None:
+    new = route.registry.register(route.bridge.file.source_subject, SECOND).id
+    route.produce([FIRST, SECOND], 600)
+    route.write([frame(NOBODYS, b"\x02\x00")])
+    outcome = route.run(route.bridge, engine)
+    totals = outcome.totals
+    assert (totals.converted, totals.dead_by_code) == (600, {"unknown-schema-id": 1}), route.lines
+    name = f"schema id {new} (version 2 of {route.bridge.file.source_subject})"
+    assert f"{name} was registered after the start; it is converted" in route.lines
+    assert f"schema id {NOBODYS} is not in the registry; its records are dead letters" in route.lines
+
+    newest = resolve(route.bridge.file, route.registry)
+    report = route.verify(newest)
+    assert report.is_good, report.lines()
+    route.produce([SECOND], 10)
+    assert route.run(newest, engine).totals.converted == 10
+
+
+@pytest.mark.parametrize("route", ["restart-filter"], indirect=True)
+def test_an_id_that_the_plan_cannot_convert_ends_the_run_or_becomes_dead_letters(route: Route) -> None:
+    foreign = route.registry.register(f"{route.bridge.file.source_topic}-other", schema(other="string")).id
+    route.produce([FIRST], 30)
+    route.write([frame(foreign, b"\x02x")])
+    reason = f"schema id {foreign} belongs to {route.bridge.file.source_topic}-other"
+    with pytest.raises(RunFailed, match=reason) as failure:
+        route.run(route.bridge, "java")
+    assert failure.value.exit_code is ExitCode.BROKEN
+    assert "--unknown-ids dead-letters" in str(failure.value)
+    totals = route.run(route.bridge, "java", "dead-letters").totals
+    assert (totals.dead_by_code, totals.repeats + totals.converted) == ({"unknown-schema-id": 1}, 30)
+    report = route.verify(route.bridge)
+    assert report.is_good, report.lines()
