@@ -50,7 +50,7 @@ def runtime_source() -> JavaSource:
     texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
     bodies = [text.partition(";\n")[2] for text in texts]
     codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
-    return _packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
+    return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
 
 
 def plan_source(conversion: Conversion) -> JavaSource:
@@ -90,10 +90,11 @@ def plan_source(conversion: Conversion) -> JavaSource:
         *block(f"public final class {PLAN_CLASS} extends Conversion", plan),
         *block("final class PlanWorker extends Worker", body),
     ]
-    return _packaged("plan", "\n".join(text), (runtime_source().package,))
+    return packaged("plan", "\n".join(text), (runtime_source().package,))
 
 
-def _packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+def packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+    """Return a text in a package whose name begins with ``stem`` and depends on the text."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
     package = f"counterfoil.{stem}_{digest}"
     lines = [f"package {package};", *(f"import {each}.*;" for each in imports)]
