@@ -163,7 +163,7 @@ def test_whole_numbers_of_earlier_versions_are_rounded_to_floats(convert: Any) -
     conversion = Conversion(derive_plan(source, target), {7: source, 6: older}, 9)
     encode = compile_encoder(older)
     numbers = (0, (1 << 24) + 1, (1 << 24) + 3, 2**31 - 1, -(2**31), 33_554_435)
-    bodies = [encode({"f": each, "gone": "x", "n": each * 549_755_813_889, "xs": [each, 1]}) for each in numbers]
+    bodies = [encode({"f": each, "gone": "x", "n": each * 2_147_483_649, "xs": [each, 1]}) for each in numbers]
     bodies += [bodies[0][:4], bodies[0] + b"x", bodies[0].replace(b"x", b"\xff")]
     answers = check(conversion, [frame(6, body) for body in bodies], convert)
     assert [failure and failure[0] for _, failure in answers[-3:]] == ["undecodable", "trailing-bytes", "undecodable"]

@@ -109,8 +109,8 @@ public final class Outgoing extends Function {
         .add("text", DataTypes.StringType);
     return new DataType[] {
       DataTypes.BinaryType, failure, DataTypes.BinaryType, DataTypes.BinaryType, HEADERS,
-      DataTypes.IntegerType, DataTypes.LongType, DataTypes.TimestampType,
-      DataTypes.StringType, DataTypes.StringType, DataTypes.BinaryType, DataTypes.BinaryType, DataTypes.BinaryType,
+      DataTypes.StringType, DataTypes.IntegerType, DataTypes.LongType, DataTypes.TimestampType,
+      DataTypes.StringType, DataTypes.StringType, DataTypes.BinaryType, DataTypes.BinaryType,
       DataTypes.BooleanType, DataTypes.LongType,
     };
   }
@@ -125,7 +125,7 @@ public final class Outgoing extends Function {
   }
 
   public static InternalRow invoke(byte[] converted, InternalRow failure, byte[] key, byte[] value, ArrayData headers,
-      int partition, long offset, long timestamp, UTF8String target, UTF8String deadLetters, byte[] source,
+      UTF8String topic, int partition, long offset, long timestamp, UTF8String target, UTF8String deadLetters,
       byte[] plan, byte[] via, boolean keepsTimestamp, long maxBytes) {
     if (value != null && converted == null && failure == null) {
       throw new IllegalStateException(
@@ -143,7 +143,7 @@ public final class Outgoing extends Function {
     Object[] all = new Object[count + (problem == null ? 3 : 6)];
     System.arraycopy(kept, 0, all, 0, count);
     long millis = keepsTimestamp ? Math.floorDiv(timestamp, 1000L) : -1L;
-    all[count] = header(SOURCE, origin(source, partition, offset, millis, value));
+    all[count] = header(SOURCE, origin(topic.getBytes(), partition, offset, millis, value));
     all[count + 1] = header(PLAN, plan);
     all[count + 2] = header(VIA, via);
     if (problem == null) {
@@ -176,11 +176,11 @@ public final class Outgoing extends Function {
     return text == null ? new byte[0] : text.getBytes();
   }
 
-  /** Return the text of bridge.src: source/partition/offset/timestamp/id, without the id if the value has none. */
-  private static byte[] origin(byte[] source, int partition, long offset, long millis, byte[] value) {
-    byte[] text = new byte[source.length + 4 * (1 + LONGEST_NUMBER)];
-    System.arraycopy(source, 0, text, 0, source.length);
-    int end = put(text, source.length, partition);
+  /** Return the text of bridge.src: topic/partition/offset/timestamp/id, without the id if the value has none. */
+  private static byte[] origin(byte[] topic, int partition, long offset, long millis, byte[] value) {
+    byte[] text = new byte[topic.length + 4 * (1 + LONGEST_NUMBER)];
+    System.arraycopy(topic, 0, text, 0, topic.length);
+    int end = put(text, topic.length, partition);
     end = put(text, end, offset);
     end = put(text, end, millis);
     if (value != null && value.length > 1 && value[0] == 0) {

@@ -172,7 +172,6 @@ class BridgeRun:
         return sink.Destination(
             bridge=file.name,
             plan_hash=self.bridge.plan.hash,
-            source_topic=file.source_topic,
             target_topic=file.target_topic,
             dead_letter_topic=file.dead_letter_topic,
             partitioning=file.partitioning,

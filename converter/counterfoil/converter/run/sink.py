@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The topics that are read and written, and the headers to add. ``max_message_bytes`` is the target topic's."""
+    """The topics that are written, and the headers to add. ``max_message_bytes`` is the target topic's."""
 
     bridge: str
     plan_hash: str
-    source_topic: str
     target_topic: str
     dead_letter_topic: str
     partitioning: Partitioning
@@ -56,14 +55,13 @@ def outgoing(converted: DataFrame, destination: Destination, *, origin: Mapping[
 
 def _sent(session: SparkSession, destination: Destination) -> Column:
     """Return topic, value, headers and code of a record, as ``Outgoing`` in ``Envelope.java`` makes them."""
-    columns = ("converted", "failure", "key", "value", "headers", "partition", "offset", "timestamp")
+    columns = ("converted", "failure", "key", "value", "headers", "topic", "partition", "offset", "timestamp")
     return envelope.call(
         session,
         "outgoing",
         *map(F.col, columns),
         F.lit(destination.target_topic),
         F.lit(destination.dead_letter_topic),
-        F.lit(destination.source_topic.encode()),
         F.lit(destination.plan_hash[: headers.PLAN_DIGITS].encode()),
         F.lit(destination.bridge.encode()),
         F.lit(destination.timestamps is Timestamps.KEEP),
