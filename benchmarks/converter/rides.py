@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-from random import Random
 from typing import TYPE_CHECKING, Any
 
 import fastavro
@@ -17,7 +16,7 @@ from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from random import Random
 
     from counterfoil.schema.evolution import ConversionPlan, PlanRules
 
@@ -84,6 +83,7 @@ TARGET = _record(
         "origin": "string",
     },
 )
+_PARSED = fastavro.parse_schema(SOURCE)
 RULES = {
     "vendor_id": {"from": "vendor", "lookup": VENDORS, "else": "error"},
     "id": {"from": "ride_id"},
@@ -111,17 +111,13 @@ def plan() -> ConversionPlan:
     return derive_plan(parse_avro(json.dumps(SOURCE)), parse_avro(json.dumps(TARGET)), rules())
 
 
-def values(count: int, *, broken_share: float = 0.0) -> Iterator[bytes]:
-    """Yield framed rides; a share of them is cut off."""
-    chooser, schema = Random(7), fastavro.parse_schema(SOURCE)
-    for number in range(count):
-        body = io.BytesIO()
-        fastavro.schemaless_writer(body, schema, _ride(chooser, number))
-        value = b"\x00" + SOURCE_ID.to_bytes(4, "big") + body.getvalue()
-        yield value[:-3] if chooser.random() < broken_share else value
+def encode(ride: dict[str, Any]) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, _PARSED, ride)
+    return body.getvalue()
 
 
-def _ride(chooser: Random, number: int) -> dict[str, Any]:
+def ride(chooser: Random, number: int) -> dict[str, Any]:
     money = {
         name: round(chooser.random() * 20, 2) for name in ("fare", "extra", "mta_tax", "tip", "tolls", "surcharge")
     }

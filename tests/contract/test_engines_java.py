@@ -129,12 +129,50 @@ def test_items_that_take_no_bytes_are_limited(convert: Any) -> None:
 
 
 def test_a_wide_record_is_converted_in_several_methods(convert: Any) -> None:
-    fields = [(f"f{number}", ["int", "string", "double"][number % 3]) for number in range(200)]
+    fields = [(f"f{number}", ["int", "string", "double"][number % 3]) for number in range(700)]
     source, target = schema(*fields), schema(*reversed(fields))
     conversion = same(source, target=target)
     value = {name: {"int": 5, "string": "é" * 9, "double": 0.1}[node] for name, node in fields}
     whole = frame(7, compile_encoder(base_schema(source))(value))
     check(conversion, [whole, whole[:-1], whole + b"x", whole[:300]], convert)
+
+
+ITEMS = record(("n", "int"), ("s", "string"), ("m", {"type": "map", "values": "string"}), name="Item")
+DEFAULTS = (
+    {"name": "xs", "type": {"type": "array", "items": "string"}, "default": ["a", "é"]},
+    {"name": "m", "type": {"type": "map", "values": ["null", "long"]}, "default": {"k": None}},
+    {"name": "rs", "type": {"type": "array", "items": ITEMS}, "default": [{"n": 7, "s": "x", "m": {"y": "z"}}] * 2},
+)
+
+
+def test_a_default_may_have_items(convert: Any) -> None:
+    source, older = schema(("i", "int"), *DEFAULTS), schema(("i", "int"))
+    rules = {"first": {"from": "i"}}
+    target = schema(("first", "int"), *reversed(DEFAULTS))
+    plan = derive_plan(source, target, parse_rules(rules))
+    value = {"i": 3, "xs": ["b"] * 3, "m": {"q": None}, "rs": [{"n": 1, "s": "w", "m": {}}]}
+    values = [frame(7, compile_encoder(source)(value)), frame(6, b"\x04"), frame(6, b"\x06"), frame(6, b"\x06\x00")]
+    answers = check(Conversion(plan, {7: source, 6: older}, 9), values, convert)
+    assert [value is not None for value, _ in answers] == [True, True, True, False]
+
+
+def test_whole_numbers_of_earlier_versions_are_rounded_to_floats(convert: Any) -> None:
+    older = schema(("f", "int"), ("gone", "string"), ("n", ["null", "long"]), ("xs", {"type": "array", "items": "int"}))
+    source = schema(("f", "float"), ("n", ["null", "float"]), ("xs", {"type": "array", "items": "double"}))
+    target = schema(("xs", {"type": "array", "items": "double"}), ("f", "double"), ("n", ["null", "float"]))
+    conversion = Conversion(derive_plan(source, target), {7: source, 6: older}, 9)
+    encode = compile_encoder(older)
+    numbers = (0, (1 << 24) + 1, (1 << 24) + 3, 2**31 - 1, -(2**31), 33_554_435)
+    bodies = [encode({"f": each, "gone": "x", "n": each * 2_147_483_649, "xs": [each, 1]}) for each in numbers]
+    bodies += [bodies[0][:4], bodies[0] + b"x", bodies[0].replace(b"x", b"\xff")]
+    answers = check(conversion, [frame(6, body) for body in bodies], convert)
+    assert [failure and failure[0] for _, failure in answers[-3:]] == ["undecodable", "trailing-bytes", "undecodable"]
+
+
+def test_a_class_that_java_would_not_load_is_refused() -> None:
+    large = schema(*((f"f{number}", "string") for number in range(9_000)))
+    with pytest.raises(EngineCannot, match="do not fit into one Java class"):
+        JavaEngine(same(large, target=schema(*((f"f{number}", "string") for number in range(8_999, -1, -1)))))
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan: plan, check, run, status, verify, replay, report."""
+    """Copy records to another topic and schema, converted by a plan."""
 
 
 @bridge.command()

@@ -7,12 +7,10 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
-
 from counterfoil.converter.engines.protocol import RECORD_COLUMNS
 from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.kafka import headers
-from counterfoil.converter.run import dead_letter
+from counterfoil.converter.run.record_size import too_large
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.headers import Headers
 
 _SPOTS: Final = 5
-_ANY_SIZE: Final = 2**31 - 1
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
@@ -187,13 +184,15 @@ def try_out(
     for record, wanted in zip(records, expected, strict=True):
         _count(report, record, wanted)
     if records:
-        given = _run(engine, frame, max_message_bytes)
+        given = _run(engine, frame)
         for record, wanted in zip(records, expected, strict=True):
-            row = given.get((record.partition, record.offset))
-            _compare(report, record, wanted, row)
-            if row is not None and row["too_large"] is not None:
+            _compare(report, record, wanted, given.get((record.partition, record.offset)))
+            if wanted.value is None:
+                continue
+            problem = too_large(record.key, wanted.value, record.headers or (), largest=max_message_bytes)
+            if problem is not None:
                 report.converted -= 1
-                _fail(report, record, headers.TOO_LARGE, "", row["too_large"])
+                _fail(report, record, headers.TOO_LARGE, "", problem)
     return report
 
 
@@ -216,14 +215,9 @@ def _fail(report: TrialReport, record: Sampled, code: str, name: str, text: str)
     report.examples.setdefault((code, name), f"partition {record.partition} offset {record.offset}: {text}")
 
 
-def _run(engine: Engine, frame: DataFrame, max_message_bytes: int | None) -> Mapping[tuple[int, int], Any]:
-    """Return the engine's rows, by partition and offset; ``too_large`` is the reason for one that does not fit."""
-    largest = _ANY_SIZE if max_message_bytes is None else max_message_bytes
-    problem = dead_letter.problem(largest)
-    converted = engine.convert(frame).select(
-        "partition", "offset", "converted", "failure",
-        F.when(problem["code"] == headers.TOO_LARGE, problem["text"]).alias("too_large"),
-    )  # fmt: skip
+def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Any]:
+    """Return the engine's rows, by partition and offset."""
+    converted = engine.convert(frame).select("partition", "offset", "converted", "failure")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 
 

@@ -172,13 +172,12 @@ class BridgeRun:
             topic=file.source_topic,
             max_offsets_per_trigger=self.settings.max_offsets_per_trigger,
         )
-        is_echo, is_repeat = source.echoes(file.target_topic), F.expr(repeat_condition(written))
+        is_echo, is_repeat = source.echoes(spark, file.target_topic), F.expr(repeat_condition(written))
         if written:
             records = progress.observe_repeats(records, is_repeat).where(~is_repeat)
         converted = self.engine.convert(records.where(~is_echo))
         destination = self._destination()
-        judged = sink.judge(converted, destination)
-        outgoing = sink.outgoing(judged, destination, origin=self._sink.origin(destination))
+        outgoing = sink.outgoing(converted, destination, origin=self._sink.origin(destination))
         return progress.observe_written(outgoing, codes=_CODES)
 
     def _destination(self) -> sink.Destination:
@@ -191,7 +190,6 @@ class BridgeRun:
             partitioning=file.partitioning,
             timestamps=file.timestamps,
             max_message_bytes=int(self.cluster.settings(file.target_topic)["max.message.bytes"]),
-            writer_ids=tuple(self.bridge.writer_by_id),
         )
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:

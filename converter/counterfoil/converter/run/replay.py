@@ -17,8 +17,8 @@ from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.kafka.headers import original_headers, written_by
-from counterfoil.converter.run.dead_letter import record_bytes
 from counterfoil.converter.run.delivery import write_task
+from counterfoil.converter.run.record_size import too_large
 from counterfoil.converter.run.transactions import Outgoing
 from counterfoil.schema.bridges.model import Partitioning
 from counterfoil.schema.counting import counted
@@ -122,8 +122,7 @@ class Replay:
         failure: tuple[str, str, str] | None = None
         if answer.failure is not None:
             failure = (str(answer.failure.code), answer.failure.field, answer.failure.text)
-        if answer.value is not None and (size := record_bytes(letter.key(), answer.value, kept)) > largest:
-            text = f"the converted record takes about {size} bytes, and the target takes {largest}"
+        elif answer.value is not None and (text := too_large(letter.key(), answer.value, kept, largest=largest)):
             failure = (headers.TOO_LARGE, "", text)
         is_same = failure is not None or self.file.partitioning is Partitioning.SAME
         return Outgoing(

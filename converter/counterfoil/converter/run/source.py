@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.kafka.headers import SOURCE
+from counterfoil.converter.run import envelope
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -32,15 +32,10 @@ def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_
     return reader.load()
 
 
-def echoes(target: str) -> Column:
+def echoes(session: SparkSession, target: str) -> Column:
     """Return a condition on ``headers``: the record was on the topic ``target`` before.
 
     Two bridges in opposite directions would otherwise copy a record back and forth for ever; ``bridge.src`` has its
     origins.
     """
-    prefix = F.lit(f"{target}/".encode())
-    came_from_target = F.exists(
-        "headers", lambda header: (header["key"] == SOURCE) & F.startswith(header["value"], prefix)
-    )
-    is_marked = F.array_contains(F.col("headers")["key"], SOURCE)
-    return F.coalesce(is_marked & came_from_target, F.lit(False))  # noqa: FBT003 - a literal of the query
+    return envelope.call(session, "is_echo", F.col("headers"), F.lit(f"{target}/".encode()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.answers import NUMBER_BY_CODE
 from counterfoil.converter.engines.cannot import EngineCannot, require_avro
-from counterfoil.converter.engines.java.readers import ReaderWriter, note_defaults
+from counterfoil.converter.engines.java.readers import ReaderWriter, is_always_readable, note_defaults
 from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
 from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted
 from counterfoil.converter.engines.java.writers import TargetWriter
@@ -35,6 +35,11 @@ _PARTS: Final = (
 )  # fmt: skip
 _DIGITS: Final = 16
 
+_MOST_NAMES: Final = 50_000
+_MOST_INITIAL_VALUES: Final = 4_000
+"""Java's limits are 65,535 entries of a class's table of names and 65,535 bytes of a method; an entry or a value of a
+member takes several of them."""
+
 
 @dataclass(frozen=True)
 class JavaSource:
@@ -51,7 +56,7 @@ def runtime_source() -> JavaSource:
     texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
     bodies = [text.partition(";\n")[2] for text in texts]
     codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
-    return _packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
+    return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
 
 
 def plan_source(conversion: Conversion) -> JavaSource:
@@ -61,14 +66,14 @@ def plan_source(conversion: Conversion) -> JavaSource:
     if not isinstance(target.root, Record):
         raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
     root = make_slot(source.root, java)
-    steps = [(ids, _reading(writer, source)) for ids, writer in _writers(conversion)]
-    for _, step in steps:
+    steps = [(ids, *_reading(writer, source)) for ids, writer in _writers(conversion)]
+    for _, step, _ in steps:
         note_defaults(step, root)
     writing = TargetWriter(java).root(conversion.plan.root, target.root, root)
     cases = []
-    for ids, step in steps:
+    for ids, step, is_strict in steps:
         cases += [*(f"case {_signed(each)}:" for each in ids)]
-        cases += indented([f"return {ReaderWriter(java).method(step, root)}(b, p);"])
+        cases += indented([f"return {ReaderWriter(java, is_strict=is_strict).method(step, root)}(b, p);"])
     cases += ["default:", "  return -1;"]
     _readers_again(root, java)
     declare(root, java)
@@ -87,14 +92,26 @@ def plan_source(conversion: Conversion) -> JavaSource:
         *block("protected ThreadLocal workers()", ["return WORKERS;"]),
         *block("protected Worker newWorker()", ["return new PlanWorker();"]),
     ]
+    _check_size(java)
     text = [
         *block(f"public final class {PLAN_CLASS} extends Conversion", plan),
         *block("final class PlanWorker extends Worker", body),
     ]
-    return _packaged("plan", "\n".join(text), (runtime_source().package,))
+    return packaged("plan", "\n".join(text), (runtime_source().package,))
 
 
-def _packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+def _check_size(java: JavaClass) -> None:
+    """Raise ``EngineCannot`` for a class that Java would not load: of too many names, or of a too long initializer."""
+    strings = sum(line.count('"') // 2 for line in (*java.members, *java.methods))
+    methods = sum(line.startswith("private ") for line in java.methods)
+    names = 3 * (len(java.members) + methods) + 2 * strings
+    initial = sum(" = " in line for line in java.members)
+    if names > _MOST_NAMES or initial > _MOST_INITIAL_VALUES:
+        raise EngineCannot(ENGINE, field="", why="so many fields do not fit into one Java class")
+
+
+def packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+    """Return a text in a package whose name begins with ``stem`` and depends on the text."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
     package = f"counterfoil.{stem}_{digest}"
     lines = [f"package {package};", *(f"import {each}.*;" for each in imports)]
@@ -118,14 +135,21 @@ def _avro(schema: ParsedSchema) -> AvroSchema:
     return base_schema(require_avro(ENGINE, schema))
 
 
-def _reading(writer: AvroSchema, source: AvroSchema) -> Step:
-    """Return the plan of reading, as the reference evaluator uses it."""
+def _reading(writer: AvroSchema, source: AvroSchema) -> tuple[Step, bool]:
+    """Return the plan of reading, as the reference evaluator uses it, and whether it reads everything.
+
+    It does so where a whole number is rounded to a float: the reference evaluator reads the writer's value in whole
+    then, and makes the source's value of it afterwards.
+    """
     if writer.text == source.text:
-        return resolve(writer)
+        return resolve(writer), False
     step = resolve(writer, source)
-    if rounds_to_float(derive_resolution(writer, source)):
-        raise EngineCannot(ENGINE, field="", why="an earlier version's whole number is read as a float")
-    return step
+    resolution = derive_resolution(writer, source)
+    is_strict = rounds_to_float(resolution)
+    if is_strict and (resolution.problems or not is_always_readable(step, resolve(writer))):
+        why = "an earlier version's whole number is read as a float, and a part of it as text, or not always"
+        raise EngineCannot(ENGINE, field="", why=why)
+    return step, is_strict
 
 
 def _readers_again(slot: Slot, java: JavaClass) -> None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.java.generator import JavaSource
     from counterfoil.converter.engines.lookup import WriterLookup
 
+_ENTRIES: Final = (PLAN_CLASS, "Worker", "Functions")
+"""Of each package, one of these classes is looked up to find out whether the package is loaded."""
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -33,7 +35,7 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
     name = source.package.replace(".", "_") + (f"_{lookup.port}" if lookup else "")
     if lookup or not session.catalog.functionExists(name):
         for each in (runtime_source(), source):
-            _add_classes(session, jvm, each)
+            add_classes(session, each)
         made = load_plan(jvm, _loader(session), source)
         if lookup:
             made.setLookup(lookup.host, lookup.port, lookup.secret)
@@ -41,11 +43,17 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
     return name
 
 
-def _add_classes(session: SparkSession, jvm: Any, source: JavaSource) -> None:
-    """Compile a package and add it to the session as a jar, unless it is there."""
-    if _is_loaded(_loader(session), source):
+def add_classes(session: SparkSession, source: JavaSource) -> None:
+    """Compile a package and add it to the session as a jar, unless it is there.
+
+    This thread's next statements and queries find the classes: Spark looks for them with the loader of the thread.
+    """
+    jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
+    loader = _loader(session)
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
+    if _is_loaded(loader, source):
         return
-    classes = compile_classes(jvm, _loader(session), source)
+    classes = compile_classes(jvm, loader, source)
     folder = session.sparkContext._temp_dir  # noqa: SLF001 - Spark removes it when its Java program ends
     with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", dir=folder, delete=False) as file:
         _write_jar(Path(file.name), classes)
@@ -82,7 +90,7 @@ def _loader(session: SparkSession) -> Any:
 
 def _is_loaded(loader: Any, source: JavaSource) -> bool:
     path = source.package.replace(".", "/")
-    return any(loader.getResource(f"{path}/{name}.class") is not None for name in (PLAN_CLASS, "Worker"))
+    return any(loader.getResource(f"{path}/{name}.class") is not None for name in _ENTRIES)
 
 
 def _write_jar(path: Path, classes: Mapping[str, bytes]) -> None:

@@ -14,6 +14,7 @@ from counterfoil.converter.engines.java.slots import ENGINE, REAL
 from counterfoil.converter.engines.java.source import block, indented, quoted, real
 from counterfoil.converter.engines.java.wire import is_read_as_written
 from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Record
+from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
@@ -30,6 +31,8 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     UnreadableStep,
     contains_itself,
 )
+from counterfoil.sdk.serde.avro_codec.resolve import Resolver
+from counterfoil.sdk.serde.avro_codec.weights import measure
 
 if TYPE_CHECKING:
     from counterfoil.converter.engines.java.slots import Slot
@@ -59,15 +62,21 @@ def note_defaults(step: Step, slot: Slot) -> None:
 
 def _mark_all(slot: Slot) -> None:
     slot.has_defaults = True
-    for member in slot.members.values():
-        _mark_all(member)
+    for part in (*slot.members.values(), *([slot.element] if slot.element else [])):
+        _mark_all(part)
 
 
 class ReaderWriter:
-    """Writes the methods that read one writer's values."""
+    """Writes the methods that read one writer's values.
 
-    def __init__(self, java: JavaClass) -> None:
+    ``is_strict``: what the source's schema does not have is checked, too. ``is_default``: the values are not in the
+    record but in a default of the source's schema.
+    """
+
+    def __init__(self, java: JavaClass, *, is_strict: bool = False, is_default: bool = False) -> None:
         self._java = java
+        self._is_strict = is_strict
+        self._is_default = is_default
 
     def method(self, step: Step, slot: Slot | None, *, skips: bool = False) -> str:
         """Add a method that reads a value, and return its name: it takes the data and a position."""
@@ -154,9 +163,8 @@ class ReaderWriter:
         return [] if slot is None else [f"v{slot.name} = {value};"]
 
     def _whole(self, slot: Slot | None) -> list[str]:
-        if slot is not None and slot.inner is not None and slot.inner.kind is Kind.FLOAT:
-            raise EngineCannot(ENGINE, field=slot.where, why="a writer's whole number is read as a float")
-        return self._kept(slot, "number")
+        is_float = slot is not None and slot.inner is not None and slot.inner.kind is Kind.FLOAT
+        return self._kept(slot, "(float) number" if is_float else "number")
 
     def _bytes(self, slot: Slot | None, *, is_text: bool) -> list[str]:
         made = ["p = readSize(b, p);"]
@@ -191,12 +199,12 @@ class ReaderWriter:
     def _record(self, step: RecordStep, slot: Slot | None) -> str:
         name = self._java.fresh("r")
         calls = []
-        spans = _spans(step, slot)
+        spans = {} if self._is_default else _spans(step, slot)
         for start in range(0, len(step.fields), _FIELDS_PER_METHOD):
             part = f"{name}_{start}"
             self._fields(part, step.fields[start : start + _FIELDS_PER_METHOD], slot, start, spans)
             calls.append(f"p = {part}(b, p);")
-        if step.unpaid:
+        if step.unpaid and not self._is_default:
             calls.insert(0, f"weigh({step.unpaid});")
         calls += [f"s{run.name} = -1;" for run in ([] if slot is None else slot.runs) if run.name not in spans]
         for target, default in step.defaults.items():
@@ -211,7 +219,7 @@ class ReaderWriter:
         names = self._java.words([one.name for one in fields])
         body = []
         for number, one in enumerate(fields):
-            is_skipped = one.target is None
+            is_skipped = one.target is None and not self._is_strict
             member = None if slot is None or one.target is None else slot.members[one.target]
             body += [f"s{run} = p;" for run, (first, _) in spans.items() if first == start + number]
             body += [f"at = {number};", *self.value(one.step, member, skips=is_skipped)]
@@ -231,7 +239,7 @@ class ReaderWriter:
             made += [f"s{run.name} = -1;" for run in slot.runs]
             return made + [line for name, each in value.items() for line in self._filled(slot.members[name], each)]
         if slot.element is not None and value:
-            raise EngineCannot(ENGINE, field=slot.where, why="its default is an array or a map with items")
+            return made + self._filled_items(slot, slot.inner, value)
         if slot.element is not None:
             return [*made, f"n{slot.name} = 0;" if isinstance(slot.inner, Array) else f"m{slot.name}.begin();"]
         if isinstance(value, (str, bytes)) and not isinstance(slot.inner, Enum):
@@ -240,13 +248,22 @@ class ReaderWriter:
             return [*made, f"d{slot.name} = {name};", f"a{slot.name} = 0;", f"z{slot.name} = {len(data)};"]
         return [*made, f"v{slot.name} = {_default(slot.inner, value)};"]
 
+    def _filled_items(self, slot: Slot, node: AvroType, value: Any) -> list[str]:
+        """Return the statements that read an array or a map from the bytes of a default."""
+        step = Resolver().resolve(node, node, ())
+        measure(step)
+        data = self._java.data(EncodeWalk(strict=False).write(node, value))
+        return [f"{ReaderWriter(self._java, is_default=True).method(step, slot)}({data}, 0);"]
+
     def _array(self, items: Step, smallest: int, slot: Slot | None, *, skips: bool) -> str:
         name = self._java.fresh("r")
         element = self.method(items, slot.element if slot is not None else None, skips=skips)
         if skips:
             self._skipping(name, element, smallest)
             return name
-        keep = [] if slot is None else [f"a{slot.name} = p;", f"w{slot.name} = {_variant(slot, element)};"]
+        if self._is_default and smallest == 0 and slot is not None:
+            raise EngineCannot(ENGINE, field=slot.where, why="its default has items that take no bytes")
+        keep = [] if slot is None else [f"a{slot.name} = p;", *self._begins(slot, element)]
         loop = [
             "at = -1;",
             f"p = readBlock(b, p, {smallest});",
@@ -263,6 +280,10 @@ class ReaderWriter:
         )
         return name
 
+    def _begins(self, slot: Slot, element: str) -> list[str]:
+        """Return the statements that keep where items are, and which method reads them again."""
+        return [f"w{slot.name} = {_variant(slot, element)};", *([f"d{slot.name} = b;"] if slot.has_defaults else [])]
+
     def _skipping(self, name: str, element: str, smallest: int, key: str = "") -> None:
         loop = [
             f"p = skipBlock(b, p, {smallest});",
@@ -278,7 +299,7 @@ class ReaderWriter:
         if skips:
             self._skipping(name, element, 1, "p = skipBytes(b, p);")
             return name
-        keep = [] if slot is None else [f"m{slot.name}.begin();", f"w{slot.name} = {_variant(slot, element)};"]
+        keep = [] if slot is None else [f"m{slot.name}.begin();", *self._begins(slot, element)]
         entry = ["from = -1;", "p = readSize(b, p);", "int start = p;", "p += (int) number;", "checkText(b, start, p);"]
         entry += ["from = start;", "to = p;"]
         if slot is not None:
@@ -297,6 +318,26 @@ class ReaderWriter:
         start = ["int blocks = 0;", "int from = -1;", "int to = 0;", *keep]
         self._java.method(f"int {name}(byte[] b, int p)", [*start, *body, "return p;"])
         return name
+
+
+def is_always_readable(step: Step, written: Step) -> bool:
+    """Return whether every value that ``written`` reads is one that ``step`` reads, and costs nothing beside its bytes.
+
+    ``written`` reads the same writer's values as they were written.
+    """
+    match step, written:
+        case UnionStep(branches=branches), UnionStep(branches=others):
+            return all(map(is_always_readable, branches, others))
+        case (ArrayStep(items=inner), ArrayStep(items=other)) | (MapStep(values=inner), MapStep(values=other)):
+            return is_always_readable(inner, other)
+        case RecordStep(fields=fields, unpaid=unpaid), RecordStep(fields=others):
+            parts = zip(fields, others, strict=True)
+            return not (unpaid or contains_itself(step)) and all(
+                is_always_readable(one.step, other.step) for one, other in parts
+            )
+        case EnumStep(values=values), _:
+            return None not in values
+    return type(step) is type(written) or isinstance(written, IntegerStep)
 
 
 def _default(node: AvroType, value: Any) -> str:

@@ -1,9 +1,9 @@
 """Where the generated class keeps the source's values: a tree of slots beside the source's type.
 
 A slot is one or more members of the worker, by its number: ``x`` whether it is null, ``v`` a number or boolean, ``a``
-and ``z`` the begin and end of bytes or text (in the record, or in ``d`` where it may be a default), ``a`` and ``n`` the
-begin and the number of items of an array, ``m`` the entries of a map. The items of an array have one slot, which is
-filled for each item anew.
+and ``z`` the begin and end of bytes or text, ``a`` and ``n`` the begin and the number of items of an array, ``m`` the
+entries of a map. Positions are in the record, or in ``d`` where the value may be a default. The items of an array have
+one slot, which is filled for each item anew.
 """
 
 from __future__ import annotations
@@ -136,8 +136,6 @@ def _declare_value(slot: Slot, inner: AvroType, java: JavaClass) -> None:
     elif inner.kind in BYTES:
         java.member(f"int a{slot.name}")
         java.member(f"int z{slot.name}")
-        if slot.has_defaults:
-            java.member(f"byte[] d{slot.name}")
     elif isinstance(inner, Array):
         java.member(f"int a{slot.name}")
         java.member(f"int n{slot.name}")
@@ -145,3 +143,5 @@ def _declare_value(slot: Slot, inner: AvroType, java: JavaClass) -> None:
     elif isinstance(inner, Map):
         java.member(f"final Keys m{slot.name} = new Keys()")
         java.member(f"int w{slot.name}")
+    if slot.has_defaults and (inner.kind in BYTES or isinstance(inner, (Array, Map))):
+        java.member(f"byte[] d{slot.name}")

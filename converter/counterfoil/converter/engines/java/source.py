@@ -93,7 +93,7 @@ class JavaClass:
 
     def words(self, values: Sequence[str]) -> str:
         """Return the name of a constant with an array of strings."""
-        return self.constant("String[]", f"{{{', '.join(map(quoted, values))}}}")
+        return self.constant("String[]", f"Texts.words({_joined(','.join(value.encode().hex() for value in values))})")
 
     def integers(self, values: Iterable[int]) -> str:
         """Return the name of a constant with an array of whole numbers of 32 bits."""

@@ -80,21 +80,20 @@ class TargetWriter:
         """Return the statements of each field, or of each run of fields that can be copied."""
         op_by_name = dict(op.fields)
         members = target.fields
+        ops = [op_by_name[member.name] for member in members]
         made: list[list[str]] = []
         place = 0
         while place < len(members):
-            ops = [op_by_name[member.name] for member in members]
             length = _run_length(ops[place:], [member.type for member in members[place:]], scope)
             each = [
-                line
+                self._field(members[number].name, ops[number], members[number].type, scope, where)
                 for number in range(place, place + max(1, length))
-                for line in self._field(members[number].name, ops[number], members[number].type, scope, where)
             ]
-            made.append(self._run(ops[place : place + length], scope, each) if length else each)
+            made.append(self._run(ops[place : place + length], scope, each) if length else each[0])
             place += max(1, length)
         return made
 
-    def _run(self, ops: Sequence[Op], scope: Slot, each: list[str]) -> list[str]:
+    def _run(self, ops: Sequence[Op], scope: Slot, each: list[list[str]]) -> list[str]:
         """Return the statements that copy a run as one span, or write its fields one by one."""
         paths = [_copied_path(op) or () for op in ops]
         record = scope.at(paths[0][:-1])
@@ -104,7 +103,7 @@ class TargetWriter:
         null_when = record.null_condition(scope)
         present = f" && !({null_when})" if null_when else ""
         copy = block(f"if (s{run.name} >= 0 && !odd{present})", [f"out.put(data, s{run.name}, e{run.name});"])
-        return [*copy[:-1], "} else {", *indented(each), "}"]
+        return [*copy[:-1], "} else {", *indented(self._in_methods(each)), "}"]
 
     def _field(self, name: str, op: Op, node: AvroType, scope: Slot, where: str) -> list[str]:
         return block("", self.value(op, node, scope, f"{where}.{name}" if where else name))
@@ -209,9 +208,9 @@ class TargetWriter:
     def _array(self, slot: Slot, item: Op, inner: Array, scope: Slot, where: str) -> _Part:
         read, written = self._element(item, inner.items, slot, f"{where}[]")
         place, left, index = (self._java.fresh(stem) for stem in ("p", "l", "i"))
-        step = [f"{place} = {read}(data, {place});", *written]
+        step = [f"{place} = {read}({slot.data}, {place});", *written]
         loop = [
-            f"{place} = readBlock(data, {place}, 0);",
+            f"{place} = readBlock({slot.data}, {place}, 0);",
             f"long {left} = number;",
             f"if ({left} == 0) break;",
             *block(f"for (long {index} = 0; {index} < {left}; {index}++)", step),
@@ -223,8 +222,8 @@ class TargetWriter:
         read, written = self._element(op, inner.values, slot, f"{where}{{}}")
         keys, index = f"m{slot.name}", self._java.fresh("i")
         step = [
-            f"out.putBytes(data, {keys}.from[{index}], {keys}.to[{index}]);",
-            f"{read}(data, {keys}.values[{index}]);",
+            f"out.putBytes({slot.data}, {keys}.from[{index}], {keys}.to[{index}]);",
+            f"{read}({slot.data}, {keys}.values[{index}]);",
             *written,
         ]
         loop = block(f"for (int {index} = 0; {index} < {keys}.count; {index}++)", step)

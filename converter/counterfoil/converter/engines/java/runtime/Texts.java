@@ -170,6 +170,15 @@ public final class Texts {
     return made;
   }
 
+  public static String[] words(String hexes) {
+    byte[][] parts = ofHexes(hexes);
+    String[] made = new String[parts.length];
+    for (int i = 0; i < parts.length; i++) {
+      made[i] = string(parts[i], 0, parts[i].length);
+    }
+    return made;
+  }
+
   public static String hex(byte value) {
     return Integer.toHexString(0x100 | (value & 0xff)).substring(1);
   }

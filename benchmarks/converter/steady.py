@@ -1,0 +1,130 @@
+"""A bridge that runs for a long time at a fixed rate: the latency of its records, and the memory of its driver.
+
+    python benchmarks/converter/steady.py [--rate 1000] [--seconds 60] [--interval 0.1] [--engine auto]
+
+The latency of a record is the time from its production to its arrival at a consumer of the target. Memory is the
+resident set of Java, sampled each second; the first third of the run warms up. For memory over 50 million records:
+``--rate 20000 --seconds 2500``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import PARTITIONS, bench_of, produce, shown
+from languages import language
+
+from counterfoil.converter.kafka.headers import SOURCE, last_value, parse_origin
+
+if TYPE_CHECKING:
+    from bench import Bench
+
+SOURCE_TOPIC = "source"
+FIRST_RECORDS_S = 20.0  # the query starts and Java compiles; these latencies are not counted
+HIGHEST_P99_S = 1.0
+FEWEST_RECORDS, FEWEST_SAMPLES = 100, 3
+MOST_GROWTH = 0.05  # of the memory, from the second to the last third of the run
+
+
+def produce_steadily(bench: Bench, rate: int, stop: threading.Event) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": bench.broker.bootstrap_servers, "linger.ms": 5})
+    samples = list(bench.language.values(1000))
+    started, number = time.perf_counter(), 0
+    while not stop.is_set():
+        due = int((time.perf_counter() - started) * rate)
+        for each in range(number, due):
+            value, key = samples[each % len(samples)], str(each % 5000).encode()
+            produce(producer, SOURCE_TOPIC, value=value, key=key, partition=each % PARTITIONS)
+        number = max(number, due)
+        producer.poll(0.005)
+    producer.flush()
+
+
+def consume(bench: Bench, topic: str, stop: threading.Event, latencies: list[tuple[float, float]]) -> None:
+    """Append the time and the latency of every record that arrives, in seconds."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer(
+        {"bootstrap.servers": bench.broker.bootstrap_servers, "group.id": "latency", "fetch.wait.max.ms": 10}
+    )
+    consumer.assign([TopicPartition(topic, each, 0) for each in range(PARTITIONS)])
+    while not stop.is_set():
+        messages = consumer.consume(1000, timeout=0.02)
+        now = time.time()
+        for message in messages:
+            origin = parse_origin(last_value(message.headers(), SOURCE))
+            if origin is not None:
+                latencies.append((now, now - origin.timestamp_ms / 1000))
+    consumer.close()
+
+
+def resident_mib(process: int) -> float:
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+
+
+def run(bench: Bench, rate: int, seconds: float, interval_s: float, engine: str) -> tuple[list[float], list[float]]:
+    """Return the latencies and the samples of memory."""
+    bench.broker.create_topic(SOURCE_TOPIC, partitions=PARTITIONS)
+    bridge = bench.make_run(SOURCE_TOPIC, engine, "restart-filter", lambda _report: None, interval_s=interval_s)
+    stop, latencies = threading.Event(), list[tuple[float, float]]()
+    threads = [
+        threading.Thread(target=bridge.run, args=(bench.spark,)),
+        threading.Thread(target=produce_steadily, args=(bench, rate, stop)),
+        threading.Thread(target=consume, args=(bench, bridge.bridge.file.target_topic, stop, latencies)),
+    ]
+    for each in threads:
+        each.start()
+    begun, memory = time.time(), []
+    while time.time() - begun < seconds and threads[0].is_alive():
+        memory.append(resident_mib(bench.driver))
+        time.sleep(1)
+    bridge.stop.set()
+    stop.set()
+    for each in threads:
+        each.join()
+    return [latency for when, latency in latencies if when - begun > FIRST_RECORDS_S], memory
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--format", choices=["avro", "json", "protobuf"], default="avro")
+    parser.add_argument("--rate", type=int, default=1000, help="records a second")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--interval", type=float, default=0.1, help="seconds between two batches")
+    parser.add_argument("--engine", default="auto")
+    options = parser.parse_args()
+    with bench_of(language(options.format), 0) as bench:
+        latencies, memory = run(bench, options.rate, options.seconds, options.interval, options.engine)
+    if len(latencies) < FEWEST_RECORDS or len(memory) < FEWEST_SAMPLES:
+        raise SystemExit(f"only {len(latencies)} records arrived in time; the run was too short or the bridge stopped")
+    cuts = statistics.quantiles(latencies, n=100)
+    print(
+        f"{len(latencies):,} records; latency p50 {cuts[49]:.3f} s, p95 {cuts[94]:.3f} s, most {max(latencies):.3f} s"
+    )
+    print(shown(f"p99 of the latency at {options.rate:,} records/s, in seconds", cuts[98], HIGHEST_P99_S, at_most=True))
+    third = len(memory) // 3
+    middle, last = (statistics.median(part) for part in (memory[third : 2 * third], memory[2 * third :]))
+    millions = options.rate * third / 1e6
+    print(f"memory {middle:,.0f} MiB, later {last:,.0f} MiB: {(last - middle) / millions:+.1f} MiB per million records")
+    print(
+        shown(
+            "growth of the memory from the second to the last third of the run",
+            last / middle,
+            1 + MOST_GROWTH,
+            at_most=True,
+        )
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
