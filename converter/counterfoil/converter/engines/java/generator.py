@@ -20,8 +20,6 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -37,10 +35,15 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True)
 class JavaSource:
-    """The text of a compilation unit in a package of its own; equal texts have equal packages."""
+    """The text of a compilation unit in a package of its own; equal texts have equal packages.
+
+    ``first`` is one of its classes; ``uses`` are the units with the classes that it needs.
+    """
 
     package: str
     text: str
+    first: str
+    uses: tuple[JavaSource, ...] = ()
 
 
 @cache
@@ -50,7 +53,7 @@ def runtime_source() -> JavaSource:
     texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
     bodies = [text.partition(";\n")[2] for text in texts]
     codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
-    return _packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
+    return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), "Worker")
 
 
 def plan_source(conversion: Conversion) -> JavaSource:
@@ -81,6 +84,11 @@ def plan_source(conversion: Conversion) -> JavaSource:
         *block("protected String knownIds()", [f"return {known};"]),
         *java.methods,
     ]
+    return conversion_class("Worker", body, (runtime_source(),))
+
+
+def conversion_class(worker: str, body: list[str], uses: tuple[JavaSource, ...]) -> JavaSource:
+    """Return the class of a plan; ``body`` are the members of its worker, of the class that is named."""
     plan = [
         "private static final ThreadLocal WORKERS = new ThreadLocal();",
         *block("protected ThreadLocal workers()", ["return WORKERS;"]),
@@ -88,16 +96,17 @@ def plan_source(conversion: Conversion) -> JavaSource:
     ]
     text = [
         *block(f"public final class {PLAN_CLASS} extends Conversion", plan),
-        *block("final class PlanWorker extends Worker", body),
+        *block(f"final class PlanWorker extends {worker}", body),
     ]
-    return _packaged("plan", "\n".join(text), (runtime_source().package,))
+    return packaged("plan", "\n".join(text), PLAN_CLASS, uses)
 
 
-def _packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
+def packaged(stem: str, text: str, first: str, uses: tuple[JavaSource, ...] = ()) -> JavaSource:
+    """Return a compilation unit in a package of its own."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
     package = f"counterfoil.{stem}_{digest}"
-    lines = [f"package {package};", *(f"import {each}.*;" for each in imports)]
-    return JavaSource(package, "\n".join([*lines, text, ""]))
+    lines = [f"package {package};", *(f"import {each.package}.*;" for each in uses)]
+    return JavaSource(package, "\n".join([*lines, text, ""]), first, uses)
 
 
 def _signed(schema_id: int) -> int:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.java.generator import PLAN_CLASS, runtime_source
+from counterfoil.converter.engines.java.generator import PLAN_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def register(session: SparkSession, source: JavaSource) -> str:
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     name = source.package.replace(".", "_")
     if not session.catalog.functionExists(name):
-        for each in (runtime_source(), source):
+        for each in (*source.uses, source):
             _add_classes(session, jvm, each)
         made = load_plan(jvm, _loader(session), source)
         session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
@@ -67,8 +67,7 @@ def _loader(session: SparkSession) -> Any:
 
 
 def _is_loaded(loader: Any, source: JavaSource) -> bool:
-    path = source.package.replace(".", "/")
-    return any(loader.getResource(f"{path}/{name}.class") is not None for name in (PLAN_CLASS, "Worker"))
+    return loader.getResource(f"{source.package.replace('.', '/')}/{source.first}.class") is not None
 
 
 def _write_jar(path: Path, classes: Mapping[str, bytes]) -> None:

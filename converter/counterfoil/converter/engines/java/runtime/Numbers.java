@@ -168,6 +168,16 @@ public final class Numbers {
     return value;
   }
 
+  /** Return the whole number of any size in a text. */
+  public static java.math.BigInteger bigOfText(byte[] data, int from, int to, String field) {
+    String text = stripped(data, from, to);
+    int begin = text == null ? 0 : sign(text);
+    if (text == null || begin == text.length() || digits(text, begin) != text.length()) {
+      throw refused(field, Texts.shown(data, from, to), "no whole number");
+    }
+    return new java.math.BigInteger(text);
+  }
+
   public static double realOfText(byte[] data, int from, int to, boolean isFloat, String field) {
     String text = stripped(data, from, to);
     if (text == null || !isReal(text)) {
@@ -257,7 +267,8 @@ public final class Numbers {
     return null;
   }
 
-  private static java.math.BigDecimal shortestDouble(double value) {
+  /** Return the shortest digits that name a double. */
+  public static java.math.BigDecimal shortestDouble(double value) {
     java.math.BigDecimal found = few(value, SAFE_DOUBLE, false);
     if (found != null) {
       return found;
