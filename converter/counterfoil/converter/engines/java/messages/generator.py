@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import JavaSource, conversion_class, packaged, runtime_source
-from counterfoil.converter.engines.java.messages import protobuf
+from counterfoil.converter.engines.java.messages import json, protobuf
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.messages.places import Place
 from counterfoil.converter.engines.java.slots import ENGINE
@@ -25,8 +25,9 @@ _PARTS: Final = (
     *("Values", "Items", "Entries", "Tagged", "Misfit", "MessageWorker", "Wholes", "Forms"),
     *("Member", "Symbols", "Layout", "MessageIndexes", "WireReader", "Faults", "ByKey", "Settling"),
     *("Fitting", "WireOrder", "WireWriter"),
+    *("JsonType", "JsonReader", "JsonSettling", "JsonForm", "JsonLimit", "JsonChecks", "JsonWriter"),
 )
-_LANGUAGES: Final = {SchemaType.PROTOBUF: protobuf}
+_LANGUAGES: Final = {SchemaType.PROTOBUF: protobuf, SchemaType.JSON: json}
 
 
 @cache
@@ -62,7 +63,7 @@ def message_source(conversion: Conversion) -> JavaSource:
     return conversion_class("MessageWorker", body, (runtime_source(), message_runtime()))
 
 
-def _language(schema: ParsedSchema) -> object:
+def _language(schema: ParsedSchema) -> Any:
     found = _LANGUAGES.get(schema.schema_type)
     if found is None:
         raise EngineCannot(ENGINE, field="", why=f"it does not convert {schema.schema_type} yet")

@@ -274,7 +274,7 @@ public final class Numbers {
       return found;
     }
     java.math.BigDecimal exact = new java.math.BigDecimal(value);
-    for (int digits = SAFE_DIGITS; digits < 17; digits++) {
+    for (int digits = Math.abs(value) < Double.MIN_NORMAL ? 1 : SAFE_DIGITS; digits < 17; digits++) {
       java.math.BigDecimal down = rounded(exact, digits, java.math.RoundingMode.DOWN);
       java.math.BigDecimal up = rounded(exact, digits, java.math.RoundingMode.UP);
       boolean isDown = down.doubleValue() == value;
