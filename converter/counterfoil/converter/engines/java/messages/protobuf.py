@@ -10,7 +10,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block, quoted
 from counterfoil.converter.messages.protobuf import PooledSchema, pack
-from counterfoil.schema.evolution.tree import Leaf, Record
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record
 from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.schema.wire import encode_message_indexes, id_prefix
@@ -90,9 +90,6 @@ class Layouts:
         self._java.static(f"{fill}();")
 
     def _member(self, field: AnyField, type_: FieldType | None, node: Node | None, beside: list[AnyField]) -> str:
-        _, inner = split_null(node) if node is not None else (False, None)
-        is_leaf = isinstance(inner, Leaf) and field.message_type is not None
-        form = _FORM_BY_WORD.get(inner.scalar.word, "WRAPPED") if is_leaf and isinstance(inner, Leaf) else None
         checks = type_ is None or type_.features.checks_utf8
         flags = {
             "REPEATED": field.is_repeated,
@@ -102,6 +99,7 @@ class Layouts:
             "REQUIRED": field.is_required,
             "UNCHECKED": not checks,
         }
+        form = _form_of(field, _item_of(node))
         return self._spelt(field, flags, form) + self._inside(field, type_, node) + _others(field, beside)
 
     def _spelt(self, field: AnyField, flags: Mapping[str, bool], form: str | None) -> str:
@@ -117,10 +115,8 @@ class Layouts:
             return ""
         if is_map(field):
             return f".of({self._entry(field, type_, node)})"
-        _, inner = split_null(node) if node is not None else (False, None)
-        below = split_null(inner.items)[1] if hasattr(inner, "items") else inner
         message = type_.holds.message if type_ is not None else None
-        return f".of({self._layout(field.message_type, message, below)})"
+        return f".of({self._layout(field.message_type, message, _item_of(node))})"
 
     def _entry(self, field: AnyField, type_: FieldType | None, node: Node | None) -> str:
         """Return the layout of a map's entries, whose parts have no presence."""
@@ -128,18 +124,15 @@ class Layouts:
         if descriptor.full_name in self._name_by_message:
             return self._name_by_message[descriptor.full_name]
         name = self._name_by_message[descriptor.full_name] = self._new(descriptor)
-        _, inner = split_null(node) if node is not None else (False, None)
-        value_node = getattr(inner, "values", None)
+        value_node = _item_of(node)
         held = type_.holds.value if type_ is not None else None
         unchecked = {"UNCHECKED": type_ is not None and not type_.features.checks_utf8}
         key, value = (descriptor.fields_by_name[word] for word in ("key", "value"))
-        form = None
+        form = _form_of(value, value_node)
         inside = ""
         if value.enum_type is not None:
             inside = f".of({self._symbols(value)})"
         elif value.message_type is not None:
-            if isinstance(value_node, Leaf):
-                form = _FORM_BY_WORD.get(value_node.scalar.word, "WRAPPED")
             inside = f".of({self._layout(value.message_type, held.message if held else None, value_node)})"
         self._filled(name, [self._spelt(key, unchecked, None), self._spelt(value, unchecked, form) + inside])
         return name
@@ -173,6 +166,21 @@ class Layouts:
             if field.message_type is not None and not self._is_free(field.message_type, seen):
                 return False
         return True
+
+
+def _item_of(node: Node | None) -> Node | None:
+    """Return the type of a value, of an array's items or a map's values, without null."""
+    _, inner = (False, None) if node is None else split_null(node)
+    if isinstance(inner, Array | Map):
+        _, inner = split_null(inner.items if isinstance(inner, Array) else inner.values)
+    return inner
+
+
+def _form_of(field: AnyField, node: Node | None) -> str | None:
+    """Return what a message of a well-known type stands for."""
+    if field.message_type is None or is_map(field) or not isinstance(node, Leaf):
+        return None
+    return _FORM_BY_WORD.get(node.scalar.word, "WRAPPED")
 
 
 def _is_settled(fields: list[AnyField]) -> bool:
