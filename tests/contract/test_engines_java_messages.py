@@ -316,7 +316,10 @@ def test_a_wide_message_is_converted_in_several_methods(convert: Convert) -> Non
     [
         ({"type": "string", "pattern": "^a"}, "keyword for pattern"),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, "keyword for has unique items"),
-        ({"oneOf": [{"type": "object", "properties": {"a": {"const": "x"}}}, {"type": "object"}]}, "copy of"),
+        (
+            {"oneOf": [{"type": "object", "properties": {"a": {"const": "x"}}}, {"type": "object"}]},
+            "a choice whose branches",
+        ),
     ],
 )
 def test_java_names_the_keyword_that_it_lacks_and_auto_takes_another_engine(node: Any, why: str) -> None:

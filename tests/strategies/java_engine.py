@@ -1,4 +1,4 @@
-"""The engine ``java`` beside the reference: the compiled class of a plan, called in batches without a query of Spark."""
+"""The engine ``java`` beside the reference: the compiled class of a plan, called in batches without a query."""
 
 from __future__ import annotations
 

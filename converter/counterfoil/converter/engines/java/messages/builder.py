@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.messages.constants import constant

@@ -144,6 +144,8 @@ class _Forms:
         self._java.member(f"static final JsonForm {name} = {made}{ends}")
         if isinstance(inner, Record):
             is_limited = self._filled(name, inner, limits, where) or is_limited
+        if limits.in_choice and is_limited:
+            raise EngineCannot(ENGINE, field=where, why="limits in a choice between null and a type")
         return name, is_limited
 
     def _spelt(self, node: Node | None, limits: Limits, where: str) -> tuple[str, bool]:

@@ -27,10 +27,14 @@ _KNOWN = frozenset((*_TYPED, *_OF_OBJECTS, *_OF_CHOICES, *_LIMITS, "items"))
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one type as calls in Java, and the schemas of its parts."""
+    """The limits of one type as calls in Java, and the schemas of its parts.
+
+    ``in_choice`` is whether the type is a branch: a violation there would be one of the choice as a whole.
+    """
 
     spelt: str
     facts: tuple[Facts, ...]
+    in_choice: bool = False
 
     def inner(self, where: str) -> Schema:
         """Return the schema of items or values."""
@@ -67,13 +71,10 @@ def limits_of(node: Node, schema: Schema, where: str) -> Limits:
 
 
 def _of_only_choice(inner: Node, choices: list[Schema], where: str) -> Limits:
-    """Return the limits of the one branch beside null; an error there is one of the whole, so it may have none."""
+    """Return the limits of the one branch beside null."""
     for branch in choices:
-        if any(each.facts.types == frozenset({"null"}) for each in layers_of(branch)):
-            continue
-        found = limits_of(inner, branch, where)
-        if found.spelt or not isinstance(inner, Leaf):
-            raise EngineCannot(ENGINE, field=where, why="a choice between null and a type with limits or parts")
+        if all(each.facts.types != frozenset({"null"}) for each in layers_of(branch)):
+            return replace(limits_of(inner, branch, where), in_choice=True)
     return Limits("", ())
 
 

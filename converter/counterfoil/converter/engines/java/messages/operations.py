@@ -6,7 +6,7 @@ Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.formulas import formula
