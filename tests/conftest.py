@@ -86,7 +86,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 ONE_PROCESS = {
-    "one Spark session": {f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "limits")}
+    "one Spark session": {
+        f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "java_messages", "limits")
+    }
     | {
         f"tests/integration/test_{name}.py"
         for name in ("adapter_pyspark", "bridge_new_ids", "bridge_run", "sketch_command")

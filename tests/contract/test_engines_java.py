@@ -6,20 +6,15 @@ The compiled class is called in batches, without a query of Spark, so that many 
 from __future__ import annotations
 
 import json
-import struct
 from typing import Any
 
 import pytest
 from hypothesis import given
 
-from counterfoil.converter.engines.answers import parse_answer
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
-from counterfoil.converter.engines.java.generator import runtime_source
-from counterfoil.converter.engines.java.loading import load_plan
 from counterfoil.converter.engines.protocol import Conversion
-from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.schema.evolution import base_schema, derive_plan, parse_rules
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.wire import frame
@@ -27,48 +22,13 @@ from counterfoil.sdk.serde.avro_codec import compile_encoder
 from counterfoil.sdk.serde.avro_codec.varint import encode_long
 from engine_cases import CASES, Case, conversion_of, record, values_of
 from engine_plans import plans
-
-Answer = tuple[bytes | None, tuple[str, str] | None]
+from java_engine import Convert, check, compiled
 
 
 @pytest.fixture(scope="module")
-def convert(spark: Any) -> Any:
+def convert(spark: Any) -> Convert:
     """Return a function that converts values with the compiled class of a conversion."""
-    jvm = spark._jvm
-
-    def loader(text: str, parent: Any) -> Any:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(parent)
-        compiler.cook(text)
-        return compiler.getClassLoader()
-
-    above = loader(runtime_source().text, jvm.java.lang.Thread.currentThread().getContextClassLoader())
-
-    def run(conversion: Conversion, values: list[bytes]) -> list[Answer]:
-        source = JavaEngine(conversion).source
-        plan = load_plan(jvm, loader(source.text, above), source)
-        made = plan.convertAll(b"".join(struct.pack(">i", len(value)) + value for value in values))
-        found, place = [], 0
-        while place < len(made):
-            (size,) = struct.unpack_from(">i", made, place)
-            value, failure = parse_answer(bytes(made[place + 4 : place + 4 + size]))
-            found.append((value, failure and failure[:2]))
-            place += 4 + size
-        return found
-
-    return run
-
-
-def expected_of(conversion: Conversion, values: list[bytes]) -> list[Answer]:
-    made = map(ReferenceEngine(conversion).convert_value, values)
-    return [(each.value, each.failure and (str(each.failure.code), each.failure.field)) for each in made]
-
-
-def check(conversion: Conversion, values: list[bytes], convert: Any) -> list[Answer]:
-    expected, found = expected_of(conversion, values), convert(conversion, values)
-    wrong = [(v.hex(), f, e) for v, f, e in zip(values, found, expected, strict=True) if f != e]
-    assert not wrong, f"{len(wrong)} of {len(values)}: {wrong[:3]}"
-    return expected
+    return compiled(spark)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name != "promotions"], ids=lambda case: case.name)

@@ -14,6 +14,7 @@ from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.check.preflight import prepare_topics
 from counterfoil.converter.check.sampling import sample, try_out
+from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
@@ -95,6 +96,7 @@ class Pair:
     serializer: Callable[..., Any]
     deserializer: Callable[[Registry], Any]
     expected: Callable[[int], dict[str, Any]]
+    engine: str = "java"
 
 
 def row(number: int) -> dict[str, Any]:
@@ -130,6 +132,7 @@ PAIRS = {
         ProtobufSerializer,
         AvroDeserializer,
         avro_row,
+        "reference",
     ),
 }
 
@@ -165,10 +168,12 @@ def test_bridge_between_languages(
         _produce(broker, registry, pair, source)
         bridge = resolve(file, registry)
         assert bridge.problems == ()
-        engine = ReferenceEngine(bridge.conversion())
+        reference = ReferenceEngine(bridge.conversion())
+        engine = choose_engine(AUTO, bridge.conversion()).engine
+        assert engine.name == pair.engine
 
         trial = try_out(
-            sample(cluster, source, size=100, seed=1), engine=engine, reference=engine.convert_value, spark=spark
+            sample(cluster, source, size=100, seed=1), engine=engine, reference=reference.convert_value, spark=spark
         )
         assert (trial.disagreements, trial.records > 0) == ([], True)
 
@@ -186,7 +191,7 @@ def test_bridge_between_languages(
         assert (outcome.exit_code, outcome.totals.dead_letters) == (ExitCode.OK, dead), outcome.text
 
         report = Verification(
-            file, cluster, recompute=lambda value: engine.convert_value(value).value, sample=Sample(size=None)
+            file, cluster, recompute=lambda value: reference.convert_value(value).value, sample=Sample(size=None)
         ).run()
         assert report.exit_code is ExitCode.OK, report.lines()
 

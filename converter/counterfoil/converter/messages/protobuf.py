@@ -54,7 +54,7 @@ def pack(schema: ProtobufSchema) -> Content:
 
 def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | None:
     """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
-    wanted, written = _Schema(pack(source)), _Schema(pack(writer))
+    wanted, written = PooledSchema(pack(source)), PooledSchema(pack(writer))
     found = written.types.find(wanted.tree.full_name)
     if found is None:
         return f"it has no message {wanted.tree.full_name}"
@@ -68,15 +68,15 @@ def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | Non
 
 def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callable[[int, bytes, int], Any]:
     """Return a function ``(schema_id, data, offset)`` that reads message indexes and body as a base value."""
-    return _Reader(_Schema(source), {number: _Schema(each) for number, each in writer_by_id.items()}).read
+    return _Reader(PooledSchema(source), {number: PooledSchema(each) for number, each in writer_by_id.items()}).read
 
 
 def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
     """Return a function that writes a base value of ``target``, framed with its schema id and message indexes."""
-    return _Writer(_Schema(target), target_id).write
+    return _Writer(PooledSchema(target), target_id).write
 
 
-class _Schema:
+class PooledSchema:
     """A schema in Google's runtime: its tree, and the types of its messages."""
 
     def __init__(self, content: Content) -> None:
@@ -100,7 +100,7 @@ class _Schema:
 class _Reader:
     """Reads the messages of several writers as values of one source schema."""
 
-    def __init__(self, source: _Schema, writer_by_id: Mapping[int, _Schema]) -> None:
+    def __init__(self, source: PooledSchema, writer_by_id: Mapping[int, PooledSchema]) -> None:
         self._source = source
         self._writer_by_id = writer_by_id
         self._codec = ProtobufCodec(message=source.tree.full_name)
@@ -160,7 +160,7 @@ class _Reader:
             values = self._value(inner.values, field.message_type.fields_by_name["value"])
             key = _WORDS_BY_BOOLEAN.__getitem__ if inner.key == "boolean" else str
             # indexing, since items() of a map of messages has no defined order, and returns them all the same
-            return lambda entries: each_value(values, {key(each): entries[each] for each in sorted(entries)})
+            return lambda entries: each_value(values, {key(each): entries[each] for each in _sorted(entries)})
         if isinstance(inner, Array):
             items = self._value(inner.items, field)
             return lambda given: each_item(items, given)
@@ -172,13 +172,13 @@ class _Reader:
             # of several names of a number, the first, as in Protobuf's JSON
             symbols = {symbol.number: symbol.name for symbol in reversed(field.enum_type.values)}
             return lambda number: _symbol(symbols, number)
-        return _unchanged
+        return _text if isinstance(inner, Leaf) and inner.scalar.base == "string" else _unchanged
 
 
 class _Writer:
     """Writes base values as messages of one target schema."""
 
-    def __init__(self, target: _Schema, target_id: int) -> None:
+    def __init__(self, target: PooledSchema, target_id: int) -> None:
         descriptor = target.descriptor
         self._prefix = id_prefix(target_id) + encode_message_indexes(path_of(descriptor))
         self._class = class_of(descriptor)
@@ -249,6 +249,20 @@ def _symbol(symbols: Mapping[int, str], number: int) -> str:
     if found is None:
         raise Misfit(f"the number {number} has no symbol in the enum")
     return found
+
+
+def _text(value: str | bytes) -> str:
+    """Return a text; the runtime returns the bytes of one that is not UTF-8, which proto2 permits."""
+    if isinstance(value, bytes):
+        raise Misfit("the text is not UTF-8")
+    return value
+
+
+def _sorted(entries: Any) -> list[Any]:
+    keys = list(entries)
+    if any(isinstance(key, bytes) for key in keys):
+        raise Misfit("the text is not UTF-8").under("{}")
+    return sorted(keys)
 
 
 def _keyed(values: dict[str, Any], read_key: Turn) -> dict[Any, Any]:

@@ -42,4 +42,4 @@ def _source() -> JavaSource:
     names = [f"static final String {name} = {quoted(getattr(headers, name))};" for name in _NAMES]
     sizes = [f"static final int {name} = {getattr(record_size, name)};" for name in _SIZES]
     parts = [written, *block("final class Names", names), *block("final class Sizes", sizes)]
-    return packaged("envelope", "\n".join(parts), ())
+    return packaged("envelope", "\n".join(parts), "Functions")

@@ -13,12 +13,15 @@ from pyspark.sql.utils import is_remote
 from counterfoil.converter.engines.answers import converted_of, failure_of
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import plan_source
+from counterfoil.converter.engines.java.messages.generator import message_source
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.record import recipe_of
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from counterfoil.converter.engines.java.generator import JavaSource
     from counterfoil.converter.engines.protocol import Conversion
 
 
@@ -31,7 +34,7 @@ class JavaEngine:
         recipe_of(conversion)  # refuses what every engine refuses
         if is_remote():
             raise EngineCannot(ENGINE, field="", why="with Spark Connect, Spark's Java program cannot be accessed")
-        self.source = plan_source(conversion)
+        self.source = _source_of(conversion)
         self._lookup = conversion.lookup
 
     def convert(self, records: DataFrame) -> DataFrame:
@@ -46,3 +49,11 @@ class JavaEngine:
         return answered.select(
             *kept, converted_of("_answer").alias("converted"), failure_of("_answer").alias("failure")
         )
+
+
+def _source_of(conversion: Conversion) -> JavaSource:
+    """Return the class of a plan: a walk over the bytes between Avro schemas, else one over objects."""
+    schemas = (conversion.plan.source, conversion.plan.target)
+    if all(schema.schema_type is SchemaType.AVRO for schema in schemas):
+        return plan_source(conversion)
+    return message_source(conversion)

@@ -20,8 +20,6 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -43,10 +41,15 @@ member takes several of them."""
 
 @dataclass(frozen=True)
 class JavaSource:
-    """The text of a compilation unit in a package of its own; equal texts have equal packages."""
+    """The text of a compilation unit in a package of its own; equal texts have equal packages.
+
+    ``first`` is one of its classes; ``uses`` are the units with the classes that it needs.
+    """
 
     package: str
     text: str
+    first: str
+    uses: tuple[JavaSource, ...] = ()
 
 
 @cache
@@ -56,7 +59,7 @@ def runtime_source() -> JavaSource:
     texts = [(folder / f"{name}.java").read_text(encoding="utf-8") for name in _PARTS]
     bodies = [text.partition(";\n")[2] for text in texts]
     codes = [f"public static final int {code.name} = {number};" for code, number in NUMBER_BY_CODE.items()]
-    return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), ())
+    return packaged("runtime", "\n".join([*block("public final class Codes", codes), *bodies]), "Worker")
 
 
 def plan_source(conversion: Conversion) -> JavaSource:
@@ -80,42 +83,48 @@ def plan_source(conversion: Conversion) -> JavaSource:
     prefix = java.data(id_prefix(conversion.target_id))
     known = quoted(", ".join(map(str, sorted(conversion.writer_by_id))))
     body = [
-        *java.members,
         *block("protected int read(int id, byte[] b, int p)", block("switch (id)", cases)),
         *block("protected void write()", writing),
         *block("protected byte[] prefix()", [f"return {prefix};"]),
         *block("protected String knownIds()", [f"return {known};"]),
-        *java.methods,
     ]
+    return conversion_class("Worker", java, body, (runtime_source(),))
+
+
+def conversion_class(worker: str, java: JavaClass, body: list[str], uses: tuple[JavaSource, ...]) -> JavaSource:
+    """Return the class of a plan; its worker, of the class that is named, has what ``java`` has, and ``body``.
+
+    Raises ``EngineCannot`` for a class that Java would not load.
+    """
+    _check_size(java)
     plan = [
         "private static final ThreadLocal WORKERS = new ThreadLocal();",
         *block("protected ThreadLocal workers()", ["return WORKERS;"]),
         *block("protected Worker newWorker()", ["return new PlanWorker();"]),
     ]
-    _check_size(java)
     text = [
         *block(f"public final class {PLAN_CLASS} extends Conversion", plan),
-        *block("final class PlanWorker extends Worker", body),
+        *block(f"final class PlanWorker extends {worker}", [*java.members, *body, *java.methods]),
     ]
-    return packaged("plan", "\n".join(text), (runtime_source().package,))
+    return packaged("plan", "\n".join(text), PLAN_CLASS, uses)
 
 
 def _check_size(java: JavaClass) -> None:
     """Raise ``EngineCannot`` for a class that Java would not load: of too many names, or of a too long initializer."""
-    strings = sum(line.count('"') // 2 for line in (*java.members, *java.methods))
+    strings = sum(line.count('"') // 2 for line in (*java.members, *java.statics, *java.methods))
     methods = sum(line.startswith("private ") for line in java.methods)
     names = 3 * (len(java.members) + methods) + 2 * strings
-    initial = sum(" = " in line for line in java.members)
+    initial = len(java.statics) + sum(" = " in line for line in java.members)
     if names > _MOST_NAMES or initial > _MOST_INITIAL_VALUES:
         raise EngineCannot(ENGINE, field="", why="so many fields do not fit into one Java class")
 
 
-def packaged(stem: str, text: str, imports: Iterable[str]) -> JavaSource:
-    """Return a text in a package whose name begins with ``stem`` and depends on the text."""
+def packaged(stem: str, text: str, first: str, uses: tuple[JavaSource, ...] = ()) -> JavaSource:
+    """Return a compilation unit in a package of its own."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
     package = f"counterfoil.{stem}_{digest}"
-    lines = [f"package {package};", *(f"import {each}.*;" for each in imports)]
-    return JavaSource(package, "\n".join([*lines, text, ""]))
+    lines = [f"package {package};", *(f"import {each.package}.*;" for each in uses)]
+    return JavaSource(package, "\n".join([*lines, text, ""]), first, uses)
 
 
 def _signed(schema_id: int) -> int:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.java.generator import PLAN_CLASS, runtime_source
+from counterfoil.converter.engines.java.generator import PLAN_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.java.generator import JavaSource
     from counterfoil.converter.engines.lookup import WriterLookup
 
-_ENTRIES: Final = (PLAN_CLASS, "Worker", "Functions")
-"""Of each package, one of these classes is looked up to find out whether the package is loaded."""
 _FIRST_DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -34,7 +32,7 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
     name = source.package.replace(".", "_") + (f"_{lookup.port}" if lookup else "")
     if lookup or not session.catalog.functionExists(name):
-        for each in (runtime_source(), source):
+        for each in (*source.uses, source):
             add_classes(session, each)
         made = load_plan(jvm, _loader(session), source)
         if lookup:
@@ -89,8 +87,7 @@ def _loader(session: SparkSession) -> Any:
 
 
 def _is_loaded(loader: Any, source: JavaSource) -> bool:
-    path = source.package.replace(".", "/")
-    return any(loader.getResource(f"{path}/{name}.class") is not None for name in _ENTRIES)
+    return loader.getResource(f"{source.package.replace('.', '/')}/{source.first}.class") is not None
 
 
 def _write_jar(path: Path, classes: Mapping[str, bytes]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.java.source import JavaClass
-    from counterfoil.schema.evolution.model import Op, Scalar
+    from counterfoil.schema.evolution.model import Lookup, Op, Scalar
 
 _GROUP_BY_LETTERS: Final = {letters: number for number, letters in enumerate(WIDTH_BY_LETTERS)}
 
@@ -261,6 +261,24 @@ class Operations:
             lines=tuple(line for part in parts for line in part.lines),
         )
         return start.then(lines, data=f"{name}.data", start=f"{name}.from", end=f"{name}.to")
+
+    def place_of(self, key: Value, op: Lookup) -> tuple[str, str]:
+        """Return the expression of an entry's number, and that of the key as it is shown."""
+        keys = [each for each, _ in op.table]
+        if key.kind == "enum":
+            numbers = [keys.index(symbol) if symbol in keys else -1 for symbol in key.symbols]
+            words = self.java.words(key.symbols)
+            shown = f"Texts.repr({words}[(int) {key.value}])"
+            return f"{self.java.integers(numbers)}[(int) {key.value}]", shown
+        if key.kind == "boolean":
+            true, false = (keys.index(each) if each in keys else -1 for each in (True, False))
+            return f"{key.value} ? {true} : {false}", f'({key.value} ? "True" : "False")'
+        if key.kind == "whole":
+            table = self.java.constant("Table", f"new Table({self.java.longs(keys)})")
+            return f"{table}.placeOf({key.value})", f"Long.toString({key.value})"
+        texts = [each.encode("utf-8", "surrogatepass") for each in keys]
+        table = self.java.constant("Table", f"new Table({self.java.several(texts)})")
+        return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
 
     def _arithmetic(self, op: Arithmetic, scope: Slot, where: str) -> Value:
         found = formula(op, lambda path: self.scalar(Read(path), scope, where), self.java, where)

@@ -67,6 +67,7 @@ class JavaClass:
         self._constants: dict[tuple[str, str], str] = {}
         self.members: list[str] = []
         self.methods: list[str] = []
+        self.statics: list[str] = []
 
     def fresh(self, stem: str) -> str:
         """Return a name that was not used before."""
@@ -106,6 +107,10 @@ class JavaClass:
     def member(self, declaration: str) -> None:
         """Add a member."""
         self.members.append(f"private {declaration};")
+
+    def static(self, statement: str) -> None:
+        """Add a statement that runs when the class is loaded."""
+        self.statics.append(statement)
 
     def method(self, head: str, lines: Iterable[str]) -> None:
         """Add a method."""

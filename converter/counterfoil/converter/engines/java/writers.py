@@ -234,7 +234,7 @@ class TargetWriter:
         """Return how the entry of a table is written: ``place`` is its number, -1 for none, -2 for null."""
         key = self._operations.scalar(op.of, scope, where)
         place = self._java.fresh("t")
-        find, shown = self._place_of(key, op)
+        find, shown = self._operations.place_of(key, op)
         lines = list(key.then([f"{place} = {find};"]).lines)
         declared = (*key.declared, f"int {place} = -2;")
         nulls = [f"{place} == {number}" for number, (_, result) in enumerate(op.table) if result is None]
@@ -251,24 +251,6 @@ class TargetWriter:
         choice = block(f"if ({place} >= 0)", found)
         written = (*choice[:-1], "} else {", *indented(other.written), "}")
         return _Part(_any(nulls), written, (*declared, *other.declared), tuple(lines))
-
-    def _place_of(self, key: Value, op: Lookup) -> tuple[str, str]:
-        """Return the expression of an entry's number, and that of the key as it is shown."""
-        keys = [each for each, _ in op.table]
-        if key.kind == "enum":
-            numbers = [keys.index(symbol) if symbol in keys else -1 for symbol in key.symbols]
-            words = self._java.words(key.symbols)
-            shown = f"Texts.repr({words}[(int) {key.value}])"
-            return f"{self._java.integers(numbers)}[(int) {key.value}]", shown
-        if key.kind == "boolean":
-            true, false = (keys.index(each) if each in keys else -1 for each in (True, False))
-            return f"{key.value} ? {true} : {false}", f'({key.value} ? "True" : "False")'
-        if key.kind == "whole":
-            table = self._java.constant("Table", f"new Table({self._java.longs(keys)})")
-            return f"{table}.placeOf({key.value})", f"Long.toString({key.value})"
-        texts = [each.encode("utf-8", "surrogatepass") for each in keys]
-        table = self._java.constant("Table", f"new Table({self._java.several(texts)})")
-        return f"{table}.placeOf({key.span})", f"Texts.shown({key.span})"
 
 
 def _encoded(node: AvroType, value: Any) -> bytes:

@@ -83,7 +83,7 @@ class _Reader:
         """Return the type of the values of a schema; ``name`` is for a record without a title."""
         if schema.accepts_everything:
             return _ANY
-        layers = _layers(schema)
+        layers = layers_of(schema)
         if schema in self._open and self._known(layers) is None:
             return _opaque(schema, "a type that contains itself")
         self._open.add(schema)
@@ -179,7 +179,7 @@ class _Reader:
         """Return the record of one of the schemas, if the others describe no more of the object."""
         for layer in layers:
             if layer in self._records:
-                others = (each.facts for each in layers if each not in _layers(layer))
+                others = (each.facts for each in layers if each not in layers_of(layer))
                 if not any(each.properties or each.patterns or each.additional or each.required for each in others):
                     return self._records[layer]
         return None
@@ -187,14 +187,14 @@ class _Reader:
     def _field(self, name: str, schema: Schema, *, is_required: bool) -> Field:
         node = self.node(schema, name)
         has_null = split_null(node)[0]
-        default = _default(_layers(schema), node)
+        default = _default(layers_of(schema), node)
         if is_required:
             return Field(name, node, default, has_null=has_null)
         made = node if default is not NO_DEFAULT else nullable(node)
         return Field(name, made, default, may_be_absent=default is NO_DEFAULT, has_null=has_null)
 
 
-def _layers(schema: Schema) -> list[Schema]:
+def layers_of(schema: Schema) -> list[Schema]:
     """Return the schema, and those that always apply with it: by reference, and by ``allOf``."""
     found: dict[Schema, None] = {}
     waiting = [schema]
@@ -224,7 +224,7 @@ def _tells_more(schema: Schema) -> bool:
     """Return whether a branch has properties or types of its own, and not only conditions."""
     return any(
         each.properties or each.types is not None or each.values is not None or each.items is not None
-        for each in (layer.facts for layer in _layers(schema))
+        for each in (layer.facts for layer in layers_of(schema))
     )
 
 

@@ -168,6 +168,16 @@ public final class Numbers {
     return value;
   }
 
+  /** Return the whole number of any size in a text. */
+  public static java.math.BigInteger bigOfText(byte[] data, int from, int to, String field) {
+    String text = stripped(data, from, to);
+    int begin = text == null ? 0 : sign(text);
+    if (text == null || begin == text.length() || digits(text, begin) != text.length()) {
+      throw refused(field, Texts.shown(data, from, to), "no whole number");
+    }
+    return new java.math.BigInteger(text);
+  }
+
   public static double realOfText(byte[] data, int from, int to, boolean isFloat, String field) {
     String text = stripped(data, from, to);
     if (text == null || !isReal(text)) {
@@ -257,13 +267,14 @@ public final class Numbers {
     return null;
   }
 
-  private static java.math.BigDecimal shortestDouble(double value) {
+  /** Return the shortest digits that name a double. */
+  public static java.math.BigDecimal shortestDouble(double value) {
     java.math.BigDecimal found = few(value, SAFE_DOUBLE, false);
     if (found != null) {
       return found;
     }
     java.math.BigDecimal exact = new java.math.BigDecimal(value);
-    for (int digits = SAFE_DIGITS; digits < 17; digits++) {
+    for (int digits = Math.abs(value) < Double.MIN_NORMAL ? 1 : SAFE_DIGITS; digits < 17; digits++) {
       java.math.BigDecimal down = rounded(exact, digits, java.math.RoundingMode.DOWN);
       java.math.BigDecimal up = rounded(exact, digits, java.math.RoundingMode.UP);
       boolean isDown = down.doubleValue() == value;

@@ -1,0 +1,279 @@
+"""Generating methods that make the target's values, Java objects, of the source's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.messages.constants import constant
+from counterfoil.converter.engines.java.messages.copies import Copies
+from counterfoil.converter.engines.java.messages.operations import OBJECT, MessageOperations
+from counterfoil.converter.engines.java.messages.places import Place
+from counterfoil.converter.engines.java.slots import ENGINE
+from counterfoil.converter.engines.java.source import block, quoted
+from counterfoil.schema.evolution.assign import shapes_of
+from counterfoil.schema.evolution.model import (
+    BuildRecord,
+    Cast,
+    Constant,
+    FirstSet,
+    Lookup,
+    MapBranches,
+    MapItems,
+    MapTagged,
+    MapValues,
+    Read,
+    ReplaceNull,
+    RequireValue,
+    Shape,
+    Tag,
+    Widen,
+)
+from counterfoil.schema.evolution.tree import Array, Map, Record, Union
+from counterfoil.schema.evolution.types import split_null
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.converter.engines.java.operations import Value
+    from counterfoil.converter.engines.java.source import JavaClass
+    from counterfoil.schema.evolution.model import Op
+    from counterfoil.schema.evolution.tree import Node
+
+_FIELDS_PER_METHOD: Final = 24
+"""Java does not compile a method of more than 8,000 bytes."""
+_CLASS_BY_SHAPE: Final = {
+    Shape.BOOLEAN: "{0} instanceof Boolean",
+    Shape.INTEGER: "{0} instanceof Long || {0} instanceof java.math.BigInteger",
+    Shape.REAL: "{0} instanceof Double",
+    Shape.TEXT: "{0} instanceof Texts",
+    Shape.BYTES: "{0} instanceof byte[]",
+    Shape.LIST: "{0} instanceof Items",
+    Shape.OBJECT: "{0} instanceof Object[] || {0} instanceof Entries",
+}
+
+Made = tuple[list[str], str]
+"""Statements, and the name of the variable that they fill: an object, or null."""
+
+
+class Builder:
+    """Writes the methods of a plan; each takes a Java object and returns one."""
+
+    def __init__(self, java: JavaClass) -> None:
+        self._java = java
+        self._operations = MessageOperations(java)
+        self._copies = Copies(java)
+
+    def record(self, op: BuildRecord, target: Record, source: Place, where: str) -> str:
+        """Add the method that makes a record of the value of a place, and return its name."""
+        name = self._java.fresh("m")
+        inside = Place("s", source.node, source.may_be_null)
+        op_by_name = dict(op.fields)
+        calls = []
+        for start in range(0, len(target.fields), _FIELDS_PER_METHOD):
+            body = []
+            for number, member in enumerate(target.fields[start : start + _FIELDS_PER_METHOD], start):
+                field = f"{where}.{member.name}" if where else member.name
+                lines, made = self._made(op_by_name[member.name], member.type, inside, field)
+                body += block("", [*lines, f"made[{number}] = {made};"])
+            self._java.method(f"void {name}_{start}(Object s, Object[] made)", body)
+            calls.append(f"{name}_{start}(s, made);")
+        start_lines = [f"Object[] made = new Object[{len(target.fields)}];"]
+        self._java.method(f"Object[] {name}(Object s)", [*start_lines, *calls, "return made;"])
+        return name
+
+    def _made(self, op: Op, target: Node, place: Place, where: str) -> Made:
+        """Return the statements that make the value of an operation."""
+        make = self._structures.get(type(op))
+        if make is not None:
+            made: Made = make(self, op, target, place, where)
+            return made
+        if isinstance(op, Widen) and _is_same_object(op):
+            return self._made(op.of, target, place, where)
+        value = self._operations.scalar(op, place, where)  # type: ignore[arg-type]  # a place is the scope here
+        return self._boxed(value, _base_of(op))
+
+    def _boxed(self, value: Value, base: str) -> Made:
+        value = self._operations.text_of(value)
+        name = self._java.fresh("t")
+        box = _BOXES[value.kind]
+        if value.kind == "bytes":
+            box = "Values.copy({1})" if base in {"string", "enum"} else "java.util.Arrays.copyOfRange({1})"
+        spelt = box.format(value.value, value.span)
+        made = f"{value.null_when} ? null : (Object) {spelt}" if value.null_when else spelt
+        return [*value.declared, *value.lines, f"Object {name} = {made};"], name
+
+    def _new(self, lines: list[str], value: str) -> Made:
+        name = self._java.fresh("t")
+        return [*lines, f"Object {name} = {value};"], name
+
+    # -- values as they are
+
+    def _read(self, op: Read, target: Node, place: Place, where: str) -> Made:
+        lines, found = place.find(op.path, self._java)
+        copy = self._copies.call(found.node, target, where)
+        if copy is None:
+            return lines, found.name
+        return self._new(lines, f"{found.name} == null ? null : {copy}({found.name})")
+
+    def _constant(self, op: Constant, target: Node, _place: Place, where: str) -> Made:
+        return self._new([], constant(self._java, target, op.value, where))
+
+    def _replace_null(self, op: ReplaceNull, target: Node, place: Place, where: str) -> Made:
+        lines, name = self._made(op.of, target, place, where)
+        return self._new(lines, f"{name} == null ? {constant(self._java, target, op.value, where)} : {name}")
+
+    def _require_value(self, op: RequireValue, target: Node, place: Place, where: str) -> Made:
+        lines, name = self._made(op.of, target, place, where)
+        return [*lines, f"if ({name} == null) throw nullNotAllowed({quoted(where)});"], name
+
+    def _lookup(self, op: Lookup, target: Node, place: Place, where: str) -> Made:
+        key = self._operations.scalar(op.of, place, where)  # type: ignore[arg-type]  # a place is the scope here
+        if key.kind in {OBJECT, "real"}:
+            raise EngineCannot(ENGINE, field=where, why="a table whose keys are numbers of any size")
+        find, shown = self._operations.place_of(key, op)
+        results = ", ".join(constant(self._java, target, result, where) for _, result in op.table)
+        table = self._java.constant("Object[]", f"{{{results}}}")
+        number, name = self._java.fresh("t"), self._java.fresh("t")
+        found = [f"int {number} = {find};", f"if ({number} >= 0) {name} = {table}[{number}];"]
+        if op.otherwise is None:
+            found.append(f"else throw Table.missing({shown}, {quoted(where)});")
+        else:
+            lines, other = self._made(op.otherwise, target, place, where)
+            found += block("else", [*lines, f"{name} = {other};"])
+        return [*key.declared, f"Object {name} = null;", *key.then(found).lines], name
+
+    # -- values with parts
+
+    def _record(self, op: BuildRecord, target: Node, place: Place, where: str) -> Made:
+        _, inner = split_null(target)
+        if not isinstance(inner, Record):
+            raise EngineCannot(ENGINE, field=where, why="a record as a type that is no record")
+        call = f"{self.record(op, inner, place, where)}({place.name})"
+        if op.guard is None:
+            return self._new([], call)
+        lines, guard = self._source(op.guard, place, where)
+        return self._new(lines, f"{guard.name} == null ? null : {call}")
+
+    def _source(self, op: Op, place: Place, where: str) -> tuple[list[str], Place]:
+        """Return the statements that find a value with parts as it was read, and its place."""
+        if isinstance(op, Read):
+            return place.find(op.path, self._java)
+        raise EngineCannot(ENGINE, field=where, why=f"the parts of {type(op).__name__}")
+
+    def _items(self, op: MapItems, target: Node, place: Place, where: str) -> Made:
+        source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
+        if not isinstance(source, Array) or not isinstance(inner, Array):
+            raise EngineCannot(ENGINE, field=where, why="the items of a value that is no array")
+        body, made = self._made(op.item, inner.items, Place.of("s", source.items), f"{where}[]")
+        loop = block(
+            "for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"]
+        )
+        start = ["Items from = (Items) given;", "Object[] made = new Object[from.count];"]
+        return self._by_method(op.of, place, where, [*start, *loop, "return new Items(made);"])
+
+    def _values(self, op: MapValues, target: Node, place: Place, where: str) -> Made:
+        source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
+        if not isinstance(source, Map) or not isinstance(inner, Map):
+            raise EngineCannot(ENGINE, field=where, why="the values of a value that is no map")
+        body, made = self._made(op.value, inner.values, Place.of("s", source.values), f"{where}{{}}")
+        loop = block(
+            "for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"]
+        )
+        start = ["Entries from = (Entries) given;", "Object[] made = new Object[from.count];"]
+        end = "return new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made);"
+        return self._by_method(op.of, place, where, [*start, *loop, end])
+
+    def _by_method(self, of: Op, place: Place, where: str, body: list[str]) -> Made:
+        """Return the result of a method for a value that is not null."""
+        lines, given = self._source(of, place, where)
+        name = self._java.fresh("m")
+        self._java.method(f"Object {name}(Object given)", body)
+        return self._new(lines, f"{given.name} == null ? null : {name}({given.name})")
+
+    # -- unions
+
+    def _branches(self, op: MapBranches, target: Node, place: Place, where: str) -> Made:
+        node = self._source(op.of, place, where)[1].node
+        body = []
+        for shape, branch in op.branches:
+            lines, made = self._made(branch, target, Place("given", _branch_of(node, shape)), where)
+            body += block(f"if ({_CLASS_BY_SHAPE[shape].format('given')})", [*lines, f"return {made};"])
+        text = "no branch takes the value"
+        body.append(f"throw new Failure(Codes.UNION_BRANCH_MISSING, {quoted(where)}, {quoted(text)});")
+        return self._by_method(op.of, place, where, body)
+
+    def _tagged(self, op: MapTagged, target: Node, place: Place, where: str) -> Made:
+        node = self._source(op.of, place, where)[1].node
+        if not isinstance(node, Union):
+            raise EngineCannot(ENGINE, field=where, why="the branches of a value that is no union")
+        cases = []
+        for index, branch in op.branches:
+            lines, made = self._made(branch, target, Place("s", node.branches[index]), where)
+            inside = [f"Object s = {self._branch_value};", *lines, f"return {made};"]
+            cases += [f"case {index}: {{", *(f"  {line}" for line in inside), "}"]
+        body = [*block("switch (((Tagged) given).index)", cases), "return null;"]
+        return self._by_method(op.of, place, where, body)
+
+    _branch_value: Final = "((Tagged) given).value"
+
+    def _tag(self, op: Tag, target: Node, place: Place, where: str) -> Made:
+        _, inner = split_null(target)
+        branch = inner.branches[op.index] if isinstance(inner, Union) else target
+        if isinstance(target, Union):
+            branch = target.branches[op.index]
+        lines, name = self._made(op.of, branch, place, where)
+        return self._new(lines, f"{name} == null ? null : new Tagged({op.index}, {name})")
+
+    def _first_set(self, op: FirstSet, target: Node, place: Place, where: str) -> Made:
+        name = self._java.fresh("t")
+        lines = [f"Object {name} = null;"]
+        for part in op.parts:
+            inside, made = self._made(part, target, place, where)
+            lines += block(f"if ({name} == null)", [*inside, f"{name} = {made};"])
+        return lines, name
+
+    _structures: Final[dict[type, Callable[..., Made]]] = {
+        Read: _read,
+        Constant: _constant,
+        ReplaceNull: _replace_null,
+        RequireValue: _require_value,
+        Lookup: _lookup,
+        BuildRecord: _record,
+        MapItems: _items,
+        MapValues: _values,
+        MapBranches: _branches,
+        MapTagged: _tagged,
+        Tag: _tag,
+        FirstSet: _first_set,
+    }
+
+
+_BOXES: Final = {
+    "boolean": "Boolean.valueOf({0})",
+    "whole": "Long.valueOf({0})",
+    "real": "Double.valueOf({0})",
+    "bytes": "",
+    OBJECT: "{0}",
+}
+
+
+def _base_of(op: Op) -> str:
+    """Return the base type of a scalar operation's result."""
+    return op.target.base if isinstance(op, (Cast, Widen)) else "string"
+
+
+def _is_same_object(op: Widen) -> bool:
+    """Return whether the larger type has the same objects as values."""
+    if op.target.base == "bytes":
+        return op.source.base in {"bytes", "fixed"}
+    if op.target.base == "double":
+        return op.source.base in {"float", "double"}
+    return op.source.word not in {"timestamp-nanos", "duration-nanos"}
+
+
+def _branch_of(node: Node, shape: Shape) -> Node:
+    """Return the branch of a union that has values of a shape."""
+    if not isinstance(node, Union):
+        return node
+    return next(branch for branch in node.branches if shape in shapes_of(branch))

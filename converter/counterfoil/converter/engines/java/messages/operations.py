@@ -1,0 +1,222 @@
+"""Scalar operations on values that are Java objects: those of the engine, and those that only some languages need.
+
+Numbers that may have more than 64 bits, and nanoseconds, stay objects: a value of the kind ``object``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.formulas import formula
+from counterfoil.converter.engines.java.operations import Operations, Value
+from counterfoil.converter.engines.java.slots import ENGINE
+from counterfoil.converter.engines.java.source import quoted
+from counterfoil.schema.evolution.expr import Binary, Call, FieldValue, Negate
+from counterfoil.schema.evolution.forms import form_function
+from counterfoil.schema.evolution.model import Arithmetic, Cast, Format, Read, Scalar, Widen
+from counterfoil.schema.evolution.tree import Leaf
+from counterfoil.schema.evolution.types import is_instant, range_of, ticks_per_second
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.converter.engines.java.messages.places import Place
+    from counterfoil.converter.engines.java.slots import Slot
+    from counterfoil.schema.evolution.expr import Expression
+
+OBJECT: Final = "object"
+_NANOS: Final = frozenset({"timestamp-nanos", "duration-nanos"})
+_MICROS: Final = Scalar("timestamp-micros", "long")
+_DOUBLE: Final = Scalar("double", "double")
+_UNBOXED: Final = {
+    **dict.fromkeys(("int", "long"), ("whole", "((Long) {0}).longValue()")),
+    **dict.fromkeys(("float", "double"), ("real", "((Double) {0}).doubleValue()")),
+    "boolean": ("boolean", "((Boolean) {0}).booleanValue()"),
+}
+
+
+def is_object(scalar: Scalar) -> bool:
+    """Return whether values of a type may have more than 64 bits."""
+    return scalar.base in {"uint64", "number"} or scalar.word in _NANOS
+
+
+class MessageOperations(Operations):
+    """Turns scalar operations on objects into Java; the scopes are of the class ``Place``."""
+
+    def unboxed(self, place: Place) -> Value:
+        """Return the value of a variable."""
+        name, null_when = place.name, f"{place.name} == null" if place.may_be_null else None
+        if not isinstance(place.node, Leaf):
+            raise EngineCannot(ENGINE, field="", why=f"{place.node.kind} inside another operation")
+        scalar = place.node.scalar
+        if is_object(scalar):
+            return Value(OBJECT, name, null_when=null_when)
+        if scalar.base in {"bytes", "fixed"}:
+            data = f"((byte[]) {name})"
+            return Value("bytes", data=data, start="0", end=f"{data}.length", null_when=null_when)
+        if scalar.base in {"string", "enum"}:
+            text = f"((Texts) {name})"
+            return Value("bytes", data=f"{text}.data", start=f"{text}.from", end=f"{text}.to", null_when=null_when)
+        kind, spelt = _UNBOXED[scalar.base]
+        return Value(kind, spelt.format(name), null_when=null_when)
+
+    def _found(self, op: Read, scope: Slot, _where: str) -> Value:
+        lines, place = cast("Place", scope).find(op.path, self.java)
+        return replace(self.unboxed(place), declared=tuple(lines))
+
+    def _widened(self, op: Widen, scope: Slot, where: str) -> Value:
+        value = self.scalar(op.of, scope, where)
+        if is_object(op.source) and not is_object(op.target):
+            if op.target.base != "double":
+                raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {op.target}, which may be too small")
+            return self._computed(value, "double", "real", f"Wholes.toDouble({value.value}, {quoted(where)})")
+        if op.target.base == "double" and value.kind == "whole":
+            return replace(value, kind="real", value=f"(double) {value.value}")
+        return value
+
+    # -- casts
+
+    def _casted(self, op: Cast, scope: Slot, where: str) -> Value:
+        if form_function(op.source, op.target) is not None:
+            return self._form(op, scope, where)
+        if is_object(op.source):
+            return self._of_object(op, self.scalar(op.of, scope, where), where)
+        if op.target.word in {"uint32", "uint64"}:
+            return self._unsigned(op, self.scalar(op.of, scope, where), where)
+        if op.target.base != "number":
+            return self._cast(op, scope, where)
+        made = self._cast(replace(op, target=_DOUBLE), scope, where)
+        if op.source.base not in {"float", "double"}:
+            return made
+        return self._computed(made, "double", "real", f"Wholes.finite({made.value}, {quoted(where)})")
+
+    def _of_object(self, op: Cast, value: Value, where: str) -> Value:
+        """Return a number of any size, or nanoseconds, as another type."""
+        target, field = op.target, quoted(where)
+        if is_instant(op.source) and is_instant(target):
+            up, down = ticks_per_second(target), ticks_per_second(op.source)
+            call = f"Wholes.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {field})"
+            return self._computed(value, "long", "whole", call)
+        if target.base in {"int", "long", "uint64"}:
+            return self._whole_of_object(value, target, where)
+        if target.base in {"float", "double"}:
+            call = "toFloat" if target.base == "float" else "toDouble"
+            return self._computed(value, "double", "real", f"Wholes.{call}({value.value}, {field})")
+        if target.base == "string":
+            decimals = op.decimals or 0 if op.source.base == "number" else 0
+            return self._made_text(value, lambda name: f"Wholes.text({name}, {value.value}, {decimals}, {field})")
+        raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
+
+    def _whole_of_object(self, value: Value, target: Scalar, where: str) -> Value:
+        low, high = range_of(target)
+        is_signed = low < 0
+        bits = high.bit_length() + int(is_signed)
+        rest = f"{bits}, {'true' if is_signed else 'false'}, {quoted(str(target))}, {quoted(where)}"
+        call = f"Wholes.toWhole({value.value}, {rest})"
+        return self._object(value, call) if target.base == "uint64" else self._long(value, call)
+
+    def _unsigned(self, op: Cast, value: Value, where: str) -> Value:
+        """Return a number or a text as a number without a sign."""
+        target = op.target
+        if value.kind == "bytes":
+            bits = range_of(target)[1].bit_length()
+            call = f"Wholes.wholeOfText({value.span}, {bits}, {quoted(str(target))}, {quoted(where)})"
+            return self._object(value, call) if target.base == "uint64" else self._long(value, call)
+        box = {"whole": "Long", "real": "Double"}.get(value.kind)
+        if box is None:
+            raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
+        return self._whole_of_object(replace(value, value=f"{box}.valueOf({value.value})"), target, where)
+
+    def _long(self, value: Value, call: str) -> Value:
+        return self._computed(value, "long", "whole", f"((Long) {call}).longValue()")
+
+    def _object(self, value: Value, call: str) -> Value:
+        name = self.java.fresh("t")
+        return value.then([f"{name} = {call};"], (f"Object {name} = null;",), kind=OBJECT, value=name)
+
+    # -- forms
+
+    def _form(self, op: Cast, scope: Slot, where: str) -> Value:
+        source, target, field = op.source, op.target, quoted(where)
+        value = self.scalar(op.of, scope, where)
+        if source.word == "date-time":
+            call = f"Forms.instant({value.span}, {ticks_per_second(target)}L, {field})"
+            return self._object(value, call) if is_object(target) else self._long(value, call)
+        if source.word == "full-date":
+            return self._computed(value, "long", "whole", f"Forms.dayOfText({value.span}, {field})")
+        if source.word == "base64":
+            return self._made_text(value, lambda name: f"Forms.ofBase64({name}, {value.span}, {field})")
+        if source.base == "string":
+            return self._checked_form(value, target, field)
+        if target.word == "date-time":
+            ticks = value.value if value.kind == OBJECT else f"Long.valueOf({value.value})"
+            rest = f"{ticks_per_second(source)}L, {field}"
+            return self._made_text(value, lambda name: f"Forms.dateTime({name}, {ticks}, {rest})")
+        if target.word == "full-date":
+            return self._made_text(value, lambda name: f"Forms.fullDate({name}, {value.value}, {field})")
+        return self._made_text(value, lambda name: f"Forms.base64({name}, {value.span})")
+
+    def _checked_form(self, value: Value, target: Scalar, field: str) -> Value:
+        """Return a text that must have a form."""
+        check = {
+            "date-time": f"Forms.instant({value.span}, 1000000000L, {field});",
+            "full-date": f"Forms.dayOfText({value.span}, {field});",
+            "base64": f"Forms.ofBase64({self._texts()}, {value.span}, {field});",
+        }
+        return value.then([check[target.word]])
+
+    # -- dates and formulas
+
+    def _formatted(self, op: Format, scope: Slot, where: str) -> Value:
+        value = self.scalar(op.of, scope, where)
+        source = _MICROS if value.kind == OBJECT else op.source
+        ticks = f"Wholes.micros({value.value})" if value.kind == OBJECT else value.value
+        instants = self._instants(op, source)
+        return self._made_text(value, lambda name: f"{instants}.format({name}, {ticks}, {quoted(where)})")
+
+    def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> Value:
+        objects: set[tuple[str, ...]] = set()
+
+        def read(path: tuple[str, ...]) -> Value:
+            value = self.scalar(Read(path), scope, where)
+            if value.kind != OBJECT:
+                return value
+            objects.add(path)
+            spelt = f"Wholes.operand({value.value}, {quoted('.'.join(path))}, {quoted(where)})"
+            return replace(value, kind="real", value=spelt)
+
+        found = formula(op, read, self.java, where)
+        if _keeps_whole(op.expression, objects):
+            raise EngineCannot(ENGINE, field=where, why="a formula whose result may be a whole number of any size")
+        return Value(
+            "whole" if op.result == "long" else "real",
+            found.value,
+            null_when=found.null_when,
+            declared=found.declared,
+            lines=found.lines,
+        )
+
+    _operations: ClassVar[dict[type, Callable[..., Value]]] = {
+        **Operations._operations,  # noqa: SLF001 - the table that this class extends
+        Read: _found,
+        Widen: _widened,
+        Cast: _casted,
+        Format: _formatted,
+        Arithmetic: _computed_formula,
+    }
+
+
+def _keeps_whole(expression: Expression, objects: set[tuple[str, ...]]) -> bool:
+    """Return whether the result of a formula is a whole number where a field of any size is one."""
+    if isinstance(expression, FieldValue):
+        return expression.path in objects
+    if isinstance(expression, Binary):
+        return any(
+            not isinstance(each, FieldValue) and _keeps_whole(each, objects)
+            for each in (expression.left, expression.right)
+        )
+    if isinstance(expression, Call) and expression.function != "abs":
+        return not isinstance(expression.of, FieldValue) and _keeps_whole(expression.of, objects)
+    return isinstance(expression, (Negate, Call)) and _keeps_whole(expression.of, objects)

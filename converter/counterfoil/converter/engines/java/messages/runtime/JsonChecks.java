@@ -1,0 +1,117 @@
+package counterfoil.messages;
+
+/** Checks values against the limits of a JSON schema: those of a value before those of its parts. */
+public final class JsonChecks {
+  private JsonChecks() {
+  }
+
+  /** Return the type, or the branch of a union, of a kind. */
+  public static JsonForm formOf(JsonForm form, int kind) {
+    if (form.kind == JsonForm.UNION) {
+      for (int i = 0; i < form.branches.length; i++) {
+        if (form.branches[i].kind == kind) {
+          return form.branches[i];
+        }
+      }
+    }
+    return form;
+  }
+
+  public static void value(JsonForm form, Object value) {
+    if (value == null || !form.isLimited) {
+      return;
+    }
+    own(form, value);
+    if (value instanceof Object[]) {
+      record(form, (Object[]) value);
+    } else if (value instanceof Items) {
+      items(form.inner, (Items) value);
+    } else if (value instanceof Entries) {
+      entries(form.inner, (Entries) value);
+    }
+  }
+
+  private static Misfit refused(String problem) {
+    return new Misfit(Codes.UNENCODABLE, problem);
+  }
+
+  private static void own(JsonForm form, Object value) {
+    if (value instanceof Number) {
+      if ((form.low != null && form.low.isAbove(value)) || (form.high != null && form.high.isBelow(value))) {
+        throw refused(value + " is beyond a limit of the schema");
+      }
+      return;
+    }
+    if (form.fewest < 0 && form.most < 0) {
+      return;
+    }
+    long size = value instanceof Texts ? characters((Texts) value) : value instanceof Items ? ((Items) value).count
+        : value instanceof Entries ? ((Entries) value).count : -1;
+    if (size >= 0 && (size < form.fewest || (form.most >= 0 && size > form.most))) {
+      throw refused("the value has the size " + size + ", which is beyond a limit of the schema");
+    }
+  }
+
+  private static long characters(Texts text) {
+    long count = 0;
+    for (int i = text.from; i < text.to; i++) {
+      if ((text.data[i] & 0xc0) != 0x80) {
+        count++;
+      }
+    }
+    return count;
+  }
+
+  private static void record(JsonForm form, Object[] values) {
+    int i = 0;
+    try {
+      for (; i < values.length; i++) {
+        value(form.forms[i], values[i]);
+      }
+    } catch (Misfit misfit) {
+      throw under(misfit, form.names[i]);
+    }
+  }
+
+  private static void items(JsonForm inner, Items items) {
+    int i = 0;
+    try {
+      for (; i < items.count; i++) {
+        value(inner, items.values[i]);
+      }
+    } catch (Misfit misfit) {
+      throw misfit.under("[" + i + "]");
+    }
+  }
+
+  private static void entries(JsonForm inner, Entries entries) {
+    int i = 0;
+    try {
+      for (; i < entries.count; i++) {
+        value(inner, entries.values[i]);
+      }
+    } catch (Misfit misfit) {
+      Texts key = entries.keys[i];
+      String name = Texts.string(key.data, key.from, key.to);
+      throw under(misfit, name.length() == 0 || isIdentifier(name) ? name : "[" + Texts.repr(name) + "]");
+    }
+  }
+
+  /** Return the error under a name; the validator of the SDK leaves out an empty one. */
+  private static Misfit under(Misfit misfit, String step) {
+    return step.length() == 0 ? misfit : misfit.under(step);
+  }
+
+  private static boolean isIdentifier(String name) {
+    if (name.length() == 0 || !(name.charAt(0) == '_' || Character.isUnicodeIdentifierStart(name.codePointAt(0)))) {
+      return false;
+    }
+    for (int i = 0; i < name.length(); i += Character.charCount(name.codePointAt(i))) {
+      int point = name.codePointAt(i);
+      if (!Character.isUnicodeIdentifierPart(point) || Character.isIdentifierIgnorable(point)) {
+        return false;
+      }
+    }
+    return true;
+  }
+}
