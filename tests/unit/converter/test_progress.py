@@ -24,6 +24,12 @@ def test_counts_add_up_over_batches():
     assert (totals.converted, totals.tombstones, totals.dead_letters, totals.written) == (8, 1, 4, 13)
 
 
+def test_records_that_the_sink_found_written_are_repeats():
+    totals = Totals(read=9, converted=5, tombstones=2, dead_by_code=Counter({"undecodable": 2}))
+    totals.leave_out(Counter({"converted": 3, "tombstone": 1, "undecodable": 2}))
+    assert (totals.converted, totals.tombstones, totals.dead_letters, totals.repeats) == (2, 1, 0, 6)
+
+
 def test_the_position_follows_what_the_source_has_grown_to():
     position = position_of(REPORT, beginning={0: 10, 1: 0}, ends={0: 80, 1: 45})
     assert position == Position(done=90, total=135)

@@ -182,7 +182,6 @@ class BridgeRun:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
                 news = watch.take(query.recentProgress)
-                self._totals.leave_out(self._sink.take_skipped())
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
@@ -201,6 +200,7 @@ class BridgeRun:
     def _count(self, report: Mapping[str, Any]) -> progress.Totals:
         """Add one batch and return the totals."""
         self._totals.add(report, codes=_CODES)
+        self._totals.leave_out(self._sink.skipped_in(report["batchId"]))
         self.on_batch(report)
         if self.reports is not None:
             rate = float(report.get("processedRowsPerSecond") or 0)
