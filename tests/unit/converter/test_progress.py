@@ -25,6 +25,12 @@ def test_counts_add_up_over_batches():
     assert totals.written_bytes == 700
 
 
+def test_records_that_the_sink_found_written_are_repeats():
+    totals = Totals(read=9, converted=5, tombstones=2, dead_by_code=Counter({"undecodable": 2}))
+    totals.leave_out(Counter({"converted": 3, "tombstone": 1, "undecodable": 2}))
+    assert (totals.converted, totals.tombstones, totals.dead_letters, totals.repeats) == (2, 1, 0, 6)
+
+
 def test_a_line_has_only_the_counts_that_are_not_zero():
     state = replace(STATE, batches=1, rate_per_s=1234.6, partitions=(PartitionPosition(0, 10, 100, 100),))
     assert progress_line(state) == "batch 1: 90 of 90 (100%), 1,235/s, lag 0, dead letters 0"

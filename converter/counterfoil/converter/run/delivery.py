@@ -36,8 +36,8 @@ class Sink(Protocol):
     def failure(self) -> str | None:
         """Why writing failed, if it did and the sink knows more about it than Spark."""
 
-    def take_skipped(self) -> Counter[str]:
-        """Return how many records reached the sink and were on the outputs already, by kind, since the last call."""
+    def skipped_in(self, batch_id: int) -> Counter[str]:
+        """Return how many records of a batch reached the sink and were on the outputs already, by kind."""
 
     def written_before(self, batch: Batch | None) -> Mapping[int, OffsetSet]:
         """Return the source offsets from the run's position on whose records are on the outputs, by partition.
@@ -69,7 +69,7 @@ class SparkSink:
         self._cluster = cluster
         self._checkpoint = checkpoint
 
-    def take_skipped(self) -> Counter[str]:
+    def skipped_in(self, _batch_id: int) -> Counter[str]:
         """Return nothing: what is on the outputs is left out before the sink."""
         return Counter()
 
@@ -103,12 +103,11 @@ class TransactionalSink:
         self._checkpoint = checkpoint
         self._say = say
         self._task: WriteTask | None = None
-        self._skipped: Counter[str] = Counter()
+        self._skipped_by_batch: dict[int, Counter[str]] = {}
 
-    def take_skipped(self) -> Counter[str]:
-        """Return how many records another driver had committed meanwhile."""
-        taken, self._skipped = self._skipped, Counter()
-        return taken
+    def skipped_in(self, batch_id: int) -> Counter[str]:
+        """Return how many records another driver had committed meanwhile; the counts of a batch are returned once."""
+        return self._skipped_by_batch.pop(batch_id, Counter())
 
     def written_before(self, batch: Batch | None) -> Mapping[int, OffsetSet]:
         """Return the offsets from the checkpoint's position to the committed ones.
@@ -143,14 +142,14 @@ class TransactionalSink:
             self._write
         )
 
-    def _write(self, records: DataFrame, _batch_id: int) -> None:
+    def _write(self, records: DataFrame, batch_id: int) -> None:
         """Write one batch; raise ``RunFailed`` if a task could not."""
         results = records.select(*COLUMNS).mapInArrow(self._task, RESULT_TYPE).collect()
         skipped = Counter[str]()
         for each in results:
             skipped.update(json.loads(each.skipped))
-        self._skipped += skipped
         if skipped:
+            self._skipped_by_batch[batch_id] = skipped
             self._say(f"{skipped.total():,} records were committed by another driver meanwhile, and are left out")
         self.failure = next((each.failure for each in results if each.failure), None)
         if self.failure is not None:

@@ -120,7 +120,7 @@ class BridgeRun:
             started_ts=now_ms(),
             ts=now_ms(),
         )
-        return Watch(state, self._beginning(), _CODES, self.listeners, self.on_batch)
+        return Watch(state, self._beginning(), _CODES, self.listeners, self.on_batch, self._sink.skipped_in)
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
@@ -198,7 +198,6 @@ class BridgeRun:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
                 news = self._progress.take(query.recentProgress)
-                self._progress.totals.leave_out(self._sink.take_skipped())
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -44,7 +44,8 @@ class Watch:
     """Counts the batches of one run, each once.
 
     ``state`` is the present snapshot. ``beginning`` are the offsets at which the bridge has begun, by partition;
-    ``codes`` are the reasons that the query counts separately.
+    ``codes`` are the reasons that the query counts separately. ``skipped_in`` returns how many records of a batch the
+    sink left out because they were written before, by kind.
     """
 
     state: Snapshot
@@ -52,6 +53,7 @@ class Watch:
     codes: Sequence[str]
     listeners: Sequence[Listener] = ()
     on_batch: Callable[[Mapping[str, Any]], None] = lambda _report: None
+    skipped_in: Callable[[int], Counter[str]] = lambda _batch: Counter()
     totals: progress.Totals = field(default_factory=progress.Totals)
     _rate: RateWindow = field(default_factory=lambda: RateWindow(time.monotonic()))
     _seen: int = -1
@@ -67,6 +69,7 @@ class Watch:
         for report in new:
             self._seen = report["batchId"]
             self.totals.add(report, codes=self.codes)
+            self.totals.leave_out(self.skipped_in(report["batchId"]))
             self.on_batch(report)
             self._after(report)
         return bool(new)
