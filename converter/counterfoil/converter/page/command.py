@@ -65,7 +65,7 @@ def report_bridge(
 def _verification(path: Path) -> dict[str, Any]:
     """Return the JSON report of ``bridge verify`` in a file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as refusal:
         raise BridgeError(f"The verification {path} cannot be read: {refusal}") from None
     is_report = isinstance(found, dict) and {"good", "totals", "partitions"} <= found.keys()
