@@ -83,6 +83,28 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Remove the entry (counterfoil approve --revoke), or approve the finding again with a later day.",
         ),
         FileRule(
+            "generated-name-changed",
+            "A field, type, symbol, oneof or service has another name or is gone, so that programs which use the code "
+            "generated from it do not compile. Records may be unaffected.",
+            "Keep the name and add the new one beside it, until no program uses the old one.",
+        ),
+        FileRule(
+            "generated-type-changed",
+            "A field has another type in generated code, so that programs which use it may not compile.",
+            "Add a field of the new type beside it.",
+        ),
+        FileRule(
+            "generated-package-changed",
+            "The package or namespace of generated code changed, so that programs do not find the generated types.",
+            "Keep the package, and declare a changed schema in a package of its own, such as shop.v2.",
+        ),
+        FileRule(
+            "generated-file-moved",
+            "The schema is in another file, so that programs which import the file, or the code generated from it, do "
+            "not find it.",
+            "Keep the file at its place; for Protobuf, a file at the old place can import the new one publicly.",
+        ),
+        FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
             "its earlier versions cannot be requested from the registry.",

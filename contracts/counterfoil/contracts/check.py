@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.folding import Cause, Draft, Drafts, Proof, fold
+from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
 from counterfoil.contracts.model import (
     CheckReport,
     Evidence,
@@ -70,6 +71,7 @@ def check_files(
     allow_unmapped: bool = False,
     topics: Topics | None = None,
     project: Project | None = None,
+    generated_code: GeneratedCode = GeneratedCode.NONE,
 ) -> CheckReport:
     """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -82,7 +84,8 @@ def check_files(
     A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: a file without a
     subject or versions there is then a warning, and the report's result is "cannot say".
 
-    ``topics`` are sketches of topics: each finding gets the number of records that trigger it.
+    ``topics`` are sketches of topics: each finding gets the number of records that trigger it. With ``generated_code``,
+    changes that break code generated from the newest earlier version are errors, too.
     """
     needs_all = baseline.names_subjects and not allow_unmapped
     checks: dict[str, _FileCheck] = {}
@@ -97,6 +100,7 @@ def check_files(
             topics,
             owner=said.owner or "",
             subject=mapping.subject if mapping else None,
+            generated_code=generated_code,
         )
         if said.fail_on is not None:
             fail_on_by_path[path] = said.fail_on
@@ -225,6 +229,7 @@ class _Request:
     topics: Topics | None = None
     owner: str = ""
     subject: str | None = None
+    generated_code: GeneratedCode = GeneratedCode.NONE
 
 
 class _FileCheck:
@@ -258,6 +263,7 @@ class _FileCheck:
             self._report_not_judged("subject-unknown", "nothing says which subject this file holds")
             return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
+            self._report_move(history[0])
             return self._outcome(Status.UNCHANGED, history[:1])
         self._report_missing(history)
         self._report_warnings(history)
@@ -385,8 +391,34 @@ class _FileCheck:
     def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
         judged = [earlier for earlier in history if self._judge(earlier)]
         self._weigh()
+        if self._request.generated_code is not GeneratedCode.NONE:
+            self._report_generated_code(history[0])
         self._compared = tuple(earlier.label for earlier in judged)
         return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
+
+    def _report_move(self, earlier: ReadSchema) -> None:
+        """Add a finding if the schema was in another file and that breaks generated code."""
+        is_moved = earlier.path != self._path and not self._baseline.names_subjects
+        if is_moved and self._request.generated_code is GeneratedCode.FILE:
+            text = f"the schema was moved from {earlier.path}, so code that is generated from the file moves too"
+            self._add(FILE_MOVED, Severity.ERROR, text, against=(earlier.label,))
+
+    def _report_generated_code(self, earlier: ReadSchema) -> None:
+        """Add the changes since ``earlier`` that break code which is generated from the schema."""
+        schema = self._candidate.schema
+        if schema is None or earlier.schema is None:
+            return
+        self._report_move(earlier)
+        for rule, change in changes_of_generated_code(earlier.schema, schema):
+            place = change.later_pointer or change.earlier_pointer[:-1]
+            self._add(
+                rule,
+                Severity.ERROR,
+                f"{change.element}: {change.text}" if change.element else change.text,
+                position=schema.locate(place),
+                identity=(change.kind, change.element, change.earlier, change.later),
+                against=(earlier.label,),
+            )
 
     def _judge(self, earlier: ReadSchema) -> bool:
         """Return whether the candidate could be judged against ``earlier``."""

@@ -61,8 +61,9 @@ class Request:
 
     ``subjects`` are the subjects of files, by path relative to ``current``; ``registry`` opens the registry that
     ``registry_label`` names, and is None where no address is known; ``registry_at`` opens one that only the project
-    names. ``is_transitive`` requests all of the history; None leaves that to the project's levels. ``project`` finds the
-    project file up to a folder. With ``is_staged``, the files of the index are checked, not those of the working tree.
+    names. ``is_transitive`` requests all of the history; None leaves that to the project's levels. ``project`` finds
+    the project file up to a folder. With ``is_staged``, the files of the index are checked, not those of the working
+    tree.
     """
 
     current: str

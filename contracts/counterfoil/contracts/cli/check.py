@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
 
 _FORMATS = ("text", "json", *REPORT_FORMATS)
+_GENERATED_CODE = ("none", "package", "file")
 _FAIL_ON = ("error", "warning", "never")
 
 
@@ -41,6 +42,14 @@ _FAIL_ON = ("error", "warning", "never")
     show_default=True,
     type=click.IntRange(0, 10_000),
     help="How many generated records to write, read and compare when the verdict is compatible; 0 for none.",
+)
+@click.option(
+    "--generated-code",
+    type=click.Choice(_GENERATED_CODE),
+    default=_GENERATED_CODE[0],
+    show_default=True,
+    help="Also report what breaks code that is generated from the schemas: names and types that change (package), and "
+    "files that move, too (file).",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option(
@@ -67,6 +76,7 @@ def check(
     judging: Judging,
     fail_on: str | None,
     confirm: int,
+    generated_code: str,
     allow_empty: bool,
     allow_unmapped: bool,
     sketches: tuple[str, ...],
@@ -91,7 +101,9 @@ def check(
 
     outputs = parse_outputs(formats, _FORMATS)
     topics = _topics(sketches, ignores_untriggered=ignore_untriggered)
-    comparison, report = judging.run(confirm=confirm, topics=topics, allow_unmapped=allow_unmapped)
+    comparison, report = judging.run(
+        confirm=confirm, topics=topics, allow_unmapped=allow_unmapped, generated_code=generated_code
+    )
     severity = FailOn(fail_on) if fail_on else None
     code = exit_code_of(report, fail_on=severity, is_empty_fine=allow_empty)
 

@@ -50,13 +50,19 @@ class Judging(NamedTuple):
     staged: bool
 
     def run(
-        self, *, confirm: int = CONFIRMED, topics: Topics | None = None, allow_unmapped: bool = False
+        self,
+        *,
+        confirm: int = CONFIRMED,
+        topics: Topics | None = None,
+        allow_unmapped: bool = False,
+        generated_code: str = "none",
     ) -> tuple[Comparison, CheckReport]:
         """Check the files, and return the comparison and its report, to which the project's approvals are applied."""
         from counterfoil.contracts.approvals.file import load_approvals
         from counterfoil.contracts.baselines.choose import open_comparison
         from counterfoil.contracts.check import check_files
         from counterfoil.contracts.cli.defects import defects_on_stderr
+        from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
         from counterfoil.schema.compatibility.policies import parse_policy
 
@@ -72,6 +78,7 @@ class Judging(NamedTuple):
                 allow_unmapped=allow_unmapped,
                 topics=topics,
                 project=comparison.project,
+                generated_code=GeneratedCode(generated_code),
             )
         return comparison, _accepted(comparison, report, load_approvals(comparison.scope.root))
 

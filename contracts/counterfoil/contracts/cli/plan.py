@@ -105,14 +105,19 @@ def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, p
     Exit codes: 0 applied, 1 a level refuses a schema, 2 usage, 11 registry unreachable, 12 registry refused, 13 PLAN is
     stale, or the registry changed meanwhile, 14 a file is missing.
     """
+    from counterfoil.contracts.errors import PlanStale
     from counterfoil.contracts.state.applying import apply_plan
-    from counterfoil.contracts.state.printing import text_plan
+    from counterfoil.contracts.state.printing import deletes_subjects, plan_document, text_plan
     from counterfoil.schema.counting import counted
     from counterfoil.schema.exit_codes import ExitCode
 
-    with _planned(config, registry, prune=prune) as planned:
-        if plan_file is not None:
-            _insist_on_same(plan_file, planned.plan)
+    document = _read_plan(plan_file) if plan_file is not None else None
+    is_pruned = prune or (document is not None and deletes_subjects(document))
+    with _planned(config, registry, prune=is_pruned) as planned:
+        if document is not None and document != plan_document(planned.plan):
+            raise PlanStale(
+                f"{plan_file} is stale: the files or the registry have changed since it was written; make a new plan"
+            )
         click.echo(_findings(planned, no_color=False, verbose=0) + text_plan(planned.plan), nl=False)
         if _is_refused(planned.plan):
             click.echo("Nothing was changed.")
@@ -166,19 +171,17 @@ def _findings(planned: _Planned, *, no_color: bool, verbose: int) -> str:
     return text_report(planned.plan.report, exit_code=ExitCode.BROKEN, style=style)
 
 
-def _insist_on_same(path: str, plan: StatePlan) -> None:
-    """Raise ``PlanStale`` unless the plan in a file is ``plan``."""
+def _read_plan(path: str) -> dict[str, Any]:
+    """Return the document in a file that ``counterfoil plan --out`` wrote."""
     import json
     from pathlib import Path
 
-    from counterfoil.contracts.errors import PlanStale, PreconditionFailed
-    from counterfoil.contracts.state.printing import plan_document
+    from counterfoil.contracts.errors import PreconditionFailed
 
     try:
-        written = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote: {error}") from None
-    if written != plan_document(plan):
-        raise PlanStale(
-            f"{path} is stale: the files or the registry have changed since it was written; make a new plan"
-        )
+    if not isinstance(document, dict) or document.get("kind") != "plan":
+        raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote")
+    return document

@@ -12,6 +12,8 @@ from counterfoil.schema.counting import counted
 from counterfoil.schema.reports.markdown import code, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.contracts.state.model import Change, StatePlan
 
 SCHEMA_VERSION: Final = 1
@@ -49,6 +51,14 @@ def plan_document(plan: StatePlan) -> dict[str, Any]:
             {**asdict(change), "kind": str(change.kind), "path": change.path or None} for change in plan.changes
         ],
     }
+
+
+def deletes_subjects(document: Mapping[str, Any]) -> bool:
+    """Return whether a plan, as plain values, deletes subjects, so that it was made with ``--prune``."""
+    changes = document.get("changes")
+    return isinstance(changes, list) and any(
+        isinstance(each, dict) and each.get("kind") == ChangeKind.SUBJECT for each in changes
+    )
 
 
 def _sign(change: Change) -> str:

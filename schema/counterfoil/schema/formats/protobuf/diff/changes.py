@@ -27,6 +27,7 @@ from counterfoil.schema.formats.protobuf.diff.wording import (
     syntax_words,
     type_words,
 )
+from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER, option_pointer
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 from counterfoil.schema.paths.model import item, member
 
@@ -81,7 +82,8 @@ class _Diff:
 
     def _head(self, earlier: ProtoFile, later: ProtoFile) -> None:
         self._values(ChangeKind.SYNTAX_CHANGED, (), syntax_words(earlier), syntax_words(later))
-        self._values(ChangeKind.NAMESPACE_CHANGED, (), earlier.package or None, later.package or None)
+        packages = (earlier.package or None, later.package or None)
+        self._values(ChangeKind.NAMESPACE_CHANGED, (), *packages, (PACKAGE_POINTER, PACKAGE_POINTER))
         before, now = [each.path for each in earlier.imports], [each.path for each in later.imports]
         for path in before:
             if path not in now:
@@ -242,7 +244,8 @@ class _Diff:
     ) -> None:
         before, now = option_words(earlier), option_words(later)
         for name in dict.fromkeys((*before, *now)):
-            self._values(ChangeKind.OPTION_CHANGED, place, before.get(name), now.get(name), pointers)
+            own = (option_pointer(pointers[0], name), option_pointer(pointers[1], name))
+            self._values(ChangeKind.OPTION_CHANGED, place, before.get(name), now.get(name), own)
 
     def _values(
         self,

@@ -60,6 +60,8 @@ def position_by_pointer(file: ProtoFile) -> Mapping[Pointer, Position]:
 def _in_file(file: ProtoFile) -> Iterator[tuple[Pointer, Position]]:
     if file.package_position is not None:
         yield PACKAGE_POINTER, file.package_position
+    for option in file.options:
+        yield option_pointer((), option.name), option.position
     for item in file.imports:
         yield import_pointer(item.path), item.position
     for message in file.messages:
