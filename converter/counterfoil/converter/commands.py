@@ -240,7 +240,7 @@ def run_bridge(
     """Run ``bridge run``: convert from Kafka to Kafka."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.converter.run.checkpoint import Checkpoint, Identity
     from counterfoil.converter.spark.java import check_java
     from counterfoil.converter.spark.session import connector_settings
 
@@ -251,6 +251,7 @@ def run_bridge(
     connector_settings(jars)
     choice = choose_engine(engine, conversion)
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
+    folder.check(Identity.of(resolved), force=force)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
 

@@ -20,6 +20,8 @@ from counterfoil.converter.errors import BridgeError, CheckpointBusy, Checkpoint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+
 _STATE = "counterfoil.json"
 _LOCK = "counterfoil.lock"
 
@@ -33,6 +35,12 @@ class Identity:
     source_topic: str
     target_topic: str
     dead_letter_topic: str
+
+    @classmethod
+    def of(cls, bridge: ResolvedBridge) -> Identity:
+        """Return the identity of the checkpoint of a bridge."""
+        file = bridge.file
+        return cls(file.name, bridge.hash, file.source_topic, file.target_topic, file.dead_letter_topic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +71,8 @@ class Checkpoint:
         """The path of Spark's own log."""
         return self.folder / "spark.log"
 
-    def claim(self, identity: Identity, *, force: bool) -> None:
-        """Write the identity into the checkpoint.
-
-        Raise ``CheckpointConflict`` if it has another and ``force`` is false.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def check(self, identity: Identity, *, force: bool) -> None:
+        """Raise ``CheckpointConflict`` if the checkpoint has another identity and ``force`` is false."""
         found = self.identity()
         if found is not None and found != identity and not force:
             differing = [name for name in asdict(identity) if getattr(found, name) != getattr(identity, name)]
@@ -82,6 +86,11 @@ class Checkpoint:
             raise CheckpointConflict(
                 f"The checkpoint {self.folder} is not a bridge's; use another folder, or --force to continue"
             )
+
+    def claim(self, identity: Identity, *, force: bool) -> None:
+        """Check the identity, and write it into the checkpoint."""
+        self.check(identity, force=force)
+        self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / f"{_STATE}.new"
         unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
         unfinished.replace(self.folder / _STATE)

@@ -92,22 +92,12 @@ class BridgeRun:
         checkpoint = self.settings.checkpoint
         started = time.monotonic()
         with checkpoint.locked():
-            checkpoint.claim(self._identity(), force=self.settings.force)
+            checkpoint.claim(Identity.of(self.bridge), force=self.settings.force)
             if self.reports is not None:
                 self.reports.start(checkpoint.position(self.bridge.file.source_topic) or {})
             code, ending = self._until_done(spark)
         took_s = time.monotonic() - started
         return Outcome(code, progress.summary_line(self._totals, took_s=took_s, ending=ending), self._totals)
-
-    def _identity(self) -> Identity:
-        file = self.bridge.file
-        return Identity(
-            bridge=file.name,
-            plan=self.bridge.hash,
-            source_topic=file.source_topic,
-            target_topic=file.target_topic,
-            dead_letter_topic=file.dead_letter_topic,
-        )
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
