@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 # Compiled modules are kept: without them each command that a test starts would compile the project anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for the programs that they have started: one process more than there are cores uses the time.
-WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Many tests wait for the programs that they have started: two processes more than there are cores use the time.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 CACHE := $(or $(COUNTERFOIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/counterfoil)
 ACCELERATOR := sdk/accelerator

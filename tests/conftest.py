@@ -87,10 +87,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 ONE_PROCESS = {
-    "one Spark session": {f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "limits")}
-    | {f"tests/integration/test_bridge_{name}.py" for name in ("languages", "restart", "run")}
-    | {f"tests/integration/test_{name}.py" for name in ("adapter_pyspark", "sketch_command")}
-    | {"tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark"},
+    "one Spark session for engines": {f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "limits")}
+    | {
+        "tests/integration/test_sketch_command.py",
+        "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
+    },
+    "one Spark session for bridges": {
+        f"tests/integration/test_{name}.py"
+        for name in ("adapter_pyspark", "bridge_languages", "bridge_restart", "bridge_run")
+    },
     "one Spark of commands": {
         *(f"tests/integration/test_bridge_{name}.py" for name in ("bad_input", "commands", "hammer")),
         "tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[README.md]",

@@ -11,7 +11,7 @@ import os
 import random
 import signal
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -59,7 +59,7 @@ class Blow(StrEnum):
     """What happens to a running bridge."""
 
     DRIVER_KILLED = "driver killed"
-    WORKER_KILLED = "Python worker killed"
+    WORKER_KILLED = "Python workers killed"
     BROKER_KILLED = "broker killed"
     BROKER_STOPPED = "broker stopped and continued"
     REGISTRY_KILLED = "registry killed"
@@ -255,11 +255,12 @@ class _Story:
 
         def is_killed() -> bool:
             workers = list(_workers_of(driver))
-            for worker in workers[-1:]:
-                os.kill(worker, signal.SIGKILL)
+            for worker in workers:
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
             return bool(workers) or running.poll() is not None
 
-        wait_until(is_killed, what="a Python worker")
+        wait_until(is_killed, what="Python workers")
 
     def _kill_broker(self, _running: subprocess.Popen[str]) -> None:
         self._world.broker.kill()
