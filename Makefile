@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 export COUNTERFOIL_MAKE := 1
 # Compiled modules are kept: without them each command that a test starts would compile the project anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Many tests wait for the programs that they have started: one process more than there are cores uses the time.
-WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Many tests wait for the programs that they have started: two processes more than there are cores use the time.
+WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 CACHE := $(or $(COUNTERFOIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/counterfoil)
 ACCELERATOR := sdk/accelerator
@@ -22,7 +22,7 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
   tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheels demo test test-unit test-spark test-long fuzz fuzz-accelerator differential hammer check bench bench-serde bench-http docs constraints clean
+.PHONY: help install wheels demo test test-unit test-spark test-long fuzz fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ hammer: install  ## random requests from many processes at once, HAMMER_SECONDS 
 	  *) echo "HAMMER_STORE is sqlite, postgres or both, not $$HAMMER_STORE"; exit 1 ;; esac; \
 	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
 	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py tests/integration/test_registry_stateful.py
+
+hammer-bridge: install  ## bridges whose driver, broker, registry, disk are struck at random moments: KILLS (30), SEED
+	@HAMMER_KILLS=$${KILLS:-30} HAMMER_SEED=$${SEED:-} $(BIN)/python -m pytest -o timeout=0 tests/integration/test_bridge_hammer.py
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/ruff format --check .

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
 
+import warm_commands
 from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
@@ -86,27 +87,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 ONE_PROCESS = {
-    "one Spark session": {
+    "one Spark session for engines": {
         f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "java_messages", "limits")
     }
     | {
+        "tests/integration/test_sketch_command.py",
+        "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
+    },
+    "one Spark session for bridges": {
         f"tests/integration/test_{name}.py"
-        for name in ("adapter_pyspark", "bridge_new_ids", "bridge_run", "sketch_command")
+        for name in ("adapter_pyspark", "bridge_languages", "bridge_new_ids", "bridge_restart", "bridge_run")
+    },
+    "one Spark of commands": {
+        *(f"tests/integration/test_bridge_{name}.py" for name in ("bad_input", "commands", "hammer")),
+        "tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[README.md]",
     },
     "one answer of Java": {"tests/differential/test_avro_java_checker.py"},
 }
+
+LONG_FILES = {"test_bridge_hammer", "test_demo", "test_docs_snippets", "test_engine_java_cluster", "test_image"}
 
 
 class _Scheduling(LoadGroupScheduling):
     """What ``--dist loadgroup`` is to be: tests of one group run in one process, and others wherever there is time.
 
     pytest-xdist 3.8 writes the group of a test to an attribute that pytest 9.2 no longer reads, so that its own mark
-    has no effect. A group consists of whole files.
+    has no effect. A group consists of files and of single tests.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return next((group for group, files in ONE_PROCESS.items() if file in files), nodeid)
+        return next((group for group, files in ONE_PROCESS.items() if {file, nodeid} & files), nodeid)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling | None:
@@ -119,7 +130,7 @@ def _turn(item: pytest.Item) -> int:
     fixtures = getattr(item, "fixturenames", ())
     if "spark" in fixtures:
         return 0
-    if "broker" in fixtures or item.path.stem in {"test_demo", "test_docs_snippets"}:
+    if "broker" in fixtures or item.path.stem in LONG_FILES:
         return 1
     return 2 if item.path.parent.name in {"e2e", "integration"} else 3
 
@@ -133,6 +144,12 @@ def of_the_run(name: str, start: Callable[[], str]) -> str:
         if not known.exists():
             known.write_text(start())
         return known.read_text()
+
+
+@pytest.fixture(scope="session")
+def warm_counterfoil() -> Path:
+    """Return a program that is used in place of ``counterfoil``: its commands with Spark share one Java process."""
+    return warm_commands.install(Path(tempfile.mkdtemp(dir=os.environ[RUN_FOLDER])))
 
 
 @pytest.fixture(params=TIERS)

@@ -124,6 +124,11 @@ class KafkaBroker(KafkaClient):
         except KafkaException:
             return False
 
+    @property
+    def pid(self) -> int:
+        """The process id of the broker."""
+        return self._service.pid
+
     def kill(self) -> None:
         """End the broker as a crash does; its data stays."""
         self._service.kill()

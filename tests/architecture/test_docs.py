@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,17 @@ def test_generated_pages_are_those_the_code_would_write_now():
 def test_every_link_leads_somewhere():
     done = _run("docs/check_links.py")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_named_problem_of_bridges_has_tests_that_exist():
+    page = (ROOT / "docs" / "bridge-problems.md").read_text()
+    problems = re.findall(r"^\*\*(\d+)\. .*?(?=^\*\*|^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    assert sorted(map(int, problems)) == list(range(1, 26))
+    texts = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    for problem in re.split(r"^\*\*(?=\d)", page, flags=re.MULTILINE)[1:]:
+        named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", problem)
+        assert named, problem
+        assert [f"{file}::{test}" for file, test in named if f"def {test}(" not in texts.get(file, "")] == []
 
 
 def test_the_link_check_sees_a_broken_link(tmp_path: Path):

@@ -124,6 +124,7 @@ def test_every_import_of_a_room_is_declared_by_what_brings_the_room(room: str):
     assert _strangers(ROOT / room, declared) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["tests", "benchmarks", "deploy", "docs", "examples"])
 def test_every_import_of_tests_and_tools_is_declared(folder: str):
     requirements = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]

@@ -27,10 +27,11 @@ MOST_NOT_RUN = 11
 
 
 @pytest.fixture
-def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
+def stage(tmp_path: Path, warm_counterfoil: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
     """Where a page is run; a broker and a PostgreSQL are started when a snippet needs them."""
     with Stage(
         tmp_path,
+        counterfoil=warm_counterfoil,
         broker=lambda: request.getfixturevalue("broker"),
         postgres=lambda: request.getfixturevalue("postgres"),
     ) as made:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bridge_driver import bridge_between, swap
+from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
 from counterfoil.converter.kafka.cluster import Cluster
@@ -101,7 +101,7 @@ def route(broker: KafkaClient, unique_name: Callable[[str], str], tmp_path: Path
     ids=str,
 )
 def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(
-    route: dict[str, Any], bridge: dict[str, Any], kills: tuple[float, ...]
+    spark: Any, route: dict[str, Any], bridge: dict[str, Any], kills: tuple[float, ...]
 ) -> None:
     route["bridge"] = bridge
     cluster = Cluster(route["bootstrap_servers"])
@@ -122,13 +122,14 @@ def test_a_driver_killed_in_mid_batch_loses_nothing_and_repeats_nothing(
         assert checkpoint.unfinished_batch(route["source"]) is not None
     assert sorted({0, *written_at_kill, RECORDS}) == [0, *written_at_kill, RECORDS]
 
-    with driver(route) as running:
-        said, _ = running.communicate(timeout=600)
-    assert running.returncode == ExitCode.OK, said
-    assert "was left unfinished" in said
+    resolved = bridge_between(route["source"], route["target"], **bridge)
+    outcome, lines = run_bridge(
+        spark, route["bootstrap_servers"], resolved, Path(route["checkpoint"]), **route["settings"]
+    )
+    assert outcome.exit_code is ExitCode.OK, lines
+    assert any("was left unfinished" in line for line in lines)
 
     assert sum(1 for topic in outputs for _ in cluster.read(topic, cluster.watermarks(topic))) == RECORDS
-    resolved = bridge_between(route["source"], route["target"], **bridge)
     report = Verification(resolved.file, cluster, recompute=swap, sample=Sample(size=None)).run()
     assert report.lines()[-1].startswith("good:"), "\n".join(report.lines())
     assert report.records == RECORDS

@@ -64,11 +64,16 @@ class Stage:
     """The folder and the services of one page; a context manager that ends them."""
 
     def __init__(
-        self, folder: Path, *, broker: Callable[[], KafkaClient], postgres: Callable[[], PostgresClient]
+        self,
+        folder: Path,
+        *,
+        counterfoil: Path,
+        broker: Callable[[], KafkaClient],
+        postgres: Callable[[], PostgresClient],
     ) -> None:
         self._base = folder
         self.folder = folder
-        self.environment = _environment(folder)
+        self.environment = _environment(folder, counterfoil)
         self._broker, self._postgres = broker, postgres
         self._database = ""
         self._urls: dict[str, str] = {}
@@ -271,15 +276,18 @@ class _Hook:
         self._server.server_close()
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """Return the environment with the commands of this installation, without the settings of the user of the tests."""
+def _environment(folder: Path, counterfoil: Path) -> dict[str, str]:
+    """Return the environment with the commands of this installation, without the settings of the user of the tests.
+
+    ``counterfoil`` is the program of that name.
+    """
     tools = folder / "tools"
     tools.mkdir()
     consumer = tools / "kafka-console-consumer"  # replaces the tool of that name in Kafka's archive
     consumer.write_text(_CONSUMER.format(python=sys.executable))
     consumer.chmod(0o755)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
-    path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(tools), str(counterfoil.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
     more = {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
     more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(connector_jars())}
     kept = {name: value for name, value in os.environ.items() if name == "COUNTERFOIL_CACHE"}

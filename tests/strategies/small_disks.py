@@ -34,7 +34,7 @@ def small_disk(folder: Path, *, size_mb: int) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)  # a log may still be open in it
 
 
 @contextmanager

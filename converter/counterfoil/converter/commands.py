@@ -292,7 +292,7 @@ def _run_with(
     """Check plan and topics, and run the bridge in the session that is starting."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
+    from counterfoil.converter.run.checkpoint import Checkpoint, Identity, default_folder
     from counterfoil.converter.run.writers import WriterService, decisions_for
 
     resolved = _resolved(declared, registry)
@@ -301,6 +301,7 @@ def _run_with(
     cluster = _cluster(bootstrap_servers)
     choice = choose_engine(engine, conversion)
     folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
+    folder.check(Identity.of(resolved), force=force)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         display.say(line)
 

@@ -27,6 +27,7 @@ JSON = (json_schema.cases, json_schema.dependants, json_schema.tables)
 
 
 # Strides are prime, so that every rule and place has its turn.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("makers", "count", "stride"),
     [(AVRO, 1758, 11), (PROTOBUF, 454, 3), (JSON, 5361, 61)],

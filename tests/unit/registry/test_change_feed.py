@@ -283,6 +283,7 @@ def test_hundreds_of_listeners_cost_one_read_a_change() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_slow_reader_waits_for_itself_alone_and_misses_nothing() -> None:
     async def main() -> None:
         storage = WatchedStorage()

@@ -110,6 +110,7 @@ def test_what_cannot_be_read_is_refused_with_its_place(text: str, problem: str, 
     assert refused.value.position == position
 
 
+@pytest.mark.slow
 def test_aliases_stand_for_values_and_cannot_blow_up() -> None:
     assert read("a: &x [1, 2]\nb: *x\n") == {"a": [1, 2], "b": [1, 2]}
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]

@@ -49,6 +49,7 @@ def parsed(record: dict[str, Any], side: str) -> ProtobufSchema:
     return parse_protobuf(text, references, validation=Validation.LENIENT)
 
 
+@pytest.mark.slow
 def test_every_recorded_verdict_error_type_and_path_comes_out_the_same():
     assert len(recorded()) == 828
     wrong = []

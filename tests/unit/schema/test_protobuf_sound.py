@@ -431,6 +431,7 @@ def holding(message: str) -> str:
     return f'{P3} import "google/protobuf/{file}.proto"; message M {{ google.protobuf.{name} a = 1; }}'
 
 
+@pytest.mark.slow
 def test_a_well_known_type_is_read_as_no_other():
     """Those of equal fields too; but a wrapper is as good as what it wraps."""
     check_each(((f"{one} as {other}", (one, other)) for one, other in product(WELL_KNOWN, repeat=2)), check_well_known)

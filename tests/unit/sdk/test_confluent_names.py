@@ -325,6 +325,7 @@ def test_a_mock_client_has_a_registry_in_memory():
         assert client.get_latest_version("rides-value").version == 1
 
 
+@pytest.mark.slow
 def test_the_calls_and_their_parameters_are_theirs():
     pairs = [
         (SchemaRegistryClient, theirs.SchemaRegistryClient),

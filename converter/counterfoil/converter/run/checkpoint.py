@@ -76,12 +76,8 @@ class Checkpoint:
         """The path of Spark's own log."""
         return self.folder / "spark.log"
 
-    def claim(self, identity: Identity, *, force: bool) -> None:
-        """Write the identity into the checkpoint.
-
-        Raise ``CheckpointConflict`` if it has another and ``force`` is false.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def check(self, identity: Identity, *, force: bool) -> None:
+        """Raise ``CheckpointConflict`` if the checkpoint has another identity and ``force`` is false."""
         found = self.identity()
         if found is not None and found != identity and not force:
             differing = [name for name in asdict(identity) if getattr(found, name) != getattr(identity, name)]
@@ -95,6 +91,11 @@ class Checkpoint:
             raise CheckpointConflict(
                 f"The checkpoint {self.folder} is not a bridge's; use another folder, or --force to continue"
             )
+
+    def claim(self, identity: Identity, *, force: bool) -> None:
+        """Check the identity, and write it into the checkpoint."""
+        self.check(identity, force=force)
+        self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / f"{_STATE}.new"
         unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
         unfinished.replace(self.folder / _STATE)

@@ -1,0 +1,185 @@
+"""Commands of ``counterfoil`` run in a process that stays, so that several with Spark share its Java.
+
+A command with Spark spends ten seconds of CPU time on starting Java, Spark and its first query. The program that
+``install`` writes is used in place of ``counterfoil``: it passes its arguments, environment, folder and streams to the
+process, which runs the same function as the installed program and returns the exit code. Everything else is real:
+
+- A signal to the program reaches the process; SIGKILL of the program ends the process and its Java.
+- The process runs one command at a time; a second one waits. Two at once need two processes: the installed program.
+- What Spark's process reads once, at its start, is that of the first command: Java, its options, Spark's log.
+
+Commands other than ``counterfoil bridge`` are passed to the installed program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threading import Event
+
+STREAMS = (0, 1, 2)
+SOCKET = "warm.socket"
+
+
+def install(folder: Path) -> Path:
+    """Write the program to ``folder`` and return its path."""
+    program = folder / "counterfoil"
+    real = Path(sys.executable).with_name("counterfoil")
+    program.write_text(
+        f'#!/bin/sh\ntest "$1" = bridge || exec {real} "$@"\n'
+        f'exec {sys.executable} -IS {Path(__file__)} "{folder / SOCKET}" "$@"\n'
+    )
+    program.chmod(0o755)
+    return program
+
+
+def process_of(program: Path) -> int:
+    """Return the id of the process of a program, which is also the session of all processes that it starts."""
+    return int(_pid_file(program.with_name(SOCKET)).read_text())
+
+
+def _pid_file(address: Path) -> Path:
+    return address.with_suffix(".pid")
+
+
+def main() -> int:
+    """Be the program, or with ``--stay`` the process."""
+    if sys.argv[1] == "--stay":
+        serve(Path(sys.argv[2]))
+        return 0
+    return request(Path(sys.argv[1]), sys.argv[2:])
+
+
+def request(address: Path, arguments: list[str]) -> int:
+    """Have the process run a command, and return its exit code."""
+    wanted = json.dumps({"arguments": arguments, "environment": dict(os.environ), "folder": os.getcwd()})  # noqa: PTH109 - imports take time
+    while True:
+        connection = _connected(address)
+        socket.send_fds(connection, [f"{wanted}\n".encode()], STREAMS)
+        pid = _line(connection)
+        if pid:  # else the process ended before it took the request
+            break
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _frame: os.kill(int(pid), number))
+    code = _line(connection)
+    return int(code) if code else 1
+
+
+def _line(connection: socket.socket) -> str:
+    """Return the next line; an empty text when the process has ended."""
+    read = b""
+    while not read.endswith(b"\n"):
+        try:
+            part = connection.recv(1)
+        except ConnectionError:
+            return ""
+        if not part:
+            return ""
+        read += part
+    return read.decode().strip()
+
+
+def _connected(address: Path) -> socket.socket:
+    """Return a connection to the process, which is started if there is none."""
+    started = None
+    while True:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            if started is None:
+                address.unlink(missing_ok=True)
+                command = [sys.executable, __file__, "--stay", str(address)]
+                started = os.posix_spawn(sys.executable, command, os.environ, setsid=True)
+            elif os.waitpid(started, os.WNOHANG)[0]:
+                sys.exit("the process for commands with Spark ended at its start")
+            time.sleep(0.02)
+        else:
+            return connection
+
+
+def serve(address: Path) -> None:
+    """Run commands, one at a time, until the folder of ``address`` is removed."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        _pid_file(address).write_text(str(os.getpid()))
+        listener.bind(str(address))
+        listener.listen()
+        listener.settimeout(1)
+        while address.exists():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            with connection:
+                _serve_one(connection)
+
+
+def _serve_one(connection: socket.socket) -> None:
+    import threading
+
+    text, streams, _, _ = socket.recv_fds(connection, 1 << 20, len(STREAMS))
+    while text and not text.endswith(b"\n"):
+        text += connection.recv(1 << 20)
+    if not text:
+        return
+    wanted = json.loads(text)
+    for number, stream in zip(STREAMS, streams, strict=True):
+        os.dup2(stream, number)
+        os.close(stream)
+    is_done = threading.Event()
+    threading.Thread(target=_end_with, args=(connection, is_done), daemon=True).start()
+    connection.sendall(f"{os.getpid()}\n".encode())
+    os.environ.clear()
+    os.environ.update(wanted["environment"])
+    os.chdir(wanted["folder"])
+    code = _run(wanted["arguments"])
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in STREAMS:
+        os.dup2(nothing, number)
+    os.close(nothing)
+    is_done.set()
+    connection.sendall(f"{code}\n".encode())
+
+
+def _end_with(connection: socket.socket, is_done: Event) -> None:
+    """End this process and its Java when the program has ended before its command."""
+    with suppress(OSError):
+        connection.recv(1)
+    if not is_done.is_set():
+        os.killpg(0, signal.SIGKILL)
+
+
+def _run(arguments: list[str]) -> int:
+    """Return the exit code of a command."""
+    from counterfoil.contracts.cli.root import root_command
+    from counterfoil.contracts.cli.run import run
+
+    try:
+        code = run(root_command(), arguments)
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    if "pyspark" in sys.modules:
+        from pyspark.sql import SparkSession
+
+        if (left := SparkSession.getActiveSession()) is not None:
+            left.stop()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
