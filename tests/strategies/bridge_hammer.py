@@ -1,7 +1,7 @@
 """Bridges that run while what they need is killed, stopped or filled, at moments drawn from a seed.
 
-A scenario is one bridge on topics of its own: it is started, gets one fault at a random moment, is started again until it
-ends well, and is verified. The languages and the ways of delivery take turns, and so do the kinds of faults.
+A scenario is one bridge on topics of its own: it is started, gets one fault at a random moment, is started again
+until it ends well, and is verified. The languages and the ways of delivery take turns, and so do the kinds of faults.
 """
 
 from __future__ import annotations
