@@ -107,7 +107,7 @@ hammer: install  ## random requests from many processes at once, HAMMER_SECONDS 
 	HAMMER_SECONDS=$${HAMMER_SECONDS:-120} REGISTRY_MODEL_EXAMPLES=$${REGISTRY_MODEL_EXAMPLES:-500} \
 	  $(BIN)/python -m pytest -o timeout=0 $$only tests/integration/test_hammer.py tests/integration/test_registry_stateful.py
 
-hammer-bridge: install  ## bridges whose driver, broker, registry, disk are struck at random moments: KILLS (30), SEED
+hammer-bridge: install  ## bridges with faults of driver, broker, registry, disk at random moments: KILLS (30), SEED
 	@HAMMER_KILLS=$${KILLS:-30} HAMMER_SEED=$${SEED:-} $(BIN)/python -m pytest -o timeout=0 tests/integration/test_bridge_hammer.py
 
 check: install  ## formatting, lint, types, layers, dead code, links in the docs

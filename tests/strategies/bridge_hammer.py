@@ -1,7 +1,7 @@
 """Bridges that run while what they need is killed, stopped or filled, at moments drawn from a seed.
 
-A story is one bridge on topics of its own: it is started, struck once at a random moment, started again until it ends
-well, and verified. The three languages and the three ways of delivery take turns, and so do the kinds of blows.
+A scenario is one bridge on topics of its own: it is started, gets one fault at a random moment, is started again
+until it ends well, and is verified. The languages and the ways of delivery take turns, and so do the kinds of faults.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NO_FRAME_EVERY: Final = 97
 TOMBSTONE_EVERY: Final = 89
 
 
-class Blow(StrEnum):
+class Fault(StrEnum):
     """What happens to a running bridge."""
 
     DRIVER_KILLED = "driver killed"
@@ -91,24 +91,24 @@ LANGUAGES: Final[dict[str, tuple[Schema, Schema, Callable[..., Any]]]] = {
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """What one story is about. ``moment`` is the share of the records that are written before the blow."""
+class Scenario:
+    """What happens in one scenario. ``moment`` is the share of the records that are written before the fault."""
 
     number: int
-    blow: Blow
+    fault: Fault
     delivery: Delivery
     language: str
     moment: float
     stop_s: float
 
     def __str__(self) -> str:
-        return f"{self.number}: {self.language}, {self.delivery}, {self.blow} at {self.moment:.0%}"
+        return f"{self.number}: {self.language}, {self.delivery}, {self.fault} at {self.moment:.0%}"
 
 
-def chapters(count: int, *, seed: int) -> Iterator[Chapter]:
-    """Yield what the stories of a seed are about; kinds, deliveries and languages are drawn without replacement."""
+def scenarios(count: int, *, seed: int) -> Iterator[Scenario]:
+    """Yield the scenarios of a seed; kinds, deliveries and languages are drawn without replacement."""
     draw = random.Random(seed)
-    kinds = [each for each in Blow if each is not Blow.DISK_FULL or can_mount()]
+    kinds = [each for each in Fault if each is not Fault.DISK_FULL or can_mount()]
     decks: dict[int, list[Any]] = {}
 
     def next_of(number: int, cards: list[Any]) -> Any:
@@ -118,16 +118,16 @@ def chapters(count: int, *, seed: int) -> Iterator[Chapter]:
         return waiting.pop()
 
     for number in range(1, count + 1):
-        blow, delivery, language = (
+        fault, delivery, language = (
             next_of(deck, cards) for deck, cards in enumerate((kinds, list(Delivery), list(LANGUAGES)))
         )
         moment, stop_s = draw.uniform(0, LAST_MOMENT), draw.uniform(0.1, LONGEST_STOP_S)
-        yield Chapter(number, blow, delivery, language, moment, stop_s)
+        yield Scenario(number, fault, delivery, language, moment, stop_s)
 
 
 @dataclass
 class World:
-    """What the bridges of all stories share: services that are struck, and two programs that run commands."""
+    """What all scenarios share: services that are killed, and two programs that run commands."""
 
     broker: KafkaBroker
     registry: RegistryProcess
@@ -136,21 +136,21 @@ class World:
     second_counterfoil: Path
     lines: list[str] = field(default_factory=list)
 
-    def tell(self, chapter: Chapter) -> list[str]:
-        """Play a story and return a sentence for each record that it lost, repeated or changed."""
+    def carry_out(self, scenario: Scenario) -> list[str]:
+        """Carry out a scenario and return a sentence for each record that it lost, repeated or changed."""
         with ExitStack() as stack:
-            story = _Story(self, chapter, stack)
-            story.prepare()
-            ends = [story.struck(), *story.until_it_ends_well()]
-            found = story.verified()
-        self.lines.append(f"{chapter}; exit codes {', '.join(str(int(code)) for code in ends)}")
-        return [f"{chapter}: {each}" for each in found]
+            run = _Run(self, scenario, stack)
+            run.prepare()
+            ends = [run.run_with_fault(), *run.until_it_ends_well()]
+            found = run.verified()
+        self.lines.append(f"{scenario}; exit codes {', '.join(str(int(code)) for code in ends)}")
+        return [f"{scenario}: {each}" for each in found]
 
 
-class _Story:
-    def __init__(self, world: World, chapter: Chapter, stack: ExitStack) -> None:
-        self._world, self._chapter, self._stack = world, chapter, stack
-        self._name = f"bridge-{chapter.number}-{os.getpid()}"
+class _Run:
+    def __init__(self, world: World, scenario: Scenario, stack: ExitStack) -> None:
+        self._world, self._scenario, self._stack = world, scenario, stack
+        self._name = f"bridge-{scenario.number}-{os.getpid()}"
         self._source, self._target, self._dead = (f"{self._name}.{each}" for each in ("in", "out", "dead"))
         self._folder = world.folder / self._name
         self._checkpoint = self._folder / "checkpoint"
@@ -160,14 +160,14 @@ class _Story:
     def prepare(self) -> None:
         """Make topics, schemas, records and the bridge."""
         self._checkpoint.mkdir(parents=True)
-        if self._chapter.blow is Blow.DISK_FULL:
+        if self._scenario.fault is Fault.DISK_FULL:
             self._stack.enter_context(small_disk(self._checkpoint, size_mb=16))
         for topic in (self._source, self._target, self._dead):
             self._world.broker.create_topic(topic, partitions=PARTITIONS)
-        source, target, serializer = LANGUAGES[self._chapter.language]
+        source, target, serializer = LANGUAGES[self._scenario.language]
         (self._folder / "bridge.yaml").write_text(
             f"bridge: {self._name}\nsource: {{topic: {self._source}}}\ntarget: {{topic: {self._target}}}\n"
-            f"delivery: {self._chapter.delivery}\nerrors: {{topic: {self._dead}, stop_above: never}}\n"
+            f"delivery: {self._scenario.delivery}\nerrors: {{topic: {self._dead}, stop_above: never}}\n"
             "fields: {fare: {from: fare, cast: string, decimals: 2}}\n"
         )
         with Registry(self._world.registry.url) as registry:
@@ -191,18 +191,18 @@ class _Story:
                 producer.flush()
         assert producer.flush(60) == 0
 
-    def struck(self) -> int:
-        """Start the bridge, strike at the chapter's moment, and return the exit code of this start."""
-        log = self._folder / "struck.log"
+    def run_with_fault(self) -> int:
+        """Start the bridge, cause the fault at its moment, and return the exit code of this start."""
+        log = self._folder / "first.log"
         with log.open("w") as output:
             running = self._start(self._world.counterfoil, output)
             try:
-                threshold = self._chapter.moment * RECORDS
+                threshold = self._scenario.moment * RECORDS
                 wait_until(
                     lambda: running.poll() is not None or self._written() >= threshold, what=f"{threshold:g} records"
                 )
-                assert running.poll() is None, f"{self._chapter}: the bridge ended before:\n{log.read_text()}"
-                _STRIKES[self._chapter.blow](self, running)
+                assert running.poll() is None, f"{self._scenario}: the bridge ended before:\n{log.read_text()}"
+                _CAUSES[self._scenario.fault](self, running)
                 return running.wait(_DEADLINE_S)
             finally:
                 end(running)
@@ -216,17 +216,17 @@ class _Story:
             yield code
             if code == ExitCode.OK:
                 return
-        raise AssertionError(f"{self._chapter}: the bridge does not end well:\n{log.read_text()}")
+        raise AssertionError(f"{self._scenario}: the bridge does not end well:\n{log.read_text()}")
 
     def verified(self) -> list[str]:
-        """Return the faults that ``bridge verify`` finds, and those of its counts."""
+        """Return what ``bridge verify`` finds, and counts that are not as expected."""
         self._cluster.settled_watermarks(self._target)
         with (self._folder / "verify.json").open("w+") as output:
             command = ["verify", "bridge.yaml", "--sample", "all", "--format", "json"]
             self._bridge.start(*command, output=output).wait(_DEADLINE_S)
             output.seek(0)
             totals = json.load(output)["totals"]
-        allowed = {"repeated", "out_of_order"} if self._chapter.delivery is Delivery.AT_LEAST_ONCE else set()
+        allowed = {"repeated", "out_of_order"} if self._scenario.delivery is Delivery.AT_LEAST_ONCE else set()
         kinds = {"missing", "repeated", "out_of_order", "misplaced", "unmatched", "unwarranted", "changed", "differing"}
         found = [f"{totals[kind]} {kind}" for kind in sorted(kinds - allowed) if totals[kind]]
         if totals["source"] != RECORDS:
@@ -234,7 +234,7 @@ class _Story:
         return found
 
     def _start(self, program: Path, output: Any, *, checkpoint: Path | None = None) -> subprocess.Popen[str]:
-        engine = "reference" if self._chapter.blow is Blow.WORKER_KILLED else "auto"
+        engine = "reference" if self._scenario.fault is Fault.WORKER_KILLED else "auto"
         options = ["--checkpoint", str(checkpoint or self._checkpoint), "--engine", engine, "--master", "local[2]"]
         size = ["--max-offsets-per-trigger", str(RECORDS // BATCHES)]
         return self._bridge.start("run", "bridge.yaml", *options, *size, program=program, output=output)
@@ -243,7 +243,7 @@ class _Story:
         marks = [self._cluster.watermarks(topic) for topic in (self._target, self._dead)]
         return sum(end for each in marks for _, end in each.values())
 
-    # --- the blows
+    # --- the faults
 
     def _kill_driver(self, running: subprocess.Popen[str]) -> None:
         process = process_of(self._world.counterfoil)
@@ -267,7 +267,7 @@ class _Story:
         self._world.broker.restart()
 
     def _stop_broker(self, _running: subprocess.Popen[str]) -> None:
-        over = time.monotonic() + self._chapter.stop_s
+        over = time.monotonic() + self._scenario.stop_s
         os.kill(self._world.broker.pid, signal.SIGSTOP)
         try:
             wait_until(lambda: time.monotonic() > over, what="the end of the stop")
@@ -281,7 +281,7 @@ class _Story:
 
     def _start_second(self, _running: subprocess.Popen[str]) -> None:
         """Start a second driver: on the same checkpoint it is refused, on another one it takes over."""
-        takes_over = self._chapter.delivery is Delivery.EXACTLY_ONCE
+        takes_over = self._scenario.delivery is Delivery.EXACTLY_ONCE
         checkpoint = self._folder / "second checkpoint" if takes_over else self._checkpoint
         log = self._folder / "second.log"
         with log.open("w") as output:
@@ -308,12 +308,12 @@ def _workers_of(driver: int) -> Iterator[int]:
             continue
 
 
-_STRIKES: Final = {
-    Blow.DRIVER_KILLED: _Story._kill_driver,
-    Blow.WORKER_KILLED: _Story._kill_worker,
-    Blow.BROKER_KILLED: _Story._kill_broker,
-    Blow.BROKER_STOPPED: _Story._stop_broker,
-    Blow.REGISTRY_KILLED: _Story._kill_registry,
-    Blow.SECOND_DRIVER: _Story._start_second,
-    Blow.DISK_FULL: _Story._fill_disk,
+_CAUSES: Final = {
+    Fault.DRIVER_KILLED: _Run._kill_driver,
+    Fault.WORKER_KILLED: _Run._kill_worker,
+    Fault.BROKER_KILLED: _Run._kill_broker,
+    Fault.BROKER_STOPPED: _Run._stop_broker,
+    Fault.REGISTRY_KILLED: _Run._kill_registry,
+    Fault.SECOND_DRIVER: _Run._start_second,
+    Fault.DISK_FULL: _Run._fill_disk,
 }
