@@ -18,7 +18,7 @@ from counterfoil.contracts.model import (
     TopicRecords,
     fingerprint,
 )
-from counterfoil.contracts.project.mapping import mapping_of, settings_of
+from counterfoil.contracts.project.mapping import mapping_of, settings_at, settings_of
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
@@ -112,17 +112,18 @@ def check_files(
         move=lambda path, draft: checks[path].take_over(draft, checks[draft.finding.path]),
     )
     findings = [finding for check in checks.values() for finding in check.findings()]
-    for gone in baseline.removed() if level is not CompatibilityLevel.NONE else ():
-        outcome = FileOutcome(
-            gone.path,
-            gone.name or gone.path,
-            Status.REMOVED,
-            level or DEFAULT_LEVEL,
-            policy or DEFAULT_POLICY,
-            (baseline.label,),
-        )
-        outcomes.append(outcome)
-        findings.append(_removed(outcome))
+    for gone in baseline.removed():
+        said = settings_at(project, gone.path, gone.name or None)
+        wanted = level or said.level or DEFAULT_LEVEL
+        if wanted is not CompatibilityLevel.NONE:
+            name = gone.name or gone.path
+            outcome = FileOutcome(
+                gone.path, name, Status.REMOVED, wanted, policy or said.policy or DEFAULT_POLICY, (baseline.label,)
+            )
+            outcomes.append(outcome)
+            findings.append(_removed(outcome))
+            if said.fail_on is not None:
+                fail_on_by_path[gone.path] = said.fail_on
     return CheckReport(
         baseline.label,
         tuple(outcomes),

@@ -85,16 +85,6 @@ class GitRepository:
         stream = self._run_here("cat-file", "--batch", given="".join(f"{one}\n" for one in wanted).encode())
         return _read_batch(stream, wanted)
 
-    def reader_of(self, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:
-        """Return a function that reads the file at a path among ``blobs``, and returns None where there is none."""
-        object_by_path = {blob.path: blob.object_id for blob in blobs}
-
-        def read(path: str) -> bytes | None:
-            object_id = object_by_path.get(path)
-            return self.contents([object_id])[object_id] if object_id else None
-
-        return read
-
     def working_paths(self) -> list[str]:
         """Return the paths of all files in the working tree that git tracks or would track, ignored ones left out."""
         printed = self._run_here(
@@ -137,6 +127,17 @@ def open_repository(folder: str) -> GitRepository:
             "compare with --against FILE or --against registry instead"
         )
     return GitRepository(folder, top=os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+
+
+def reader_of_blobs(repository: GitRepository, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:
+    """Return a function that reads the file at a path among ``blobs``, and returns None where there is none."""
+    object_by_path = {blob.path: blob.object_id for blob in blobs}
+
+    def read(path: str) -> bytes | None:
+        object_id = object_by_path.get(path)
+        return repository.contents([object_id])[object_id] if object_id else None
+
+    return read
 
 
 def short(commit: str) -> str:

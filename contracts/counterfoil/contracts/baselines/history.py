@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.baselines.git import short
+from counterfoil.contracts.baselines.git import reader_of_blobs, short
 from counterfoil.contracts.errors import BaselineNotFound
 from counterfoil.contracts.languages import TYPE_BY_SUFFIX, is_plain
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
@@ -90,7 +90,7 @@ def _read_states(
             [SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit],
             label=label,
             validation=Validation.LENIENT,
-            other=repository.reader_of(all_there),
+            other=reader_of_blobs(repository, all_there),
         )
         for label, at_commit, all_there in zip((newest, *map(short, commits[1:])), blobs, listed, strict=True)
     ]

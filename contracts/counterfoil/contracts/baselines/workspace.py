@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.baselines.git import inside
+from counterfoil.contracts.baselines.git import inside, reader_of_blobs
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import has_schema_suffix, language_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
@@ -92,7 +92,7 @@ def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
     schemas = [blob for blob in blobs if scope.is_schema(blob.path)]
     contents = repository.contents(blob.object_id for blob in schemas)
     files = [SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas]
-    return SchemaTree(files, validation=Validation.STRICT, other=repository.reader_of(blobs))
+    return SchemaTree(files, validation=Validation.STRICT, other=reader_of_blobs(repository, blobs))
 
 
 def reader_of(root: str) -> Callable[[str], bytes | None]:

@@ -23,5 +23,13 @@ def settings_of(project: Project | None, tree: SchemaTree, path: str) -> Setting
     """Return how the project has the file at ``path`` checked: the settings of all files where no line maps it."""
     if project is None:
         return Settings()
-    mapping = mapping_of(project, tree, path)
+    names = tree.outline(path)
+    return settings_at(project, path, names.name if names else None)
+
+
+def settings_at(project: Project | None, path: str, name: str | None) -> Settings:
+    """Return the settings of a file that may not exist any more, and declared ``name``."""
+    if project is None:
+        return Settings()
+    mapping = project.mapping(path, name=name)
     return mapping.settings if mapping else project.settings
