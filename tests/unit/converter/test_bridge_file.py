@@ -11,6 +11,7 @@ from counterfoil.converter.bridge.file import load_bridge_file, parse_bridge_fil
 from counterfoil.converter.errors import InvalidBridgeFile
 from counterfoil.schema.bridges.model import Delivery, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,7 @@ def test_every_key_can_be_given():
         ("bridge: [b]\nsource: {topic: in}\ntarget: {topic: out}\n", (1, 9), "must be a name"),
         ("bridge: b\n  source: {", (2, 9), "not YAML"),
         ("- bridge\n", (1, 1), "must be a mapping"),
+        ("bridge: b\nsource: {topic: in, framing: json}\ntarget: {topic: out}\n", (2, 30), "id or none"),
         (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
     ],
 )
@@ -79,6 +81,13 @@ def test_a_mistake_is_reported_with_its_place(text: str, place: tuple[int, int],
     assert (mistake.line, mistake.column) == place
     assert words in str(mistake)
     assert str(mistake).startswith(f"b.yaml:{place[0]}:{place[1]}: ")
+
+
+def test_only_json_can_be_without_frames():
+    bridge = parse_bridge_file("bridge: b\nsource: {topic: in, framing: none}\ntarget: {topic: out}\n")
+    assert bridge.framing_problems(SchemaType.JSON, SchemaType.AVRO) == ()
+    [problem] = bridge.framing_problems(SchemaType.AVRO, SchemaType.AVRO)
+    assert "source: framing: none is for JSON Schema" in problem
 
 
 def test_a_rule_that_cannot_be_read_is_reported_at_its_field():

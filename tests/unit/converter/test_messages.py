@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.record import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.schema.evolution import ConversionPlan, derive_both_ways, derive_plan, parse_rules
+from counterfoil.schema.evolution import ConversionPlan, FailureCode, derive_both_ways, derive_plan, parse_rules
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -135,6 +137,18 @@ def test_json_branches_of_one_of_are_told_apart_by_their_schemas():
         assert from_json(plan, pay={"kind": "cash", "x": "1"}) == {"pay": {"kind": "cash", "x": "1"}}
         assert from_json(plan, pay={"kind": "card", "x": 1}) == {"pay": {"kind": "card", "x": 1}}
         assert from_json(plan, pay={"kind": "card", "x": "1"}) == "pay undecodable"
+
+
+def test_json_without_frames_is_read_and_written_as_it_is():
+    plan = plan_of(js({"fare": {"type": "number"}}, "fare"), js({"fare": {"type": "number", "maximum": 9}}, "fare"))
+    converter = converter_of(recipe_of(Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID)).packed)
+    assert converter.convert_value(b'{"fare": 1.5}').value == b'{"fare":1.5}'
+    refused = converter.convert_value(frame(SOURCE_ID, b'{"fare": 1.5}')).failure
+    assert refused is not None
+    assert refused.code is FailureCode.UNDECODABLE
+    for engine in ("java", "sql"):
+        with pytest.raises(EngineCannot):
+            choose_engine(engine, Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID))
 
 
 def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
+from counterfoil.schema.bridges.model import Framing
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
 from counterfoil.schema.evolution import derive_both_ways
 from counterfoil.schema.parsed import Validation
@@ -47,7 +48,9 @@ class ResolvedBridge:
     @property
     def problems(self) -> tuple[str, ...]:
         """The problems that prevent a run, one sentence each."""
-        return tuple(str(problem) for problem in self.plan.problems) + tuple(self._unreadable_writers())
+        languages = self.plan.source.schema_type, self.plan.target.schema_type
+        found = [str(problem) for problem in self.plan.problems]
+        return (*found, *self.file.framing_problems(*languages), *self._unreadable_writers())
 
     def _unreadable_writers(self) -> list[str]:
         newest = self.newest_id
@@ -64,14 +67,21 @@ class ResolvedBridge:
     @property
     def hash(self) -> str:
         """A hash over everything that affects the written records; when it changes, it is another bridge."""
-        facts = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
+        facts: list[object] = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
+        if Framing.NONE in (framings := (self.file.source_framing, self.file.target_framing)):
+            facts.append(framings)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def conversion(self) -> Conversion:
         """Return the conversion for an engine; raise ``PlanIncomplete`` if there are problems."""
         if self.problems:
             raise PlanIncomplete(self.file.name, self.problems)
-        return Conversion(plan=self.plan, writer_by_id=self.writer_by_id, target_id=self.target_id)
+        return Conversion(
+            plan=self.plan,
+            writer_by_id=self.writer_by_id,
+            target_id=None if self.file.target_framing is Framing.NONE else self.target_id,
+            unframed_id=self.newest_id if self.file.source_framing is Framing.NONE else None,
+        )
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:

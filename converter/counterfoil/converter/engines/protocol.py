@@ -38,12 +38,14 @@ class Conversion:
     """Everything that an engine is made of: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
 
     ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
-    resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values.
+    resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values; None: they
+    have no frame. ``unframed_id`` is the schema with which values without a frame are read; None: values are framed.
     """
 
     plan: ConversionPlan
     writer_by_id: Mapping[int, ParsedSchema]
-    target_id: int
+    target_id: int | None
+    unframed_id: int | None = None
 
 
 class Engine(Protocol):

@@ -4,8 +4,9 @@
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
                 [ fields ] [ drop ] [ errors ]
-    source    = { topic, [ subject ], [ versions: all ] }
-    target    = { topic, [ subject ], [ version: number | latest ] }
+    source    = { topic, [ subject ], [ versions: all ], [ framing ] }
+    target    = { topic, [ subject ], [ version: number | latest ], [ framing ] }
+    framing   = id | none
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
@@ -21,7 +22,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
+from counterfoil.schema.bridges.model import BridgeFile, Delivery, Framing, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
@@ -51,8 +52,12 @@ def _bridge(root: Node | None) -> BridgeFile:
         root, what="a bridge", required=("bridge", "source", "target"),
         optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors"),
     )  # fmt: skip
-    source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
-    target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
+    source = _block(
+        top.entries["source"], what="source", required=("topic",), optional=("subject", "versions", "framing")
+    )
+    target = _block(
+        top.entries["target"], what="target", required=("topic",), optional=("subject", "version", "framing")
+    )
     source_topic, target_topic = _topic(source), _topic(target)
     dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
     _only(source, "versions", "all")
@@ -70,6 +75,8 @@ def _bridge(root: Node | None) -> BridgeFile:
         delivery=_choice(top, "delivery", Delivery.RESTART_FILTER),
         dead_letter_topic=dead_letter_topic,
         stop_above=stop_above,
+        source_framing=_choice(source, "framing", Framing.ID),
+        target_framing=_choice(target, "framing", Framing.ID),
         rules=_rules(top),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from counterfoil.schema.bridges.document import TOPIC_PATTERN
-from counterfoil.schema.bridges.model import Delivery, Partitioning, Timestamps
+from counterfoil.schema.bridges.model import Delivery, Framing, Partitioning, Timestamps
 from counterfoil.schema.evolution.numbers import MAX_DECIMALS
 from counterfoil.schema.evolution.rules import FOLLOWING_BY_ORIGIN, SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
 
@@ -45,7 +45,12 @@ def bridge_json_schema() -> dict[str, Any]:
     >>> sorted(bridge_json_schema()["required"])
     ['bridge', 'source', 'target']
     """
-    source = {"topic": _TOPIC, "subject": {"type": "string", "minLength": 1}, "versions": {"const": "all"}}
+    source: dict[str, Any] = {
+        "topic": _TOPIC,
+        "subject": {"type": "string", "minLength": 1},
+        "versions": {"const": "all"},
+    }
+    source["framing"] = {"enum": [str(each) for each in Framing]}
     version = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "latest"}]}
     limit = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "never"}, {"pattern": r"^[0-9.]+\s*%$"}]}
     return {

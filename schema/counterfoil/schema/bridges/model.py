@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.model import SchemaType
+
 if TYPE_CHECKING:
     from counterfoil.schema.evolution import PlanRules
 
@@ -26,6 +28,15 @@ class Timestamps(StrEnum):
     """It is in the header ``bridge.src``, and with ``delivery: exactly-once`` it is the new record's own timestamp."""
     NOW = "now"
     """It is left out."""
+
+
+class Framing(StrEnum):
+    """What is before the body of a topic's values."""
+
+    ID = "id"
+    """The schema id, as serializers write it."""
+    NONE = "none"
+    """Nothing: the value is plain JSON."""
 
 
 class Delivery(StrEnum):
@@ -77,8 +88,22 @@ class BridgeFile:
     timestamps: Timestamps = Timestamps.KEEP
     delivery: Delivery = Delivery.RESTART_FILTER
     stop_above: StopAbove = StopAbove(rate=0.01)
+    source_framing: Framing = Framing.ID
+    target_framing: Framing = Framing.ID
 
     @property
     def keeps_timestamps(self) -> bool:
         """Whether a new record has the timestamp of its original, not the time of writing."""
         return self.delivery is Delivery.EXACTLY_ONCE and self.timestamps is Timestamps.KEEP
+
+    def framing_problems(self, source: SchemaType, target: SchemaType) -> tuple[str, ...]:
+        """Return why schemas of these languages cannot be used with the framings, one sentence for each side."""
+        sides = (
+            ("source", self.source_framing, self.source_subject, source),
+            ("target", self.target_framing, self.target_subject, target),
+        )
+        return tuple(
+            f"{side}: framing: none is for JSON Schema, whose messages are plain JSON; {subject} is {language}"
+            for side, framing, subject, language in sides
+            if framing is Framing.NONE and language is not SchemaType.JSON
+        )

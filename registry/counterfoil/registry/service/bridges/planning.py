@@ -60,6 +60,8 @@ def _derived(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, rever
 
     plan = derive_plan(source, target, file.rules)
     _check_complete(plan, f"The plan of bridge {file.name!r}")
+    if unusable := file.framing_problems(source.schema_type, target.schema_type):
+        raise InvalidBridge("; ".join(unusable))
     return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse))
 
 
