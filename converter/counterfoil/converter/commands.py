@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.preflight import Finding
     from counterfoil.converter.check.sampling import TrialReport
+    from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.reporting import RunReports
     from counterfoil.schema.bridges.model import BridgeFile
@@ -56,10 +57,11 @@ def show_plan(
         both = derive_both_ways(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
         plan, losses = both.there, both.losses
         problems = tuple(str(problem) for problem in plan.problems)
-        facts = [f"from {source_schema} to {target_schema}"]
+        facts, keys = [f"from {source_schema} to {target_schema}"], None
     else:
         resolved = _resolved(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
+        keys = resolved.keys
     suggestions = suggest_rules(plan, declared.rules) if suggest else []
     give(
         forms,
@@ -68,12 +70,14 @@ def show_plan(
             *facts,
             *_plan_lines(plan),
             *_loss_lines(losses),
+            *_key_lines(declared, keys),
             *_problem_lines(plan, problems),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
             _plan_document(declared, plan, problems)
             | {"losses": [asdict(loss) for loss in losses]}
+            | ({} if keys is None else {"keys": _plan_document(keys.file, keys.plan, keys.problems)})
             | ({"suggestions": [asdict(each) for each in suggestions]} if suggest else {})
         ),
     )
@@ -97,6 +101,10 @@ def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
 
     with access.open() as registry:
         return resolve(declared, registry)
+
+
+def _key_conversion(resolved: ResolvedBridge) -> Conversion | None:
+    return None if resolved.keys is None else resolved.keys.conversion()
 
 
 def _cluster(bootstrap_servers: str | None) -> Cluster:
@@ -125,6 +133,17 @@ def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         yield "  " + "  ".join([*cells, row[3]]).rstrip()
+
+
+def _key_lines(declared: BridgeFile, keys: ResolvedBridge | None) -> list[str]:
+    """Return the plan of keys, where they are converted."""
+    warning = declared.key_warning()
+    if warning is None:
+        return []
+    if keys is None:
+        return ["keys: their plan needs the registry"]
+    own = (*_identity_lines(keys), *_plan_lines(keys.plan), *_loss_lines(keys.losses))
+    return ["keys:", *(f"  {line}" for line in own), f"note: {warning}"]
 
 
 def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
@@ -177,13 +196,15 @@ def check_bridge(
     from counterfoil.converter.check.sampling import sample as take_sample
     from counterfoil.converter.check.sampling import try_out
     from counterfoil.converter.engines.choice import choose_engine
+    from counterfoil.converter.engines.keyed import key_converter
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.spark.session import start_session
 
     forms = parse_forms(formats)
     resolved = _resolved(load_bridge_file(file), registry)
     conversion = resolved.conversion()
-    choice = choose_engine(engine, conversion)
+    keys = _key_conversion(resolved)
+    choice = choose_engine(engine, conversion, keys)
     cluster = _cluster(bootstrap_servers)
     findings = inspect(resolved.file, cluster, None)
     with tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder:
@@ -194,6 +215,7 @@ def check_bridge(
             engine=choice.engine,
             reference=ReferenceEngine(conversion).convert_value,
             spark=spark,
+            keys=None if keys is None else key_converter(ReferenceEngine(keys)),
         )
         spark.stop()
     give(
@@ -249,7 +271,7 @@ def run_bridge(
     cluster = _cluster(bootstrap_servers)
     check_java()
     connector_settings(jars)
-    choice = choose_engine(engine, conversion)
+    choice = choose_engine(engine, conversion, _key_conversion(resolved))
     folder = Checkpoint(checkpoint or file.parent / "checkpoints" / resolved.file.name)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         click.echo(line)
@@ -332,6 +354,7 @@ def verify_bridge(
     checkpoint: Path | None,
 ) -> ExitCode:
     """Run ``bridge verify``: check that every source record was written once."""
+    from counterfoil.converter.engines.keyed import key_converter
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.verify.reporting import report_verification
     from counterfoil.converter.verify.verification import Sample, Verification
@@ -340,7 +363,7 @@ def verify_bridge(
     if sample != "all" and not sample.isdecimal():
         raise click.UsageError("--sample must be a number, or all")
     resolved = _resolved(load_bridge_file(file), registry)
-    reference = ReferenceEngine(resolved.conversion())
+    reference, keys = ReferenceEngine(resolved.conversion()), _key_conversion(resolved)
     cluster = _cluster(bootstrap_servers)
     report = Verification(
         file=resolved.file,
@@ -348,6 +371,7 @@ def verify_bridge(
         recompute=lambda value: reference.convert_value(value).value,
         sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
         ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+        convert_key=None if keys is None else key_converter(ReferenceEngine(keys)),
     ).run()
     give(forms, lines=report.lines, document=report.as_json)
     with registry.open() as client:

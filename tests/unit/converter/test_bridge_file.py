@@ -60,7 +60,6 @@ def test_every_key_can_be_given():
         ("bridge: b\nsource: {topic: in, sbject: x}\ntarget: {topic: out}\n", (2, 21), "did you mean subject?"),
         (SMALLEST + "partition: random\n", (4, 12), "same or by-key"),
         (SMALLEST + "delivery: twice\n", (4, 11), "at-least-once or restart-filter or exactly-once"),
-        (SMALLEST + "key: convert\n", (4, 6), "can only be copy"),
         (SMALLEST + "bridge: c\n", (4, 1), "a second time"),
         ("bridge: b\nsource: {topic: 'a b'}\ntarget: {topic: out}\n", (2, 17), "no name for a Kafka topic"),
         ("bridge: b\nsource: {topic: in}\ntarget: {topic: in}\n", (3, 9), "two topics"),
@@ -73,6 +72,9 @@ def test_every_key_can_be_given():
         ("bridge: b\n  source: {", (2, 9), "not YAML"),
         ("- bridge\n", (1, 1), "must be a mapping"),
         ("bridge: b\nsource: {topic: in, framing: json}\ntarget: {topic: out}\n", (2, 30), "id or none"),
+        (SMALLEST + "key: move\n", (4, 6), "key must be copy, convert, or a mapping"),
+        (SMALLEST + "key: {feilds: {}}\n", (4, 7), "did you mean fields?"),
+        (SMALLEST + "key:\n  fields:\n    a: {frm: b}\n", (6, 5), "no rule word"),
         (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
     ],
 )
@@ -81,6 +83,17 @@ def test_a_mistake_is_reported_with_its_place(text: str, place: tuple[int, int],
     assert (mistake.line, mistake.column) == place
     assert words in str(mistake)
     assert str(mistake).startswith(f"b.yaml:{place[0]}:{place[1]}: ")
+
+
+def test_keys_have_subjects_and_rules_of_their_own():
+    assert parse_bridge_file(SMALLEST + "key: copy\n").keys is None
+    keys = parse_bridge_file(SMALLEST + "key: convert\nfields: {a: {from: b}}\n").keys
+    assert keys is not None
+    assert (keys.source_subject, keys.target_subject, keys.rules.fields) == ("in-key", "out-key", ())
+    keys = parse_bridge_file(SMALLEST + "key: {target: {subject: k, version: 2}, fields: {a: {from: b}}}\n").keys
+    assert keys is not None
+    assert (keys.source_subject, keys.target_subject, keys.target_version) == ("in-key", "k", 2)
+    assert [rule.spelt for rule in keys.rules.fields] == ["a"]
 
 
 def test_only_json_can_be_without_frames():

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.protocol import KEY, Conversion
 from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.bridges.model import Framing
@@ -33,7 +33,8 @@ class ResolvedBridge:
 
     ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
     ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
-    ``losses`` are the source fields whose values do not survive there and back.
+    ``losses`` are the source fields whose values do not survive there and back. ``keys`` is the bridge between the
+    schemas of keys; None: keys are copied.
     """
 
     file: BridgeFile
@@ -44,13 +45,15 @@ class ResolvedBridge:
     target_id: int
     target_version: int
     losses: tuple[Loss, ...] = ()
+    keys: ResolvedBridge | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The problems that prevent a run, one sentence each."""
         languages = self.plan.source.schema_type, self.plan.target.schema_type
         found = [str(problem) for problem in self.plan.problems]
-        return (*found, *self.file.framing_problems(*languages), *self._unreadable_writers())
+        keys = () if self.keys is None else (f"{KEY}: {problem}" for problem in self.keys.problems)
+        return (*found, *self.file.framing_problems(*languages), *self._unreadable_writers(), *keys)
 
     def _unreadable_writers(self) -> list[str]:
         newest = self.newest_id
@@ -70,6 +73,8 @@ class ResolvedBridge:
         facts: list[object] = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
         if Framing.NONE in (framings := (self.file.source_framing, self.file.target_framing)):
             facts.append(framings)
+        if self.keys is not None:
+            facts.append(self.keys.hash)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def conversion(self) -> Conversion:
@@ -102,6 +107,7 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
         target_id=target.id,
         target_version=target.version or 0,
         losses=both.losses,
+        keys=None if file.keys is None else resolve(file.keys, registry),
     )
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.protocol import RECORD_COLUMNS
+from counterfoil.converter.engines.protocol import CONVERTED_KEY, RECORD_COLUMNS
 from counterfoil.converter.engines.record import Converted
 from counterfoil.schema.counting import counted
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from counterfoil.converter.engines.keyed import KeyConverter
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
 
@@ -111,29 +112,45 @@ def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
 
 
 def try_out(
-    records: Iterable[Sampled], *, engine: Engine, reference: Callable[[bytes], Converted], spark: SparkSession
+    records: Iterable[Sampled],
+    *,
+    engine: Engine,
+    reference: Callable[[bytes], Converted],
+    spark: SparkSession,
+    keys: KeyConverter | None = None,
 ) -> TrialReport:
-    """Convert ``records`` with the reference evaluator and with the engine, and return the comparison."""
+    """Convert ``records`` with the reference evaluator and with the engine, and return the comparison.
+
+    ``keys`` is the reference evaluator of keys where they are converted.
+    """
     report = TrialReport(engine=engine.name)
     kept = list(records)
-    expected = [Converted() if record.value is None else reference(record.value) for record in kept]
+    expected = [_expected(record, reference, keys) for record in kept]
     for record, wanted in zip(kept, expected, strict=True):
         _count(report, record, wanted)
     if kept:
         given = _run(engine, kept, spark)
         for record, wanted in zip(kept, expected, strict=True):
-            _compare(report, record, wanted, given.get((record.partition, record.offset)))
+            row = given.get((record.partition, record.offset))
+            _compare(report, record, wanted, row)
+            if keys is not None and row is not None and wanted.failure is None:
+                _compare_keys(report, record, keys(record.key), row)
     return report
+
+
+def _expected(record: Sampled, reference: Callable[[bytes], Converted], keys: KeyConverter | None) -> Converted:
+    if keys is not None and (key := keys(record.key)).failure is not None:
+        return key
+    return Converted() if record.value is None else reference(record.value)
 
 
 def _count(report: TrialReport, record: Sampled, wanted: Converted) -> None:
     report.records += 1
     if record.value is None:
-        report.tombstones += 1
-        return
-    if record.value[:1] == b"\x00":
+        report.tombstones += wanted.failure is None
+    elif record.value[:1] == b"\x00":
         report.by_writer_id[int.from_bytes(record.value[1:5], "big")] += 1
-    if wanted.value is not None:
+    if record.value is not None and wanted.value is not None:
         report.converted += 1
         report.bytes_in += len(record.value)
         report.bytes_out += len(wanted.value)
@@ -145,7 +162,7 @@ def _count(report: TrialReport, record: Sampled, wanted: Converted) -> None:
 
 def _run(engine: Engine, records: Sequence[Sampled], spark: SparkSession) -> Mapping[tuple[int, int], Any]:
     """Return the engine's rows, by partition and offset."""
-    converted = engine.convert(_frame(records, spark)).select("partition", "offset", "converted", "failure")
+    converted = engine.convert(_frame(records, spark)).drop("value", "headers", "timestamp")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 
 
@@ -165,3 +182,9 @@ def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) 
     if (value, code) != (wanted.value, wanted_code):
         found = code or ("nothing" if value is None else "other bytes")
         report.disagreements.append(f"{where}: {found} instead of {wanted_code or 'the reference value'}")
+
+
+def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+    key = None if row[CONVERTED_KEY] is None else bytes(row[CONVERTED_KEY])
+    if key != wanted.value:
+        report.disagreements.append(f"partition {record.partition} offset {record.offset}: another key")

@@ -33,6 +33,13 @@ FAILURE_TYPE: Final = "struct<code: string, field: string, text: string>"
 """The type of the column ``failure``, as Spark's DDL spells it."""
 
 
+CONVERTED_KEY: Final = "converted_key"
+"""The column with the new keys, which only an engine that converts keys adds."""
+
+KEY: Final = "$key"
+"""The field of a failure that is about the key; fields inside it follow after a dot."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """Everything that an engine is made of: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
@@ -61,5 +68,5 @@ class Engine(Protocol):
         ``records`` has ``RECORD_COLUMNS``. The result has the same rows and columns in the same order, and after them
         ``converted: binary`` (the new value, framed with the target id) and ``failure`` (``FAILURE_TYPE``). Exactly
         one of the two is set, except for a tombstone (``value`` null), where both are null. It must not shuffle:
-        rows stay in the order and the task in which they came.
+        rows stay in the order and the task in which they came. An engine that converts keys adds ``CONVERTED_KEY``.
         """

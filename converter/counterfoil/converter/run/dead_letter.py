@@ -19,9 +19,12 @@ _OWN_HEADERS_BYTES: Final = 1024
 """An upper bound of the headers that a bridge adds: a topic name of 249 characters, a hash, numbers, names."""
 
 
-def problem(max_message_bytes: int) -> Column:
-    """Return a column with the ``failure`` of a record or ``too-large``; null for a record that can be written."""
-    size = _record_bytes()
+def problem(max_message_bytes: int, *, key: str) -> Column:
+    """Return a column with the ``failure`` of a record or ``too-large``; null for a record that can be written.
+
+    ``key`` is the column with the keys of converted records.
+    """
+    size = _record_bytes(key)
     too_large = F.struct(
         F.lit(headers.TOO_LARGE).alias("code"),
         F.lit("").alias("field"),
@@ -35,13 +38,13 @@ def problem(max_message_bytes: int) -> Column:
     return F.coalesce(F.col("failure"), F.when(does_not_fit, too_large))
 
 
-def _record_bytes() -> Column:
+def _record_bytes(key: str) -> Column:
     """Return an upper bound of the size of the converted record on the broker, uncompressed."""
     own = F.lit(_RECORD_OVERHEAD_BYTES + _OWN_HEADERS_BYTES)
     names = F.octet_length(F.array_join(F.col("headers")["key"], ""))
     values = F.octet_length(F.array_join(F.col("headers")["value"].cast("array<string>"), ""))
     kept = F.when(F.size("headers") > 0, names + values + F.size("headers") * _HEADER_OVERHEAD_BYTES).otherwise(0)
-    return own + _length("key") + _length("converted") + kept
+    return own + _length(key) + _length("converted") + kept
 
 
 def _length(column: str) -> Column:

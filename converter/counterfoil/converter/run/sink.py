@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.converter.engines.protocol import CONVERTED_KEY
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.run import dead_letter, progress
 from counterfoil.schema.bridges.model import Partitioning, Timestamps
@@ -37,7 +38,7 @@ class Destination:
 
 def judge(converted: DataFrame, destination: Destination) -> DataFrame:
     """Return the engine's result with the column ``problem``: null for records that are written to the target."""
-    return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes))
+    return converted.withColumn("problem", dead_letter.problem(destination.max_message_bytes, key=_key(converted)))
 
 
 def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str, Column]) -> DataFrame:
@@ -54,16 +55,22 @@ def outgoing(judged: DataFrame, destination: Destination, *, origin: Mapping[str
     headed = judged.withColumn(
         "_headers", F.concat(F.coalesce(F.col("headers"), F.expr(_NO_HEADERS)), _about(destination))
     )
+    key = _key(judged)
     reason = F.array(*dead_letter.explanation())
     return headed.select(
         F.when(is_dead, F.lit(destination.dead_letter_topic)).otherwise(F.lit(destination.target_topic)).alias("topic"),
         partition.alias("partition"),
-        F.col("key"),
+        F.when(is_dead, F.col("key")).otherwise(F.col(key)).alias("key") if key != "key" else F.col(key),
         F.when(is_dead, F.col("value")).otherwise(_converted()).alias("value"),
         F.when(is_dead, F.concat("_headers", reason)).otherwise(F.col("_headers")).alias("headers"),
         F.col("problem.code").alias(progress.PROBLEM_CODE),
         *(column.alias(name) for name, column in origin.items()),
     )
+
+
+def _key(converted: DataFrame) -> str:
+    """Return the column with the keys of converted records."""
+    return CONVERTED_KEY if CONVERTED_KEY in converted.columns else "key"
 
 
 def _converted() -> Column:

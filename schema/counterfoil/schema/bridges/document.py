@@ -7,6 +7,7 @@
     source    = { topic, [ subject ], [ versions: all ], [ framing ] }
     target    = { topic, [ subject ], [ version: number | latest ], [ framing ] }
     framing   = id | none
+    key       = copy | convert | { [ source: { subject } ], [ target: { subject, version } ], [ fields ], [ drop ] }
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
@@ -18,6 +19,7 @@ Keys are taken as they are written, so that ``null:`` and ``on:`` are words and 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -26,13 +28,12 @@ from counterfoil.schema.bridges.model import BridgeFile, Delivery, Framing, Part
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.evolution import parse_rules
+from counterfoil.schema.evolution import PlanRules, parse_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.schema.documents.nodes import Node
-    from counterfoil.schema.evolution import PlanRules
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
 TOPIC_PATTERN = r"[a-zA-Z0-9._-]{1,249}"
@@ -61,14 +62,13 @@ def _bridge(root: Node | None) -> BridgeFile:
     source_topic, target_topic = _topic(source), _topic(target)
     dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
     _only(source, "versions", "all")
-    _only(top, "key", "copy")
     _distinct_topics(source_topic, target_topic, dead_letter_topic, top)
-    return BridgeFile(
+    bridge = BridgeFile(
         name=_name(top.entries["bridge"], "bridge"),
         source_topic=source_topic,
-        source_subject=_subject(source, source_topic),
+        source_subject=_subject(source, f"{source_topic}-value"),
         target_topic=target_topic,
-        target_subject=_subject(target, target_topic),
+        target_subject=_subject(target, f"{target_topic}-value"),
         target_version=_version(target),
         partitioning=_choice(top, "partition", Partitioning.SAME),
         timestamps=_choice(top, "timestamp", Timestamps.KEEP),
@@ -78,6 +78,30 @@ def _bridge(root: Node | None) -> BridgeFile:
         source_framing=_choice(source, "framing", Framing.ID),
         target_framing=_choice(target, "framing", Framing.ID),
         rules=_rules(top),
+    )
+    key = top.entries.get("key")
+    return bridge if key is None or _text_of(key) == "copy" else replace(bridge, keys=_key_bridge(key, bridge))
+
+
+def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
+    """Return ``bridge`` with the subjects and rules of keys."""
+    subjects = f"{bridge.source_topic}-key", f"{bridge.target_topic}-key"
+    if isinstance(node, ScalarNode):
+        if _text_of(node) != "convert":
+            raise _refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
+        return replace(
+            bridge, source_subject=subjects[0], target_subject=subjects[1], target_version=None, rules=PlanRules()
+        )
+    block = _block(node, what="key", optional=("source", "target", "fields", "drop"))
+    source, target = block.entries.get("source"), block.entries.get("target")
+    source = None if source is None else _block(source, what="key's source", optional=("subject",))
+    target = None if target is None else _block(target, what="key's target", optional=("subject", "version"))
+    return replace(
+        bridge,
+        source_subject=subjects[0] if source is None else _subject(source, subjects[0]),
+        target_subject=subjects[1] if target is None else _subject(target, subjects[1]),
+        target_version=None if target is None else _version(target),
+        rules=_rules(block),
     )
 
 
@@ -119,10 +143,10 @@ def _topic(block: MappingNode) -> str:
     return name
 
 
-def _subject(block: MappingNode, topic: str) -> str:
+def _subject(block: MappingNode, default: str) -> str:
     node = block.entries.get("subject")
     if node is None:
-        return f"{topic}-value"
+        return default
     if not _text_of(node):
         raise _refusal("subject must be a name", node)
     return _text_of(node)

@@ -73,7 +73,8 @@ class StopAbove:
 class BridgeFile:
     """What a bridge file says, with its defaults filled in.
 
-    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say.
+    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say. ``keys`` is the same
+    bridge with the subjects and rules of keys; None: keys are copied.
     """
 
     name: str
@@ -90,11 +91,27 @@ class BridgeFile:
     stop_above: StopAbove = StopAbove(rate=0.01)
     source_framing: Framing = Framing.ID
     target_framing: Framing = Framing.ID
+    keys: BridgeFile | None = field(default=None, repr=False)
 
     @property
     def keeps_timestamps(self) -> bool:
         """Whether a new record has the timestamp of its original, not the time of writing."""
         return self.delivery is Delivery.EXACTLY_ONCE and self.timestamps is Timestamps.KEEP
+
+    def key_warning(self) -> str | None:
+        """Return what to know about the partitions of converted keys; None if keys are copied."""
+        if self.keys is None:
+            return None
+        if self.partitioning is Partitioning.BY_KEY:
+            return (
+                "keys are converted, and Kafka's partitioner takes the hash of their new bytes: a key is on another "
+                "partition than with key: copy, and records of one source partition go to several ones"
+            )
+        return (
+            "keys are converted and keep the number of their partition (partition: same), which is not the one that "
+            "Kafka's partitioner computes from their new bytes: consumers that join topics by partition, and producers "
+            "of the same keys, need partition: by-key"
+        )
 
     def framing_problems(self, source: SchemaType, target: SchemaType) -> tuple[str, ...]:
         """Return why schemas of these languages cannot be used with the framings, one sentence for each side."""
