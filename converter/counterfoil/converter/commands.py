@@ -52,9 +52,13 @@ def show_plan(
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
-        from counterfoil.schema.evolution import derive_both_ways
+        from counterfoil.schema.evolution import derive_both_ways, with_message
 
-        both = derive_both_ways(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        both = derive_both_ways(
+            with_message(_schema_file(source_schema), declared.source_message),
+            with_message(_schema_file(target_schema), declared.target_message),
+            declared.rules,
+        )
         plan, losses = both.there, both.losses
         problems = tuple(str(problem) for problem in plan.problems)
         facts, keys = [f"from {source_schema} to {target_schema}"], None

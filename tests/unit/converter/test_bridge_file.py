@@ -72,6 +72,7 @@ def test_every_key_can_be_given():
         ("bridge: b\n  source: {", (2, 9), "not YAML"),
         ("- bridge\n", (1, 1), "must be a mapping"),
         ("bridge: b\nsource: {topic: in, framing: json}\ntarget: {topic: out}\n", (2, 30), "id or none"),
+        ("bridge: b\nsource: {topic: in, message: a..b}\ntarget: {topic: out}\n", (2, 30), "such as taxi.Ride"),
         (SMALLEST + "key: move\n", (4, 6), "key must be copy, convert, or a mapping"),
         (SMALLEST + "key: {feilds: {}}\n", (4, 7), "did you mean fields?"),
         (SMALLEST + "key:\n  fields:\n    a: {frm: b}\n", (6, 5), "no rule word"),
@@ -98,9 +99,17 @@ def test_keys_have_subjects_and_rules_of_their_own():
 
 def test_only_json_can_be_without_frames():
     bridge = parse_bridge_file("bridge: b\nsource: {topic: in, framing: none}\ntarget: {topic: out}\n")
-    assert bridge.framing_problems(SchemaType.JSON, SchemaType.AVRO) == ()
-    [problem] = bridge.framing_problems(SchemaType.AVRO, SchemaType.AVRO)
+    assert bridge.language_problems(SchemaType.JSON, SchemaType.AVRO) == ()
+    [problem] = bridge.language_problems(SchemaType.AVRO, SchemaType.AVRO)
     assert "source: framing: none is for JSON Schema" in problem
+
+
+def test_only_protobuf_has_messages_to_choose():
+    bridge = parse_bridge_file("bridge: b\nsource: {topic: in, message: taxi.Ride}\ntarget: {topic: out}\n")
+    assert (bridge.source_message, bridge.target_message) == ("taxi.Ride", None)
+    assert bridge.language_problems(SchemaType.PROTOBUF, SchemaType.AVRO) == ()
+    [problem] = bridge.language_problems(SchemaType.AVRO, SchemaType.AVRO)
+    assert problem.startswith("source: message: taxi.Ride is for Protobuf")
 
 
 def test_a_rule_that_cannot_be_read_is_reported_at_its_field():

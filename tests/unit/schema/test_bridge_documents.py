@@ -44,9 +44,12 @@ def test_every_documented_example_is_read_and_has_no_marks_in_editors(text: str)
 
 def test_all_keys_have_no_marks_in_editors():
     text = (
-        "bridge: b\nsource: {topic: in, subject: s, versions: all}\ntarget: {topic: out, subject: t, version: 4}\n"
-        "key: copy\npartition: by-key\ntimestamp: now\ndrop: rest\nerrors: {topic: dead, stop_above: 1%}\n"
+        "bridge: b\nsource: {topic: in, subject: s, versions: all}\ntarget: {topic: out, subject: t, version: 4, "
+        "framing: id, message: taxi.Ride}\n"
+        "key: {source: {subject: k, message: taxi.Key}, target: {version: 1}, fields: {a: {from: b}}, drop: rest}\n"
+        "partition: by-key\ntimestamp: now\ndrop: rest\nerrors: {topic: dead, stop_above: 1%}\n"
         "fields:\n  stops[].x: {from: a.b, lookup: {A: 1}, else: {const: error}, cast: int, null: 0}\n"
+        "  user-id: {from: '\"a.b\".$id'}\n"
     )
     assert read_bridge(text).rules.drop_rest
     assert marks(text) == []
@@ -61,7 +64,7 @@ def test_all_keys_have_no_marks_in_editors():
         ("fields:\n  a: {split: {from: x, on: '', take: 0}}\n", "5:3: a: on: '' separates nothing"),
         ("fields:\n  a: {format: x}\n", "5:3: a: format needs a pattern"),
         ("drop: all\n", "4:7: drop: 'all' is no list"),
-        ("key: keep\n", "4:6: key can only be copy"),
+        ("key: keep\n", "4:6: key must be copy, convert, or a mapping"),
         ("errors: {stop_over: 1}\n", "4:10: errors has no key stop_over; did you mean stop_above?"),
     ],
 )

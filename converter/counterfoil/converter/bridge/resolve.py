@@ -12,7 +12,7 @@ from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.bridges.model import Framing
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
-from counterfoil.schema.evolution import derive_both_ways
+from counterfoil.schema.evolution import derive_both_ways, with_message
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
@@ -53,7 +53,7 @@ class ResolvedBridge:
         languages = self.plan.source.schema_type, self.plan.target.schema_type
         found = [str(problem) for problem in self.plan.problems]
         keys = () if self.keys is None else (f"{KEY}: {problem}" for problem in self.keys.problems)
-        return (*found, *self.file.framing_problems(*languages), *self._unreadable_writers(), *keys)
+        return (*found, *self.file.language_problems(*languages), *self._unreadable_writers(), *keys)
 
     def _unreadable_writers(self) -> list[str]:
         newest = self.newest_id
@@ -94,10 +94,10 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
 
     Raises ``SubjectMissing`` for a subject or version that does not exist, and the errors of the registry's client.
     """
-    writers = _writers(registry, file.source_subject, _versions(registry, file))
+    writers = _writers(registry, file, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
-    both = derive_both_ways(newest.schema, _parsed(target, registry), file.rules)
+    both = derive_both_ways(newest.schema, with_message(_parsed(target, registry), file.target_message), file.rules)
     return ResolvedBridge(
         file=file,
         plan=both.there,
@@ -121,13 +121,20 @@ class _Writer:
     is_active: bool
 
 
-def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_Writer]:
+def _writers(registry: Registry, file: BridgeFile, active: Sequence[int]) -> list[_Writer]:
     from counterfoil.sdk import Visibility
 
+    subject = file.source_subject
     everything = registry.versions(subject, visibility=Visibility.WITH_DELETED)
     found = (registry.version(subject, number, visibility=Visibility.WITH_DELETED) for number in everything)
     return [
-        _Writer(each.version or 0, each.id, _parsed(each, registry), is_active=each.version in active) for each in found
+        _Writer(
+            each.version or 0,
+            each.id,
+            with_message(_parsed(each, registry), file.source_message),
+            is_active=each.version in active,
+        )
+        for each in found
     ]
 
 

@@ -4,10 +4,12 @@
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
                 [ fields ] [ drop ] [ errors ]
-    source    = { topic, [ subject ], [ versions: all ], [ framing ] }
-    target    = { topic, [ subject ], [ version: number | latest ], [ framing ] }
+    source    = { topic, [ subject ], [ versions: all ], [ framing ], [ message ] }
+    target    = { topic, [ subject ], [ version: number | latest ], [ framing ], [ message ] }
     framing   = id | none
-    key       = copy | convert | { [ source: { subject } ], [ target: { subject, version } ], [ fields ], [ drop ] }
+    message   = the full name of a Protobuf message
+    key       = copy | convert | { [ source: { [ subject ], [ message ] } ],
+                                   [ target: { [ subject ], [ version ], [ message ] } ], [ fields ], [ drop ] }
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
@@ -28,16 +30,19 @@ from counterfoil.schema.bridges.model import BridgeFile, Delivery, Framing, Part
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.evolution import PlanRules, parse_rules
+from counterfoil.schema.evolution import parse_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.schema.documents.nodes import Node
+    from counterfoil.schema.evolution import PlanRules
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
 TOPIC_PATTERN = r"[a-zA-Z0-9._-]{1,249}"
 _TOPIC = re.compile(TOPIC_PATTERN)
+MESSAGE_PATTERN = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
+_MESSAGE = re.compile(MESSAGE_PATTERN, re.ASCII)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -54,10 +59,13 @@ def _bridge(root: Node | None) -> BridgeFile:
         optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors"),
     )  # fmt: skip
     source = _block(
-        top.entries["source"], what="source", required=("topic",), optional=("subject", "versions", "framing")
+        top.entries["source"],
+        what="source",
+        required=("topic",),
+        optional=("subject", "versions", "framing", "message"),
     )
     target = _block(
-        top.entries["target"], what="target", required=("topic",), optional=("subject", "version", "framing")
+        top.entries["target"], what="target", required=("topic",), optional=("subject", "version", "framing", "message")
     )
     source_topic, target_topic = _topic(source), _topic(target)
     dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
@@ -77,6 +85,8 @@ def _bridge(root: Node | None) -> BridgeFile:
         stop_above=stop_above,
         source_framing=_choice(source, "framing", Framing.ID),
         target_framing=_choice(target, "framing", Framing.ID),
+        source_message=_message(source),
+        target_message=_message(target),
         rules=_rules(top),
     )
     key = top.entries.get("key")
@@ -85,22 +95,21 @@ def _bridge(root: Node | None) -> BridgeFile:
 
 def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
     """Return ``bridge`` with the subjects and rules of keys."""
-    subjects = f"{bridge.source_topic}-key", f"{bridge.target_topic}-key"
+    if _text_of(node) == "convert":
+        node = MappingNode(node.position, {}, {})
     if isinstance(node, ScalarNode):
-        if _text_of(node) != "convert":
-            raise _refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
-        return replace(
-            bridge, source_subject=subjects[0], target_subject=subjects[1], target_version=None, rules=PlanRules()
-        )
+        raise _refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
     block = _block(node, what="key", optional=("source", "target", "fields", "drop"))
-    source, target = block.entries.get("source"), block.entries.get("target")
-    source = None if source is None else _block(source, what="key's source", optional=("subject",))
-    target = None if target is None else _block(target, what="key's target", optional=("subject", "version"))
+    none = MappingNode(node.position, {}, {})
+    source = _block(block.entries.get("source", none), what="key's source", optional=("subject", "message"))
+    target = _block(block.entries.get("target", none), what="key's target", optional=("subject", "version", "message"))
     return replace(
         bridge,
-        source_subject=subjects[0] if source is None else _subject(source, subjects[0]),
-        target_subject=subjects[1] if target is None else _subject(target, subjects[1]),
-        target_version=None if target is None else _version(target),
+        source_subject=_subject(source, f"{bridge.source_topic}-key"),
+        source_message=_message(source),
+        target_subject=_subject(target, f"{bridge.target_topic}-key"),
+        target_version=_version(target),
+        target_message=_message(target),
         rules=_rules(block),
     )
 
@@ -150,6 +159,13 @@ def _subject(block: MappingNode, default: str) -> str:
     if not _text_of(node):
         raise _refusal("subject must be a name", node)
     return _text_of(node)
+
+
+def _message(block: MappingNode) -> str | None:
+    node = block.entries.get("message")
+    if node is not None and not _MESSAGE.fullmatch(_text_of(node)):
+        raise _refusal("message must be the full name of a Protobuf message, such as taxi.Ride", node)
+    return None if node is None else _text_of(node)
 
 
 def _version(target: MappingNode) -> int | None:

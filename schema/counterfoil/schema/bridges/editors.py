@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from counterfoil.schema.bridges.document import TOPIC_PATTERN
+from counterfoil.schema.bridges.document import MESSAGE_PATTERN, TOPIC_PATTERN
 from counterfoil.schema.bridges.model import Delivery, Framing, Partitioning, Timestamps
+from counterfoil.schema.evolution.field_paths import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
 from counterfoil.schema.evolution.numbers import MAX_DECIMALS
-from counterfoil.schema.evolution.rules import FOLLOWING_BY_ORIGIN, SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
+from counterfoil.schema.evolution.rules import FOLLOWING_BY_ORIGIN
 
 _SOURCE: Final = {"type": "string", "pattern": f"^{SOURCE_PATH_PATTERN}$"}
 _TOPIC: Final = {"type": "string", "pattern": f"^{TOPIC_PATTERN}$"}
 _SUBJECT: Final = {"type": "string", "minLength": 1}
+_MESSAGE: Final = {"type": "string", "pattern": f"^{MESSAGE_PATTERN}$"}
 _SPLIT: Final = {
     "type": "object",
     "properties": {"from": _SOURCE, "on": {"type": "string", "minLength": 1}, "take": {"type": "integer"}},
@@ -51,12 +53,12 @@ def bridge_json_schema() -> dict[str, Any]:
         "subject": _SUBJECT,
         "versions": {"const": "all"},
     }
-    source["framing"] = {"enum": [str(each) for each in Framing]}
+    source |= {"framing": {"enum": [str(each) for each in Framing]}, "message": _MESSAGE}
     version = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "latest"}]}
     limit = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "never"}, {"pattern": r"^[0-9.]+\s*%$"}]}
     key = {
-        "source": _closed({"subject": _SUBJECT}),
-        "target": _closed({"subject": _SUBJECT, "version": version}),
+        "source": _closed({"subject": _SUBJECT, "message": _MESSAGE}),
+        "target": _closed({"subject": _SUBJECT, "version": version, "message": _MESSAGE}),
         **_rules(),
     }
     return {

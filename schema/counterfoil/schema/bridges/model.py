@@ -73,7 +73,8 @@ class StopAbove:
 class BridgeFile:
     """What a bridge file says, with its defaults filled in.
 
-    ``target_version`` is None for the newest; ``rules`` is what ``fields`` and ``drop`` say. ``keys`` is the same
+    ``target_version`` is None for the newest; ``source_message`` and ``target_message`` are full names of Protobuf
+    messages, None for the first of the file; ``rules`` is what ``fields`` and ``drop`` say. ``keys`` is the same
     bridge with the subjects and rules of keys; None: keys are copied.
     """
 
@@ -91,6 +92,8 @@ class BridgeFile:
     stop_above: StopAbove = StopAbove(rate=0.01)
     source_framing: Framing = Framing.ID
     target_framing: Framing = Framing.ID
+    source_message: str | None = None
+    target_message: str | None = None
     keys: BridgeFile | None = field(default=None, repr=False)
 
     @property
@@ -113,14 +116,20 @@ class BridgeFile:
             "of the same keys, need partition: by-key"
         )
 
-    def framing_problems(self, source: SchemaType, target: SchemaType) -> tuple[str, ...]:
-        """Return why schemas of these languages cannot be used with the framings, one sentence for each side."""
+    def language_problems(self, source: SchemaType, target: SchemaType) -> tuple[str, ...]:
+        """Return what the file says that schemas of these languages do not have, as sentences."""
         sides = (
-            ("source", self.source_framing, self.source_subject, source),
-            ("target", self.target_framing, self.target_subject, target),
+            ("source", self.source_framing, self.source_message, f"{self.source_subject} is {source}", source),
+            ("target", self.target_framing, self.target_message, f"{self.target_subject} is {target}", target),
         )
-        return tuple(
-            f"{side}: framing: none is for JSON Schema, whose messages are plain JSON; {subject} is {language}"
-            for side, framing, subject, language in sides
+        unframed = [
+            f"{side}: framing: none is for JSON Schema, whose messages are plain JSON; {fact}"
+            for side, framing, _, fact, language in sides
             if framing is Framing.NONE and language is not SchemaType.JSON
-        )
+        ]
+        named = [
+            f"{side}: message: {message} is for Protobuf, whose files have several messages; {fact}"
+            for side, _, message, fact, language in sides
+            if message is not None and language is not SchemaType.PROTOBUF
+        ]
+        return (*unframed, *named)

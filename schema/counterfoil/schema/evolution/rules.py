@@ -19,32 +19,28 @@
 One key is the source of the value; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order. The
 words ``error``, ``keep`` and ``rest`` have a special meaning; a value with the same spelling is written ``{const:
 error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``)
-and into the values of a map with ``{}``; below an array or a map, source paths start at the item.
+and into the values of a map with ``{}``; below an array or a map, source paths start at the item. A name with one of
+these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also a name such as ``"user-id"``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.errors import ExpressionError, PlanError, shown
 from counterfoil.schema.evolution.expr import Expression, parse_expression
+from counterfoil.schema.evolution.field_paths import Path, source_path, spell, target_path
 from counterfoil.schema.evolution.numbers import MAX_DECIMALS
 from counterfoil.schema.evolution.patterns import Pattern, check_zone, parse_pattern
+from counterfoil.schema.paths.errors import InvalidPath
 
-Path: TypeAlias = tuple[str, ...]
-
-_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-SOURCE_PATH_PATTERN: Final = rf"{_NAME}(\.{_NAME})*"
-TARGET_PATH_PATTERN: Final = rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*"
-_SOURCE_PATH: Final = re.compile(SOURCE_PATH_PATTERN)
-_TARGET_PATH: Final = re.compile(TARGET_PATH_PATTERN)
-_SEGMENT: Final = re.compile(rf"{_NAME}|\[\]|\{{\}}")
 _MAX_PIECE: Final = 10_000
-_PATH_EXPECTED: Final = "a field, or a path such as pickup.lat"
+_PATH_EXPECTED: Final = (
+    "a field, or a path such as pickup.lat; a name with a dot or bracket is written in double quotes"
+)
 _ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
 FOLLOWING_BY_ORIGIN: Final = {
     "from": {"lookup", "else", "cast", "decimals", "null"},
@@ -190,25 +186,22 @@ def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
         return (), True
     if not isinstance(drop, Sequence) or isinstance(drop, (str, bytes)):
         raise PlanError(f"{shown(drop)} is no list", field="drop", expected=expected)
-    for path in drop:
-        if not isinstance(path, str) or not _TARGET_PATH.fullmatch(path):
-            raise PlanError(f"{shown(path)} is no field", field="drop", expected=_PATH_EXPECTED)
-    return tuple(drop), False
+    return tuple(spell(_path(path, target_path, field="drop", what="field")) for path in drop), False
 
 
-def target_path(text: object) -> Path:
-    """Return the segments of a target path; raise ``PlanError`` for an invalid one.
-
-    >>> target_path("stops[].lat")
-    ('stops', '[]', 'lat')
-    """
-    if not isinstance(text, str) or not _TARGET_PATH.fullmatch(text):
-        raise PlanError(f"{shown(text)} is no target field", field=str(text), expected=_PATH_EXPECTED)
-    return tuple(_SEGMENT.findall(text))
+def _path(value: object, parse: Callable[[str], Path], *, field: str, what: str) -> Path:
+    """Return the path that ``parse`` reads; raise ``PlanError`` for what is none."""
+    try:
+        if isinstance(value, str):
+            return parse(value)
+    except InvalidPath:
+        pass
+    raise PlanError(f"{shown(value)} is no {what}", field=field, expected=_PATH_EXPECTED)
 
 
 def _field_rule(name: object, entry: object) -> FieldRule:
-    target, spelt = target_path(name), str(name)
+    spelt = str(name)
+    target = _path(name, target_path, field=spelt, what="target field")
     given = _entry(entry, spelt)
     origin_word = _origin_word(given, spelt)
     allowed = FOLLOWING_BY_ORIGIN[origin_word]
@@ -221,7 +214,7 @@ def _field_rule(name: object, entry: object) -> FieldRule:
             )
     return FieldRule(
         target,
-        spelt,
+        spell(target),
         _origin(origin_word, given, spelt),
         _lookup(given, spelt),
         _cast(given, spelt),
@@ -284,9 +277,7 @@ def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
 
 
 def _source_path(value: object, spelt: str) -> Path:
-    if not isinstance(value, str) or not _SOURCE_PATH.fullmatch(value):
-        raise PlanError(f"{shown(value)} is no source field", field=spelt, expected=_PATH_EXPECTED)
-    return tuple(value.split("."))
+    return _path(value, source_path, field=spelt, what="source field")
 
 
 def _formula(value: object, spelt: str) -> Formula:

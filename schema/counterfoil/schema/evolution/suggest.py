@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.derive import derive_plan
 from counterfoil.schema.evolution.errors import PlanError
+from counterfoil.schema.evolution.field_paths import spell, target_path
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import ProblemKind
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
@@ -99,7 +100,7 @@ class _Suggester:
             if not is_target or problem.field in done:
                 continue
             done.add(problem.field)
-            path = tuple(problem.field.split("."))
+            path = target_path(problem.field)
             if self._target.type_at(path) is None:  # inside an array or a map
                 continue
             offers = self._renames(path) if problem.kind is ProblemKind.UNCOVERED else self._conversions(path)
@@ -123,9 +124,9 @@ class _Suggester:
         """Yield rules from unused source fields of similar names."""
         unused = [problem.field for problem in self._plan.problems if problem.kind is ProblemKind.UNUSED]
         for spelt in unused:
-            similarity, why = _similarity(spelt.rpartition(".")[2], path[-1])
-            if similarity >= _LEAST_SIMILARITY and "[" not in spelt and "{" not in spelt:
-                yield from self._rules_from(tuple(spelt.split(".")), path, similarity, why)
+            similarity, why = _similarity((source := target_path(spelt))[-1], path[-1])
+            if similarity >= _LEAST_SIMILARITY and not {"[]", "{}"} & set(source):
+                yield from self._rules_from(source, path, similarity, why)
 
     def _conversions(self, path: tuple[str, ...]) -> Iterator[Suggestion]:
         """Yield rules from the source field of the same name."""
@@ -142,7 +143,7 @@ class _Suggester:
         (has_null, inner), (takes_null, needed) = split_null(given), split_null(wanted)
         if inner is None or needed is None:
             return
-        spelt, where = ".".join(source), ".".join(target)
+        spelt, where = spell(source), spell(target)
         null = {"null": "error"} if has_null and not takes_null else {}
         left, right = scalar_of(inner), scalar_of(needed)
         if same_values(inner, needed) or (left and right and (is_wider(left, right) or is_derived(left, right))):
