@@ -63,7 +63,7 @@ def bridge() -> None:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _FORMAT)
+@_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
@@ -72,6 +72,14 @@ def bridge() -> None:
 )
 @click.option("--target-schema", type=click.Path(path_type=Path), help="A schema file instead of the target's subject.")
 @click.option("--suggest", is_flag=True, help="Suggest rules for open fields, as YAML comments with evidence.")
+@click.option(
+    "--sample",
+    "samples",
+    multiple=True,
+    metavar="TOPIC|FILE|SKETCH",
+    help="Also suggest rules from values: of the source's or the target's topic, of a sketch of one of them, or of a "
+    "file with a JSON object in each line (of the source; target=FILE: of the target). Repeatable; implies --suggest.",
+)
 def plan(**options: Any) -> ExitCode:
     """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
     from counterfoil.converter.commands import show_plan

@@ -43,8 +43,11 @@ def show_plan(
     source_schema: Path | None,
     target_schema: Path | None,
     suggest: bool,
+    samples: Sequence[str],
+    bootstrap_servers: str | None,
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
+    from counterfoil.converter.bridge.samples import load_samples
     from counterfoil.schema.evolution.suggest import suggest_rules
 
     forms = parse_forms(formats)
@@ -66,7 +69,9 @@ def show_plan(
         resolved = _resolved(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
         keys = resolved.keys
-    suggestions = suggest_rules(plan, declared.rules) if suggest else []
+    counted_values = load_samples(samples, declared, registry=registry, bootstrap_servers=bootstrap_servers)
+    suggest = suggest or bool(samples)
+    suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
     give(
         forms,
         lines=lambda: [

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.paths.errors import InvalidPath
@@ -29,6 +31,7 @@ _NAME: Final = r'("([^"\\]|\\.)*"|[^".\[{<][^.\[{<]*)'
 SOURCE_PATH_PATTERN: Final = rf"{_NAME}(\.{_NAME})*"
 TARGET_PATH_PATTERN: Final = rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*"
 """The paths as regular expressions, for editors."""
+_WORD: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _ELEMENTS: Final = {"[]": ITEMS, "{}": VALUES}
 _WORD_BY_ELEMENT: Final = {step: word for word, step in _ELEMENTS.items()}
 
@@ -72,3 +75,12 @@ def spell(path: Iterable[str]) -> str:
     'stops[]."zip.code"'
     """
     return print_path(tuple(_ELEMENTS.get(segment) or member(segment) for segment in path))
+
+
+def spell_in_formula(path: Iterable[str]) -> str:
+    """Return the text of a source path in a formula, where names that are no words need quotes.
+
+    >>> spell_in_formula(("ride", "user-id"))
+    'ride."user-id"'
+    """
+    return ".".join(name if _WORD.fullmatch(name) else json.dumps(name, ensure_ascii=False) for name in path)
