@@ -80,7 +80,7 @@ def show_plan(
             *_plan_lines(plan),
             *_loss_lines(losses),
             *_key_lines(declared, keys),
-            *_problem_lines(plan, problems),
+            *_problem_lines(plan, problems, declared),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
@@ -155,10 +155,20 @@ def _key_lines(declared: BridgeFile, keys: ResolvedBridge | None) -> list[str]:
     return ["keys:", *(f"  {line}" for line in own), f"note: {warning}"]
 
 
-def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
+def _problem_lines(plan: ConversionPlan, problems: Sequence[str], declared: BridgeFile) -> list[str]:
+    """Return the notes, and the problems, those of rules with the place of the rule in the file."""
+    places = {
+        str(each): f" (line {place.line}, column {place.column})"
+        for each in plan.problems
+        if (place := declared.positions.get(each.field)) is not None
+    }
     notes = [f"note: {note}" for note in plan.notes]
     if problems:
-        return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
+        return [
+            *notes,
+            f"NOT COMPLETE: {len(problems)} open",
+            *(f"  {problem}{places.get(problem, '')}" for problem in problems),
+        ]
     return [*notes, f"complete, plan {plan.hash[:16]}"]
 
 

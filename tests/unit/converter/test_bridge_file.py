@@ -75,7 +75,7 @@ def test_every_key_can_be_given():
         ("bridge: b\nsource: {topic: in, message: a..b}\ntarget: {topic: out}\n", (2, 30), "such as taxi.Ride"),
         (SMALLEST + "key: move\n", (4, 6), "key must be copy, convert, or a mapping"),
         (SMALLEST + "key: {feilds: {}}\n", (4, 7), "did you mean fields?"),
-        (SMALLEST + "key:\n  fields:\n    a: {frm: b}\n", (6, 5), "no rule word"),
+        (SMALLEST + "key:\n  fields:\n    a: {frm: b}\n", (6, 9), "did you mean from"),
         (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
     ],
 )
@@ -114,7 +114,7 @@ def test_only_protobuf_has_messages_to_choose():
 
 def test_a_rule_that_cannot_be_read_is_reported_at_its_field():
     mistake = refusal(SMALLEST + "fields:\n  a: {from: b}\n  c: {frm: d}\n")
-    assert (mistake.line, mistake.column) == (6, 3)
+    assert (mistake.line, mistake.column) == (6, 7)
 
 
 def test_keys_that_yaml_takes_for_values_are_words():

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.evolution import PlanRules
+    from counterfoil.schema.position import Position
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
 TOPIC_PATTERN = r"[a-zA-Z0-9._-]{1,249}"
@@ -87,7 +88,8 @@ def _bridge(root: Node | None) -> BridgeFile:
         target_framing=_choice(target, "framing", Framing.ID),
         source_message=_message(source),
         target_message=_message(target),
-        rules=_rules(top),
+        rules=(rules := _rules(top)),
+        positions=_rule_positions(top, rules),
     )
     key = top.entries.get("key")
     return bridge if key is None or _text_of(key) == "copy" else replace(bridge, keys=_key_bridge(key, bridge))
@@ -110,7 +112,8 @@ def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
         target_subject=_subject(target, f"{bridge.target_topic}-key"),
         target_version=_version(target),
         target_message=_message(target),
-        rules=_rules(block),
+        rules=(rules := _rules(block)),
+        positions=_rule_positions(block, rules),
     )
 
 
@@ -236,8 +239,18 @@ def _rules(top: MappingNode) -> PlanRules:
     except CounterfoilError as mistake:  # reported with the place of the rule whose field it names
         name = str(getattr(mistake, "field", "") or "")
         if fields is not None and name in fields.key_positions:
-            raise InvalidDocument(str(mistake), fields.key_positions[name]) from None
+            rule, word = fields.entries[name], str(getattr(mistake, "word", ""))
+            inside = rule.key_positions if isinstance(rule, MappingNode) else {}
+            raise InvalidDocument(str(mistake), inside.get(word, fields.key_positions[name])) from None
         raise _refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
+
+
+def _rule_positions(top: MappingNode, rules: PlanRules) -> dict[str, Position]:
+    """Return the positions of the rules by target field, and that of ``drop``."""
+    fields, drop = top.entries.get("fields"), top.entries.get("drop")
+    given = fields.key_positions.values() if isinstance(fields, MappingNode) else ()
+    found = {rule.spelt: position for rule, position in zip(rules.fields, given, strict=True)}
+    return found if drop is None else {**found, "drop": drop.position}
 
 
 def _refusal(problem: str, node: Node) -> InvalidDocument:

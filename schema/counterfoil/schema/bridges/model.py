@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.schema.evolution import PlanRules
+    from counterfoil.schema.position import Position
 
 
 class Partitioning(StrEnum):
@@ -75,7 +78,8 @@ class BridgeFile:
 
     ``target_version`` is None for the newest; ``source_message`` and ``target_message`` are full names of Protobuf
     messages, None for the first of the file; ``rules`` is what ``fields`` and ``drop`` say. ``keys`` is the same
-    bridge with the subjects and rules of keys; None: keys are copied.
+    bridge with the subjects and rules of keys; None: keys are copied. ``positions`` are those of the rules in the
+    document, by target field, and of ``drop``.
     """
 
     name: str
@@ -95,6 +99,7 @@ class BridgeFile:
     source_message: str | None = None
     target_message: str | None = None
     keys: BridgeFile | None = field(default=None, repr=False)
+    positions: Mapping[str, Position] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def keeps_timestamps(self) -> bool:

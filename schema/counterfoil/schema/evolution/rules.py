@@ -25,8 +25,10 @@ these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also a name such 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -174,6 +176,11 @@ def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
     if not isinstance(fields, Mapping):
         raise PlanError(f"{shown(fields)} is no mapping", field="fields", expected="target fields with their rules")
     rules = tuple(_field_rule(name, entry) for name, entry in fields.items())
+    known: set[Path] = set()
+    for name, rule in zip(fields, rules, strict=True):
+        if rule.target in known:
+            raise PlanError("there is another rule for this field", field=str(name), expected="one rule for each field")
+        known.add(rule.target)
     dropped, rest = _dropped(drop)
     return PlanRules(rules, dropped, rest)
 
@@ -211,15 +218,27 @@ def _field_rule(name: object, entry: object) -> FieldRule:
                 f"{key!r} cannot stand beside {origin_word!r}",
                 field=spelt,
                 expected=", ".join(sorted(allowed)) or "nothing else",
+                word=key,
             )
-    return FieldRule(
-        target,
-        spell(target),
-        _origin(origin_word, given, spelt),
-        _lookup(given, spelt),
-        _cast(given, spelt),
-        _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None,
-    )
+    with _at_word(origin_word):
+        origin = _origin(origin_word, given, spelt)
+    with _at_word("lookup" if "lookup" in given else "else"):
+        lookup = _lookup(given, spelt)
+    with _at_word("cast" if "cast" in given else "decimals"):
+        cast = _cast(given, spelt)
+    with _at_word("null"):
+        null = _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None
+    return FieldRule(target, spell(target), origin, lookup, cast, null)
+
+
+@contextmanager
+def _at_word(word: str) -> Iterator[None]:
+    """Name the word of the rule in errors that do not name one."""
+    try:
+        yield
+    except PlanError as error:
+        error.word = error.word or word
+        raise
 
 
 def _entry(entry: object, spelt: str) -> dict[str, Any]:
@@ -230,11 +249,18 @@ def _entry(entry: object, spelt: str) -> dict[str, Any]:
     for key, value in entry.items():
         word = "null" if key is None else key
         if word not in _ALL_KEYS:
+            near = get_close_matches(str(word), _ALL_KEYS, n=2)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
             raise PlanError(
-                f"there is no rule word {shown(word)}", field=spelt, expected=f"one of {', '.join(_ALL_KEYS)}"
+                f"there is no rule word {shown(word)}",
+                field=spelt,
+                expected=f"one of {', '.join(_ALL_KEYS)}{meant}",
+                word=str(word),
             )
         if not _is_utf8(value):
-            raise PlanError(f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell")
+            raise PlanError(
+                f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell", word=word
+            )
         given[word] = value
     return given
 
@@ -271,9 +297,12 @@ def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
     pattern = given.get("as")
     if not isinstance(pattern, str):
         raise PlanError(f"{word} needs a pattern", field=spelt, expected="such as as: yyyy-MM-dd HH:mm:ss")
-    zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    with _at_word("zone"):
+        zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    with _at_word("as"):
+        parsed = parse_pattern(pattern, field=spelt)
     made = FormatOf if word == "format" else ParseOf
-    return made(_source_path(value, spelt), parse_pattern(pattern, field=spelt), zone)
+    return made(_source_path(value, spelt), parsed, zone)
 
 
 def _source_path(value: object, spelt: str) -> Path:
@@ -293,7 +322,7 @@ def _join(parts: object, separator: object, spelt: str) -> JoinOf:
     if not isinstance(parts, Sequence) or isinstance(parts, str) or not parts:
         raise PlanError(f"{shown(parts)} cannot be joined", field=spelt, expected="a list such as [first, last]")
     if not isinstance(separator, str):
-        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "')
+        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "', word="with")
     return JoinOf(tuple(_source_path(part, spelt) for part in parts), separator)
 
 
