@@ -203,6 +203,9 @@ def verify(**options: Any) -> ExitCode:
     help="Keep no value of fields with this tag, in any case of letters. Repeatable.  [default: PII]",
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the sketch to this file.")
+@click.option(
+    "--publish", "publishes", is_flag=True, help="Store the sketch in the registry, with the subjects of key and value."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the sketch as JSON.")
 def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> ExitCode:
     """Summarize the records of TOPIC for 'counterfoil check --sketch'.

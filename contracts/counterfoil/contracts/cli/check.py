@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.model import CheckReport
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.sketch import TopicSketch
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _LEVELS = (
@@ -35,6 +36,7 @@ _LEVELS = (
 )
 _FAIL_ON = ("error", "warning", "never")
 _CONFIRMED = 100
+_STORED = "registry"
 _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 
 
@@ -89,9 +91,10 @@ _POLICIES = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
     "--sketch",
     "sketches",
     multiple=True,
-    metavar="FILE",
+    metavar="FILE|registry",
     help="A sketch of a topic ('counterfoil sketch'): each finding gets the number of records that trigger it. It is "
-    "for the files of its subjects, or of a record with the same name. Repeatable.",
+    "for the files of its subjects, or of a record with the same name. The word registry: all sketches that the "
+    "registry stores. Repeatable.",
 )
 @click.option(
     "--ignore-untriggered",
@@ -133,7 +136,7 @@ def check(
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats)
-    topics = _topics(sketches, ignores_untriggered=ignore_untriggered)
+    topics = _topics(sketches, None if offline else registry, ignores_untriggered=ignore_untriggered)
     request = _request(
         paths,
         against=against,
@@ -160,8 +163,8 @@ def check(
     return code
 
 
-def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | None:
-    """Return the sketches in these files; None without one."""
+def _topics(paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_untriggered: bool) -> Topics | None:
+    """Return the sketches in these files, and those of the registry if it is named; None without one."""
     if not paths:
         if ignores_untriggered:
             raise click.UsageError("--ignore-untriggered needs a sketch of the topic: --sketch FILE")
@@ -174,12 +177,27 @@ def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | No
 
     found = []
     for path in paths:
+        if path == _STORED:
+            found += _stored_sketches(registry)
+            continue
         try:
             found.append(read_sketch(Path(path).read_text(encoding="utf-8")))
         except (InvalidSketch, UnicodeDecodeError) as error:
             problem = error.problem if isinstance(error, InvalidSketch) else f"it is not UTF-8 ({error.reason})"
             raise PreconditionFailed(f"{path} is no sketch of a topic: {problem}") from None
     return Topics(tuple(found), ignores_untriggered)
+
+
+def _stored_sketches(access: RegistryAccess | None) -> list[TopicSketch]:
+    """Return all sketches that the registry stores."""
+    from counterfoil.schema.sketch.document import sketch_of
+    from counterfoil.sdk import operations
+
+    if access is None:
+        raise click.UsageError(f"--sketch {_STORED} sends requests to a registry; expected no --offline")
+    with access.open() as registry:
+        subjects = registry.call(operations.sketched_subjects())
+        return [sketch_of(registry.call(operations.sketch(subject))) for subject in subjects]
 
 
 def _judge(
