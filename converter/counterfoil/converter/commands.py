@@ -47,7 +47,7 @@ def show_plan(
     bootstrap_servers: str | None,
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
-    from counterfoil.converter.bridge.samples import load_samples
+    from counterfoil.converter.sketch.samples import load_samples
     from counterfoil.schema.evolution.suggest import suggest_rules
 
     forms = parse_forms(formats)

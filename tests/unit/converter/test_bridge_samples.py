@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.bridge.samples import load_samples
 from counterfoil.converter.commands import show_plan
 from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch

@@ -22,13 +22,12 @@ class PeerSketches:
 
     async def records(self) -> list[RecordFact]:
         """Return the records of all sketches; an empty list if the registry has none."""
-        names = await self._peer.listed(operations.sketched_subjects()) or ()
-        found = [(name, await self._peer.found(operations.sketch(name))) for name in names]
-        return [
-            RecordFact(SKETCH_KIND, sketch_key(parse_subject(name)), document)
-            for name, document in found
-            if document is not None
-        ]
+        found = []
+        for name in await self._peer.listed(operations.sketched_subjects()) or ():
+            document = await self._peer.found(operations.sketch(name))
+            if document is not None:
+                found.append(RecordFact(SKETCH_KIND, sketch_key(parse_subject(name)), document))
+        return found
 
     async def standing(self, fact: RecordFact) -> Standing:
         """Return whether the registry has the sketch."""
