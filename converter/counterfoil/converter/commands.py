@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from counterfoil.converter.run.reporting import RunReports
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
-    from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.suggestions.suggest import Suggestion
     from counterfoil.sdk import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 
@@ -48,7 +48,7 @@ def show_plan(
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
     from counterfoil.converter.sketch.samples import load_samples
-    from counterfoil.schema.evolution.suggest import suggest_rules
+    from counterfoil.schema.suggestions.suggest import suggest_rules
 
     forms = parse_forms(formats)
     declared = load_bridge_file(file)

@@ -19,7 +19,7 @@ from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryAccess
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from counterfoil.schema.evolution.samples import Samples
+    from counterfoil.schema.suggestions.samples import Samples
 
 NO_REGISTRY = RegistryAccess(THE_REGISTRY, {})
 BRIDGE = "bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"

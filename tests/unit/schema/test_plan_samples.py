@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.evolution import derive_plan
-from counterfoil.schema.evolution.field_counts import counts_of_values, field_counts
-from counterfoil.schema.evolution.samples import Samples
-from counterfoil.schema.evolution.suggest import Suggestion, suggest_rules
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.sketch import PartSketch, WriterSchema, make_sketcher
+from counterfoil.schema.suggestions.field_counts import counts_of_values, field_counts
+from counterfoil.schema.suggestions.samples import Samples
+from counterfoil.schema.suggestions.suggest import Suggestion, suggest_rules
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
 
 COUNT = 1000

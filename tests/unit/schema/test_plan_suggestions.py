@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.evolution.suggest import suggest_rules
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.suggestions.suggest import suggest_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.errors import BridgeError
-from counterfoil.schema.evolution.field_counts import counts_of_values, field_counts
-from counterfoil.schema.evolution.samples import Samples
 from counterfoil.schema.sketch import InvalidSketch, read_sketch
+from counterfoil.schema.suggestions.field_counts import counts_of_values, field_counts
+from counterfoil.schema.suggestions.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.schema.bridges.model import BridgeFile
-    from counterfoil.schema.evolution.field_counts import FieldCounts
     from counterfoil.schema.sketch import TopicSketch
+    from counterfoil.schema.suggestions.field_counts import FieldCounts
     from counterfoil.sdk import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 

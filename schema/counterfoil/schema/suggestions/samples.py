@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.evolution import distributions
 from counterfoil.schema.evolution.field_paths import spell, spell_in_formula
 from counterfoil.schema.evolution.types import NUMERIC, is_instant, ticks_per_second
+from counterfoil.schema.suggestions import distributions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from counterfoil.schema.evolution.field_counts import FieldCounts
     from counterfoil.schema.evolution.field_paths import Path
     from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.sketch.model import PlaceSketch
+    from counterfoil.schema.suggestions.field_counts import FieldCounts
 
 _LEAST_COMMON: Final = 0.8
 """The share of values that two fields of different names must have in common."""

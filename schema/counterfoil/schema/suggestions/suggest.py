@@ -29,7 +29,6 @@ from counterfoil.schema.evolution.field_paths import spell, spell_in_formula, ta
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import ProblemKind
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
-from counterfoil.schema.evolution.samples import Samples
 from counterfoil.schema.evolution.scope import Scope
 from counterfoil.schema.evolution.tree import NotPlannable, Record
 from counterfoil.schema.evolution.types import (
@@ -42,6 +41,7 @@ from counterfoil.schema.evolution.types import (
     split_null,
 )
 from counterfoil.schema.evolution.types import widens as is_wider
+from counterfoil.schema.suggestions.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
