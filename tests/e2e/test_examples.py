@@ -6,12 +6,21 @@ import os
 import runpy
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge.resolve import resolve
+from counterfoil.converter.check.preflight import ready_topics
+from counterfoil.converter.engines.choice import choose_engine
+from counterfoil.converter.kafka.cluster import Cluster
+from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.job import BridgeRun, RunSettings
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, Registry
 from kafka_records import NOT_FRAMED, committed, end_offset, read, write
 from local_services import quixstreams_environment
@@ -173,6 +182,78 @@ def test_fares_are_doubled_in_columns_by_spark(scene, spark, monkeypatch):
     [letter] = read(scene.broker, f"{scene.topic}.dead-letters", 1)
     assert letter.value() == NOT_FRAMED
     assert "magic byte" in dict(letter.headers())["counterfoil.error.text"].decode()
+
+
+class Course:
+    """The example of the streaming course, with topics of its own."""
+
+    def __init__(self, scene: Scene, spark: Any) -> None:
+        self.scene = scene
+        self.spark = spark
+        self.topics = {"avro": scene.topic, "json": f"{scene.topic}-json"}
+        for topic in self.topics.values():
+            scene.broker.create_topic(topic)
+            scene.broker.create_topic(f"{topic}-v2")
+        scene.environment |= {"AVRO_TOPIC": self.topics["avro"], "JSON_TOPIC": self.topics["json"]}
+        scene.environment |= {"COUNTERFOIL_REGISTRY_URL": scene.environment["REGISTRY"]}
+        scene.environment |= {"COUNTERFOIL_BOOTSTRAP_SERVERS": scene.broker.bootstrap_servers}
+
+    def program(self, name: str, *arguments: object, code: int = 0) -> str:
+        return self.scene.run(f"streaming_course/{name}", *arguments, code=code)
+
+    def register(self, version: int, subject: str, *, code: int = 0) -> str:
+        file = str(EXAMPLES / "streaming_course" / "schemas" / f"ride_v{version}.schema.json")
+        return self.command("schema", "register", file, "--subject", f"{file}={subject}", code=code)
+
+    def command(self, *words: str, code: int = 0) -> str:
+        tool = str(Path(sys.executable).with_name("counterfoil"))
+        done = subprocess.run(
+            [tool, *words], env={**os.environ, **self.scene.environment}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def bridge(self, variant: str) -> None:
+        """Run the bridge of a variant in the session of all tests, and verify every record."""
+        path = self.scene.folder / f"{variant}.yaml"
+        text = (EXAMPLES / "streaming_course" / f"{variant}_bridge.yaml").read_text()
+        path.write_text(text.replace("taxi-rides", self.scene.topic))
+        cluster, checkpoint = Cluster(self.scene.broker.bootstrap_servers), Checkpoint(self.scene.folder / variant)
+        bridge = resolve(load_bridge_file(path), self.scene.registry)
+        ready_topics(bridge.file, cluster, checkpoint, create_target=False)
+        run = BridgeRun(
+            bridge=bridge,
+            engine=choose_engine("auto", bridge.conversion()).engine,
+            cluster=cluster,
+            settings=RunSettings(checkpoint=checkpoint),
+            say=lambda _line: None,
+            stop=threading.Event(),
+        )
+        assert run.run(self.spark).exit_code is ExitCode.OK
+        assert f"{COUNT} records = {COUNT} converted" in self.command("bridge", "verify", str(path), "--sample", "all")
+
+
+def test_the_converter_of_the_streaming_course(scene, spark):
+    course = Course(scene, spark)
+    avro, plain = course.topics["avro"], course.topics["json"]
+
+    course.program("avro_producer.py", avro, 1, COUNT)
+    before = course.program("avro_consumer.py", COUNT)
+    refusal = course.program("avro_producer.py", avro, 2, COUNT, code=1)
+    assert refusal.startswith("the registry answered 409: ")
+    assert "total_amount" in refusal
+    course.program("avro_producer.py", f"{avro}-v2", 2, COUNT)
+    course.bridge("avro")
+    assert course.program("avro_consumer.py", COUNT) == before
+
+    course.register(1, f"{plain}-value")
+    assert "total_amount" in course.register(2, f"{plain}-value", code=1)
+    course.register(2, f"{plain}-v2-value")
+    course.program("json_producer.py", plain, 1, COUNT)
+    before = course.program("json_consumer.py", COUNT)
+    course.program("json_producer.py", f"{plain}-v2", 2, COUNT)
+    course.bridge("json")
+    assert course.program("json_consumer.py", COUNT) == before
 
 
 def test_fausts_three_applications(scene):

@@ -15,6 +15,7 @@ from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.check.preflight import prepare_topics
 from counterfoil.converter.check.sampling import sample, try_out
 from counterfoil.converter.engines.choice import AUTO, choose_engine
+from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
@@ -24,8 +25,10 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.sdk import (
     AvroDeserializer,
+    AvroSerializer,
     JsonDeserializer,
     JsonSerializer,
+    MessageField,
     ProtobufDeserializer,
     ProtobufSerializer,
     Registry,
@@ -202,6 +205,79 @@ def test_bridge_between_languages(
         for number in numbers:
             value = None if rows[number] is None else read(rows[number])
             assert value == (None if number == TOMBSTONE else pair.expected(number))
+
+
+KEY_V2 = {"type": "record", "name": "Key", "fields": [{"name": "ride", "type": "string"}]}
+KEY_V1 = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "int"}]}
+FARE_V1 = {"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "int"}]}
+
+
+def test_keys_are_converted_by_a_plan_of_their_own(
+    broker: KafkaClient, live_registry: RegistryProcess, topics: tuple[str, str], session: tuple[Any, Path]
+):
+    (source, target), (spark, folder) = topics, session
+    cluster = Cluster(broker.bootstrap_servers)
+    file = parse_bridge_file(
+        f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\npartition: by-key\n"
+        "errors: {stop_above: never}\nkey: {fields: {id: {from: ride, cast: int}}}\n"
+    )
+    with Registry(live_registry.url) as registry:
+        key_schemas = [Schema(json.dumps(each)) for each in (KEY_V2, KEY_V1)]
+        for topic, key in zip(topics, key_schemas, strict=True):
+            registry.register(f"{topic}-key", key)
+            registry.register(f"{topic}-value", Schema(json.dumps(FARE_V1)))
+        write_key = AvroSerializer(registry, key_schemas[0]).bind(source, MessageField.KEY)
+        write_value = AvroSerializer(registry, Schema(json.dumps(FARE_V1))).bind(source)
+        good, bad = [{"ride": str(number)} for number in range(4)], {"ride": "x"}
+        value = write_value({"fare": 7})
+        records = [*((write_key(key), value) for key in good), (write_key(bad), value), (write_key(bad), None)]
+        records += [(write_key(good[0]), None), (None, value), (b"x", value)]
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+        for key, each in records:
+            producer.produce(source, value=each, key=key, partition=0)
+        assert producer.flush(60) == 0
+
+        bridge = resolve(file, registry)
+        assert (bridge.problems, bridge.keys is None) == ((), False)
+        assert bridge.keys is not None
+        choice = choose_engine("auto", bridge.conversion(), bridge.keys.conversion())
+        assert choice.engine.name == "java"
+        values, keys = ReferenceEngine(bridge.conversion()), key_converter(ReferenceEngine(bridge.keys.conversion()))
+        trial = try_out(
+            sample(cluster, source, size=100, seed=1),
+            engine=choice.engine, reference=values.convert_value, spark=spark, keys=keys,
+        )  # fmt: skip
+        assert (trial.disagreements, trial.records, trial.failures.total()) == ([], len(records), 3)
+
+        prepare_topics(file, cluster, create_target=False)
+        run = BridgeRun(
+            bridge=bridge,
+            engine=choice.engine,
+            cluster=cluster,
+            settings=RunSettings(checkpoint=Checkpoint(folder / "checkpoint")),
+            say=lambda _line: None,
+            stop=threading.Event(),
+        )
+        assert run.run(spark).totals.dead_letters == 3
+
+        report = Verification(
+            file,
+            cluster,
+            recompute=lambda each: values.convert_value(each).value,
+            sample=Sample(size=None),
+            convert_key=keys,
+        ).run()
+        assert report.exit_code is ExitCode.OK, report.lines()
+
+        read = AvroDeserializer(registry)
+        context = SerializationContext(target, MessageField.KEY)
+        written = list(cluster.read(target, cluster.watermarks(target)))
+        found = sorted((-1 if each.key() is None else read(each.key(), context)["id"]) for each in written)
+        assert found == [-1, 0, 0, 1, 2, 3]
+        letters = list(cluster.read(file.dead_letter_topic, cluster.watermarks(file.dead_letter_topic)))
+        assert [letter.key() for letter in letters] == [records[place][0] for place in (4, 5, 8)]
+        reasons = [dict(letter.headers())["bridge.error.field"].decode() for letter in letters]
+        assert reasons == ["$key.id", "$key.id", "$key"]
 
 
 def _produce(broker: KafkaClient, registry: Registry, pair: Pair, topic: str) -> None:

@@ -127,9 +127,10 @@ def test_the_check_says_how_many_records_trigger_each_finding(
         return done.returncode, done.stdout + done.stderr
 
     where = ["--bootstrap-servers", filled.broker.bootstrap_servers, "--registry", live_registry.url]
-    code, said = run("sketch", filled.topic, *where, "--engine", "python", "--out", "sketch.json")
+    code, said = run("sketch", filled.topic, *where, "--engine", "python", "--out", "sketch.json", "--publish")
     assert code == 0, said
     assert "HELIX" in said
+    assert f"sketch of {filled.topic}-value stored in the registry" in said
     assert "2023-11-14T22:13:20.000 to 2023-11-14T22:13:20.299" in said
     written = (tmp_path / "sketch.json").read_text()
     assert read_sketch(written).value.records == RECORDS
@@ -144,7 +145,7 @@ def test_the_check_says_how_many_records_trigger_each_finding(
     assert code == 1
     assert f"0 of {RECORDS} records trigger this finding; 2 more could not be read" in said
     assert f"{RECORDS // 3} of {RECORDS} records trigger this finding" in said
-    code, said = run(*check, "--format", "json")
+    code, said = run(*check[:-1], "registry", "--format", "json")
     by_rule = {each["rule"]: each["records"] for each in json.loads(said)["findings"]}
     assert by_rule["missing-enum-symbols"]["triggering"] == 0
     assert by_rule["missing-union-branch"] == {

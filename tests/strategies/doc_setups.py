@@ -236,6 +236,15 @@ def a_topic_to_bridge(stage: Stage) -> None:
     )
 
 
+def a_topic_to_migrate(stage: Stage) -> None:
+    """Make the topics of docs/migrating-a-topic.md, and the registry with its first schema."""
+    for topic in ("trips-paid", "trips-paid-v2"):
+        stage.broker.create_topic(topic)
+    stage.environment.update(
+        COUNTERFOIL_REGISTRY_URL=stage.url(), COUNTERFOIL_BOOTSTRAP_SERVERS=stage.broker.bootstrap_servers
+    )
+
+
 _SOURCE: dict[str, Any] = {
     "type": "record",
     "name": "Ride",
@@ -305,7 +314,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge, a_topic_to_sketch, taxi_topics, trip_topics, orders_to_register,
-        orders_registered, a_written_ride, a_topic_of_rides,
+        a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
+        orders_to_register, orders_registered, a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip

@@ -133,7 +133,7 @@ class Stage:
             self.folder.mkdir()
             SETUPS[setup](self)
         if name := snippet.notes.get("file"):
-            (self.folder / name).write_text(snippet.text)
+            (self.folder / name).write_text(self._with_addresses(snippet.text))
         elif snippet.language == "python":
             self._run_python(snippet)
         elif snippet.language == "yaml":

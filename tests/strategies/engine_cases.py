@@ -391,6 +391,28 @@ CASES = [
         {"p.q.b": {"from": "p.q.b", "cast": "float"}, "made.x": {"expr": "x * 2"}, "made.b": {"from": "p.q.b"}},
     ),
     Case(
+        "null records",
+        {
+            7: record(
+                ("p", nullable(record(("a", "int"), name="P"))),
+                ("xs", nullable({"type": "array", "items": "int"})),
+            )
+        },
+        record(
+            ("required", record(("a", "long"), name="Q")),
+            ("replaced", record(("b", "long"), name="R")),
+            ("maybe", nullable(record(("a", "double"), name="S"))),
+            ("xs", {"type": "array", "items": "long"}),
+        ),
+        {
+            "required": {"from": "p", "null": "error"},
+            "replaced": {"from": "p", "null": {"const": {"b": -1}}},
+            "replaced.b": {"from": "p.a"},
+            "maybe": {"from": "p"},
+            "xs": {"from": "xs", "null": "error"},
+        },
+    ),
+    Case(
         "arrays",
         {
             7: record(

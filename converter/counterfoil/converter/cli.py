@@ -76,7 +76,7 @@ def bridge() -> None:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _PLAN_FORMAT)
+@_options(_FILE, _REGISTRY, _BROKER, _PLAN_FORMAT)
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
@@ -85,6 +85,14 @@ def bridge() -> None:
 )
 @click.option("--target-schema", type=click.Path(path_type=Path), help="A schema file instead of the target's subject.")
 @click.option("--suggest", is_flag=True, help="Suggest rules for open fields, as YAML comments with evidence.")
+@click.option(
+    "--sample",
+    "samples",
+    multiple=True,
+    metavar="TOPIC|FILE|SKETCH",
+    help="Also suggest rules from values: of the source's or the target's topic, of a sketch of one of them, or of a "
+    "file with a JSON object in each line (of the source; target=FILE: of the target). Repeatable; implies --suggest.",
+)
 def plan(**options: Any) -> ExitCode:
     """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
     from counterfoil.converter.commands import show_plan
@@ -315,6 +323,9 @@ def replay(**options: Any) -> ExitCode:
     help="Keep no value of fields with this tag, in any case of letters. Repeatable.  [default: PII]",
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the sketch to this file.")
+@click.option(
+    "--publish", "publishes", is_flag=True, help="Store the sketch in the registry, with the subjects of key and value."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the sketch as JSON.")
 def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> ExitCode:
     """Summarize the records of TOPIC for 'counterfoil check --sketch'.

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.check.report import CheckReport
+    from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.monitoring.display import Display
     from counterfoil.converter.spark.start import SessionStart
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
-    from counterfoil.schema.evolution.suggest import Suggestion
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.suggestions.suggest import Suggestion
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMS: Final = ("text", "json", "junit")
@@ -42,25 +43,35 @@ def show_plan(
     source_schema: Path | None,
     target_schema: Path | None,
     suggest: bool,
+    samples: Sequence[str],
+    bootstrap_servers: str | None,
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
-    from counterfoil.schema.evolution.suggest import suggest_rules
+    from counterfoil.converter.sketch.samples import load_samples
+    from counterfoil.schema.suggestions.suggest import suggest_rules
 
     forms = parse_forms(formats)
     declared = load_bridge_file(file)
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
-        from counterfoil.schema.evolution import derive_both_ways
+        from counterfoil.schema.evolution import derive_both_ways, with_message
 
-        both = derive_both_ways(_schema_file(source_schema), _schema_file(target_schema), declared.rules)
+        both = derive_both_ways(
+            with_message(_schema_file(source_schema), declared.source_message),
+            with_message(_schema_file(target_schema), declared.target_message),
+            declared.rules,
+        )
         plan, losses = both.there, both.losses
         problems = tuple(str(problem) for problem in plan.problems)
-        facts = [f"from {source_schema} to {target_schema}"]
+        facts, keys = [f"from {source_schema} to {target_schema}"], None
     else:
         resolved = _resolved(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, _identity_lines(resolved)
-    suggestions = suggest_rules(plan, declared.rules) if suggest else []
+        keys = resolved.keys
+    counted_values = load_samples(samples, declared, registry=registry, bootstrap_servers=bootstrap_servers)
+    suggest = suggest or bool(samples)
+    suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
     give(
         forms,
         lines=lambda: [
@@ -68,12 +79,14 @@ def show_plan(
             *facts,
             *_plan_lines(plan),
             *_loss_lines(losses),
-            *_problem_lines(plan, problems),
+            *_key_lines(declared, keys),
+            *_problem_lines(plan, problems, declared),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
             _plan_document(declared, plan, problems)
             | {"losses": [asdict(loss) for loss in losses]}
+            | ({} if keys is None else {"keys": _plan_document(keys.file, keys.plan, keys.problems)})
             | ({"suggestions": [asdict(each) for each in suggestions]} if suggest else {})
         ),
     )
@@ -97,6 +110,10 @@ def _resolved(declared: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
 
     with access.open() as registry:
         return resolve(declared, registry)
+
+
+def _key_conversion(resolved: ResolvedBridge) -> Conversion | None:
+    return None if resolved.keys is None else resolved.keys.conversion()
 
 
 def _cluster(bootstrap_servers: str | None) -> Cluster:
@@ -125,10 +142,31 @@ def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
         yield "  " + "  ".join([*cells, row[3]]).rstrip()
 
 
-def _problem_lines(plan: ConversionPlan, problems: Sequence[str]) -> list[str]:
+def _key_lines(declared: BridgeFile, keys: ResolvedBridge | None) -> list[str]:
+    """Return the plan of keys, where they are converted."""
+    warning = declared.key_warning()
+    if warning is None:
+        return []
+    if keys is None:
+        return ["keys: their plan needs the registry"]
+    own = (*_identity_lines(keys), *_plan_lines(keys.plan), *_loss_lines(keys.losses))
+    return ["keys:", *(f"  {line}" for line in own), f"note: {warning}"]
+
+
+def _problem_lines(plan: ConversionPlan, problems: Sequence[str], declared: BridgeFile) -> list[str]:
+    """Return the notes, and the problems, those of rules with the place of the rule in the file."""
+    places = {
+        str(each): f" (line {place.line}, column {place.column})"
+        for each in plan.problems
+        if (place := declared.positions.get(each.field)) is not None
+    }
     notes = [f"note: {note}" for note in plan.notes]
     if problems:
-        return [*notes, f"NOT COMPLETE: {len(problems)} open", *(f"  {problem}" for problem in problems)]
+        return [
+            *notes,
+            f"NOT COMPLETE: {len(problems)} open",
+            *(f"  {problem}{places.get(problem, '')}" for problem in problems),
+        ]
     return [*notes, f"complete, plan {plan.hash[:16]}"]
 
 
@@ -213,11 +251,12 @@ def _checked(
     from counterfoil.converter.check.sampling import frame_of, sample, try_out
     from counterfoil.converter.check.throughput import measure
     from counterfoil.converter.engines.choice import choose_engine
+    from counterfoil.converter.engines.keyed import key_converter
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.spark.session import start_session
 
-    file, conversion = resolved.file, resolved.conversion()
-    choice = choose_engine(engine, conversion)
+    file, conversion, keys = resolved.file, resolved.conversion(), _key_conversion(resolved)
+    choice = choose_engine(engine, conversion, keys)
     findings = inspect(file, cluster, None)
     trial = throughput = None
     if not any(finding.check is Check.RIGHTS for finding in findings):
@@ -233,6 +272,7 @@ def _checked(
                 engine=choice.engine,
                 reference=ReferenceEngine(conversion).convert_value,
                 max_message_bytes=None if target is None else target.max_message_bytes,
+                keys=None if keys is None else key_converter(ReferenceEngine(keys)),
             )
             if taken:
                 throughput = measure(choice.engine, frame, size=len(taken), source_records=offsets)
@@ -299,7 +339,7 @@ def _run_with(
     writers = WriterService(display.say)
     conversion = replace(resolved.conversion(), lookup=writers.lookup)
     cluster = _cluster(bootstrap_servers)
-    choice = choose_engine(engine, conversion)
+    choice = choose_engine(engine, conversion, _key_conversion(resolved))
     folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
     folder.check(Identity.of(resolved), force=force)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
@@ -398,6 +438,7 @@ def verify_bridge(
     checkpoint: Path | None,
 ) -> ExitCode:
     """Run ``bridge verify``: check that every source record was written once."""
+    from counterfoil.converter.engines.keyed import key_converter
     from counterfoil.converter.engines.reference import ReferenceEngine
     from counterfoil.converter.verify.reporting import report_verification
     from counterfoil.converter.verify.verdict import verify_group
@@ -409,7 +450,7 @@ def verify_bridge(
     declared = load_bridge_file(file)
     with failures_as_cases(forms, verify_group(declared.name)):
         resolved = _resolved(declared, registry)
-        reference = ReferenceEngine(resolved.conversion())
+        reference, keys = ReferenceEngine(resolved.conversion()), _key_conversion(resolved)
         cluster = _cluster(bootstrap_servers)
         report = Verification(
             file=resolved.file,
@@ -417,6 +458,7 @@ def verify_bridge(
             recompute=lambda value: reference.convert_value(value).value,
             sample=Sample(size=None if sample == "all" else int(sample), seed=seed),
             ranges=_finished(checkpoint, resolved.file.source_topic) if checkpoint else None,
+            convert_key=None if keys is None else key_converter(ReferenceEngine(keys)),
         ).run()
     give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
     with registry.open() as client:

@@ -208,6 +208,10 @@ class BridgeNotFound(_Coded, code=40480):
     """There is no bridge of this name."""
 
 
+class SketchNotFound(_Coded, code=40490):
+    """The subject has no sketch."""
+
+
 class IncompatibleSchema(_Coded, code=40901):
     """The schema breaks the subject's compatibility level; ``reasons`` holds the report's message list."""
 
@@ -321,6 +325,10 @@ class InvalidAssociation(_Coded, code=42212):
 
 class InvalidBridge(_Coded, code=42280):
     """The bridge is not valid; ``details`` has the problems of its plan, by field."""
+
+
+class UnusableSketch(_Coded, code=42290):
+    """The document is no sketch of this subject."""
 
 
 class StoreUnavailable(_Coded, code=50001, status=HTTPStatus.SERVICE_UNAVAILABLE):

@@ -469,6 +469,7 @@ def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | Non
 
 _KEKS: Final = ("dek-registry", "v1", "keks")
 _BRIDGES: Final = ("bridges", "v1")
+_SKETCHES: Final = ("sketches", "v1", "subjects")
 
 
 def schemas(
@@ -604,6 +605,22 @@ def delete_associations(
 
 def _types(association_types: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(("associationType", each) for each in association_types)
+
+
+def sketched_subjects() -> Operation[tuple[str, ...]]:
+    """``GET /sketches/v1/subjects``, of this project's registry: the subjects that have a sketch."""
+    return Operation("sketched_subjects", "GET", _path(*_SKETCHES), read_texts)
+
+
+def sketch(subject: str) -> Operation[dict[str, Any]]:
+    """``GET /sketches/v1/subjects/{subject}``: the document of a sketch."""
+    return Operation("sketch", "GET", _path(*_SKETCHES, subject), _object)
+
+
+def put_sketch(subject: str, document: Mapping[str, Any]) -> Operation[None]:
+    """``PUT /sketches/v1/subjects/{subject}``: repeatable, since it replaces the sketch."""
+    path, body = _path(*_SKETCHES, subject), _json(document)
+    return Operation("put_sketch", "PUT", path, _nothing, body=body, form=ReplyForm.NOTHING)
 
 
 def bridges(*, state: BridgeState | None = None, subject: str | None = None) -> Operation[tuple[BridgeStatus, ...]]:

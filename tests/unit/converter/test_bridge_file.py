@@ -11,6 +11,7 @@ from counterfoil.converter.bridge.file import load_bridge_file, parse_bridge_fil
 from counterfoil.converter.errors import InvalidBridgeFile
 from counterfoil.schema.bridges.model import Delivery, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +60,6 @@ def test_every_key_can_be_given():
         ("bridge: b\nsource: {topic: in, sbject: x}\ntarget: {topic: out}\n", (2, 21), "did you mean subject?"),
         (SMALLEST + "partition: random\n", (4, 12), "same or by-key"),
         (SMALLEST + "delivery: twice\n", (4, 11), "at-least-once or restart-filter or exactly-once"),
-        (SMALLEST + "key: convert\n", (4, 6), "can only be copy"),
         (SMALLEST + "bridge: c\n", (4, 1), "a second time"),
         ("bridge: b\nsource: {topic: 'a b'}\ntarget: {topic: out}\n", (2, 17), "no name for a Kafka topic"),
         ("bridge: b\nsource: {topic: in}\ntarget: {topic: in}\n", (3, 9), "two topics"),
@@ -71,6 +71,11 @@ def test_every_key_can_be_given():
         ("bridge: [b]\nsource: {topic: in}\ntarget: {topic: out}\n", (1, 9), "must be a name"),
         ("bridge: b\n  source: {", (2, 9), "not YAML"),
         ("- bridge\n", (1, 1), "must be a mapping"),
+        ("bridge: b\nsource: {topic: in, framing: json}\ntarget: {topic: out}\n", (2, 30), "id or none"),
+        ("bridge: b\nsource: {topic: in, message: a..b}\ntarget: {topic: out}\n", (2, 30), "such as taxi.Ride"),
+        (SMALLEST + "key: move\n", (4, 6), "key must be copy, convert, or a mapping"),
+        (SMALLEST + "key: {feilds: {}}\n", (4, 7), "did you mean fields?"),
+        (SMALLEST + "key:\n  fields:\n    a: {frm: b}\n", (6, 9), "did you mean from"),
         (SMALLEST + "fields: [a]\n", (4, 9), "fields must be a mapping"),
     ],
 )
@@ -81,9 +86,35 @@ def test_a_mistake_is_reported_with_its_place(text: str, place: tuple[int, int],
     assert str(mistake).startswith(f"b.yaml:{place[0]}:{place[1]}: ")
 
 
+def test_keys_have_subjects_and_rules_of_their_own():
+    assert parse_bridge_file(SMALLEST + "key: copy\n").keys is None
+    keys = parse_bridge_file(SMALLEST + "key: convert\nfields: {a: {from: b}}\n").keys
+    assert keys is not None
+    assert (keys.source_subject, keys.target_subject, keys.rules.fields) == ("in-key", "out-key", ())
+    keys = parse_bridge_file(SMALLEST + "key: {target: {subject: k, version: 2}, fields: {a: {from: b}}}\n").keys
+    assert keys is not None
+    assert (keys.source_subject, keys.target_subject, keys.target_version) == ("in-key", "k", 2)
+    assert [rule.spelt for rule in keys.rules.fields] == ["a"]
+
+
+def test_only_json_can_be_without_frames():
+    bridge = parse_bridge_file("bridge: b\nsource: {topic: in, framing: none}\ntarget: {topic: out}\n")
+    assert bridge.language_problems(SchemaType.JSON, SchemaType.AVRO) == ()
+    [problem] = bridge.language_problems(SchemaType.AVRO, SchemaType.AVRO)
+    assert "source: framing: none is for JSON Schema" in problem
+
+
+def test_only_protobuf_has_messages_to_choose():
+    bridge = parse_bridge_file("bridge: b\nsource: {topic: in, message: taxi.Ride}\ntarget: {topic: out}\n")
+    assert (bridge.source_message, bridge.target_message) == ("taxi.Ride", None)
+    assert bridge.language_problems(SchemaType.PROTOBUF, SchemaType.AVRO) == ()
+    [problem] = bridge.language_problems(SchemaType.AVRO, SchemaType.AVRO)
+    assert problem.startswith("source: message: taxi.Ride is for Protobuf")
+
+
 def test_a_rule_that_cannot_be_read_is_reported_at_its_field():
     mistake = refusal(SMALLEST + "fields:\n  a: {from: b}\n  c: {frm: d}\n")
-    assert (mistake.line, mistake.column) == (6, 3)
+    assert (mistake.line, mistake.column) == (6, 7)
 
 
 def test_keys_that_yaml_takes_for_values_are_words():

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.record import converter_of, recipe_of
 from counterfoil.converter.messages.table import reading_problem
-from counterfoil.schema.evolution import ConversionPlan, derive_both_ways, derive_plan, parse_rules
+from counterfoil.schema.evolution import (
+    ConversionPlan,
+    FailureCode,
+    derive_both_ways,
+    derive_plan,
+    parse_rules,
+    with_message,
+)
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
@@ -135,6 +144,18 @@ def test_json_branches_of_one_of_are_told_apart_by_their_schemas():
         assert from_json(plan, pay={"kind": "cash", "x": "1"}) == {"pay": {"kind": "cash", "x": "1"}}
         assert from_json(plan, pay={"kind": "card", "x": 1}) == {"pay": {"kind": "card", "x": 1}}
         assert from_json(plan, pay={"kind": "card", "x": "1"}) == "pay undecodable"
+
+
+def test_json_without_frames_is_read_and_written_as_it_is():
+    plan = plan_of(js({"fare": {"type": "number"}}, "fare"), js({"fare": {"type": "number", "maximum": 9}}, "fare"))
+    converter = converter_of(recipe_of(Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID)).packed)
+    assert converter.convert_value(b'{"fare": 1.5}').value == b'{"fare":1.5}'
+    refused = converter.convert_value(frame(SOURCE_ID, b'{"fare": 1.5}')).failure
+    assert refused is not None
+    assert refused.code is FailureCode.UNDECODABLE
+    for engine in ("java", "sql"):
+        with pytest.raises(EngineCannot):
+            choose_engine(engine, Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID))
 
 
 def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():
@@ -286,6 +307,61 @@ def test_protobuf_frame_of_another_message_is_undecodable():
 
 
 # -- across
+
+
+SEVERAL = """syntax = "proto3"; package taxi;
+message Header { int32 version = 1; }
+message Trip { message Leg { int64 metres = 1; } string id = 1; Leg leg = 2; }
+"""
+
+
+def test_protobuf_message_other_than_the_first():
+    file = parse_schema(SEVERAL, SchemaType.PROTOBUF)
+    trip, leg = with_message(file, "taxi.Trip"), with_message(file, "taxi.Trip.Leg")
+    plan = plan_of(trip, avro(("id", "string")), ["leg"])
+    types = MessageTypes(pooled_file(trip, trip.text))
+    body = class_of(types.find("taxi.Trip"))(id="a").SerializeToString()
+    assert converted(plan, b"\x02\x02" + body) == b"\x02a"
+    assert converted(plan, b"\x00" + body) == "undecodable"  # the message indexes of Header
+    back = plan_of(avro(("metres", "long")), leg)
+    assert converted(back, b"\x0e") == b"\x04\x02\x00" + b"\x08\x07"
+    assert problems(plan_of(with_message(file, "taxi.Tripp"), avro()))[0].endswith("did you mean taxi.Trip?")
+    assert plan.hash != plan_of(file, avro(("id", "string"))).hash
+    assert reading_problem(trip, parse_schema(PROTO_ONE, SchemaType.PROTOBUF)) == "it has no message taxi.Trip"
+
+
+PROTO_ONE = 'syntax = "proto3"; message Ride { int32 a = 1; }'
+PLACE = {"type": "record", "name": "Place", "fields": [{"name": "lat", "type": "int"}]}
+
+
+def test_protobuf_message_that_may_be_absent_as_a_required_record():
+    source = proto("message Place { int32 lat = 1; } Place at = 1;")
+    target = avro(("at", PLACE))
+    [problem] = problems(plan_of(source, target))
+    assert problem == (
+        "at: the source may be null and the field may not; give it a rule with null: error, or null: and a value"
+    )
+    refused = plan_of(source, target, at={"from": "at", "null": "error"})
+    assert converted(refused, message_of(source)) == "at null-not-allowed"
+    assert converted(refused, message_of(source, at={"lat": 3})) == b"\x06"
+    replaced = plan_of(source, target, at={"from": "at", "null": {"const": {"lat": 4}}})
+    assert converted(replaced, message_of(source)) == b"\x08"
+    assert replaced.lossy == ("at",)
+    renamed = plan_of(
+        source, avro(("place", {**PLACE, "fields": [{"name": "latitude", "type": "long"}]})),
+        **{"place": {"from": "at", "null": "error"}, "place.latitude": {"from": "at.lat"}},
+    )  # fmt: skip
+    assert converted(renamed, message_of(source, at={"lat": 3})) == b"\x06"
+
+
+def test_json_properties_of_any_name_in_rules():
+    source = js({"user-id": {"type": "integer"}, "a.b": {"type": "integer"}}, "user-id", "a.b")
+    target = js({"user.id": {"type": "integer"}, "$sum": {"type": "number"}}, "user.id", "$sum")
+    rules = {'"user.id"': {"from": "user-id"}, "$sum": {"expr": '"user-id" + "a.b"'}}
+    assert from_json(plan_of(source, target, **rules), **{"user-id": 2, "a.b": 3}) == {"user.id": 2, "$sum": 5}
+    other = js({"x": {"type": "integer"}})
+    assert '"a.b": the source field goes nowhere' in problems(plan_of(source, other, ["user-id"]))[0]
+    assert plan_of(source, other, ["user-id", '"a.b"']).dropped == ("user-id", '"a.b"')
 
 
 def test_protobuf_to_avro_and_json():

@@ -121,7 +121,7 @@ def test_a_subject_without_the_policy_is_as_before() -> None:
         (new_bridge(direction="sideways"), 400, "direction is 'sideways'"),
         (new_bridge(limits={"maxDeadLetterRate": 2}), 400, "limits.maxDeadLetterRate is 2"),
         (new_bridge(plan="bridge: [", owner="o"), 42280, "cannot be read"),
-        (new_bridge(plan=PLAN.replace("cast: double", "caste: double")), 42280, "5:3: total: there is no rule word"),
+        (new_bridge(plan=PLAN.replace("cast: double", "caste: double")), 42280, "5:24: total: there is no rule word"),
         (new_bridge(plan=PLAN.partition("fields")[0]), 42280, "total: string as double may lose"),
         (new_bridge(plan=PLAN.replace("version: 1", "version: 9")), 40402, "Version 9"),
         (new_bridge(plan=PLAN.replace(f"rides-v2, subject: {SUBJECT}", "rides-v2, subject: gone")), 40401, "'gone'"),

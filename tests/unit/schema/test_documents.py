@@ -97,7 +97,7 @@ def test_nothing_is_no_document() -> None:
         ("a: *b", "not YAML: found undefined alias", Position(1, 4)),
         ("a: !!int x", "'x' is no value of the type int", Position(1, 4)),
         ("a: " + "9" * 5000, "is no value of the type int", Position(1, 4)),
-        ("&a [*a]", "nested too deeply", Position(1, 1)),
+        ("&a [*a]", "expected no cycles", Position(1, 1)),
         ("[" * 100 + "]" * 100, "nested too deeply", Position(1, MAX_DEPTH + 2)),
         ("[\n" * 5000 + "]\n" * 5000, "nested too deeply", None),
         ("a" * (MAX_CHARACTERS + 1), "at most 1000000", None),

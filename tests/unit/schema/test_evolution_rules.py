@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.evolution.errors import PlanError
-from counterfoil.schema.evolution.expr import FieldValue
+from counterfoil.schema.evolution.expr import FieldValue, paths_of
+from counterfoil.schema.evolution.field_paths import target_path
 from counterfoil.schema.evolution.rules import (
     CastRule,
     Const,
@@ -24,7 +25,6 @@ from counterfoil.schema.evolution.rules import (
     SplitOf,
     Word,
     parse_rules,
-    target_path,
 )
 
 
@@ -66,6 +66,17 @@ def test_yaml_reads_null_and_on_as_something_else() -> None:
     assert rule({"split": {"from": "a", True: "/", "take": 0}}).origin == SplitOf(("a",), "/", 0)
 
 
+def test_names_that_are_no_words_are_quoted_where_they_could_be_read_otherwise() -> None:
+    assert target_path("user-id.$ref[].größe") == ("user-id", "$ref", "[]", "größe")
+    made = rule({"from": '"a.b".user-id'}, '"x.y"[].z')
+    assert (made.target, made.spelt, made.origin) == (("x.y", "[]", "z"), '"x.y"[].z', From(("a.b", "user-id")))
+    assert rule({"from": "a"}, '"plain"').spelt == "plain"
+    formula = rule({"expr": '"user-id" - user.id'}).origin
+    assert isinstance(formula, Formula)
+    assert list(paths_of(formula.expression)) == [("user-id",), ("user", "id")]
+    assert parse_rules({}, ['"a"', '"b.c"']).drop == ("a", '"b.c"')
+
+
 def test_paths() -> None:
     assert target_path("a") == ("a",)
     assert target_path("a.b[].c{}.d") == ("a", "b", "[]", "c", "{}", "d")
@@ -86,6 +97,7 @@ def test_paths() -> None:
         ({"const": 1, "cast": "int"}, "'cast' cannot stand beside 'const'", "nothing else"),
         ({"expr": "a", "with": "x"}, "'with' cannot stand beside 'expr'", "cast"),
         ({"expr": "a +"}, "at character 4", "a number"),
+        ({"expr": '1 + "\\x"'}, "is no name at character 5", "JSON string"),
         ({"expr": True}, "True is no formula", "expr"),
         ({"join": "a"}, "'a' cannot be joined", "a list"),
         ({"join": []}, "[] cannot be joined", "a list"),
@@ -131,13 +143,15 @@ def test_mistakes(entry: Any, problem: str, expected: str) -> None:
     ("fields", "drop", "field"),
     [
         ([], None, "fields"),
-        ({"a b": {"from": "a"}}, None, "a b"),
+        ({"a<b>": {"from": "a"}}, None, "a<b>"),
+        ({'"[]"': {"from": "a"}}, None, '"[]"'),
+        ({"$key.a": {"from": "a"}}, None, "$key.a"),
         ({1: {"from": "a"}}, None, "1"),
         ({"[]": {"from": "a"}}, None, "[]"),
         ({}, "all", "drop"),
         ({}, 3, "drop"),
         ({}, ["a", 3], "drop"),
-        ({}, ["a b"], "drop"),
+        ({}, ["a..b"], "drop"),
     ],
 )
 def test_mistakes_around_the_rules(fields: Any, drop: Any, field: str) -> None:

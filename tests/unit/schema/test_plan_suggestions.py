@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from counterfoil.schema.evolution import derive_plan, parse_rules
-from counterfoil.schema.evolution.suggest import suggest_rules
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.suggestions.suggest import suggest_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 
@@ -61,11 +61,11 @@ def test_accepted_suggestions_complete_a_plan_between_languages():
     assert derive_plan(source, target, accepted).is_complete
 
 
-def test_names_that_no_rule_can_contain_have_no_suggestions():
+def test_names_that_are_no_words_have_suggestions():
     dashed = {"type": "object", "properties": {"user-id": {"type": "string"}}, "required": ["user-id"]}
     schema = parse_schema(json.dumps(dashed), SchemaType.JSON)
-    assert rules_for(record(user_id="string"), schema) == {}
-    assert rules_for(schema, record(user_id="string")) == {}
+    assert rules_for(record(user_id="string"), schema) == {"user-id": {"from": "user_id"}}
+    assert rules_for(schema, record(user_id="string")) == {"user_id": {"from": "user-id"}}
 
 
 def test_complete_plan_has_no_suggestions():

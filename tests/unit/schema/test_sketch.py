@@ -474,6 +474,12 @@ BAD_DOCUMENTS = {
     '{"sketchVersion": true}': "sketchVersion is True; expected an integer",
     '{"sketchVersion": 1, "topic": "t", "key": {"schemas": [], "nulls": 0}, "value": {"schemas": [], "nulls": 0}, '
     '"offsets": {"x": [0, 1]}}': "offsets has x: [0, 1]; expected a partition with two offsets",
+    '{"sketchVersion": 1, "topic": "t", "key": {"schemas": [], "nulls": -1}, "offsets": {}}': (
+        "key.nulls is -1; expected an integer from 0"
+    ),
+    '{"sketchVersion": 1, "topic": "t", "key": {"schemas": [], "nulls": 0, "problems": {"x": -2}}, "offsets": {}}': (
+        "key.problems has -2 for 'x'; expected an integer from 0"
+    ),
 }
 
 

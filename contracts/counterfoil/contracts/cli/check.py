@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from counterfoil.contracts.cli.judging import Judging
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.sketch import TopicSketch
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMATS = ("text", "json", *REPORT_FORMATS)
 _GENERATED_CODE = ("none", "package", "file")
 _FAIL_ON = ("error", "warning", "never")
+_STORED = "registry"
 
 
 @click.command()
@@ -62,9 +65,10 @@ _FAIL_ON = ("error", "warning", "never")
     "--sketch",
     "sketches",
     multiple=True,
-    metavar="FILE",
+    metavar="FILE|registry",
     help="A sketch of a topic ('counterfoil sketch'): each finding gets the number of records that trigger it. It is "
-    "for the files of its subjects, or of a record with the same name. Repeatable.",
+    "for the files of its subjects, or of a record with the same name. The word registry: all sketches that the "
+    "registry stores. Repeatable.",
 )
 @click.option(
     "--ignore-untriggered",
@@ -100,7 +104,7 @@ def check(
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats, _FORMATS)
-    topics = _topics(sketches, ignores_untriggered=ignore_untriggered)
+    topics = _topics(sketches, judging.registry, ignores_untriggered=ignore_untriggered)
     comparison, report = judging.run(
         confirm=confirm, topics=topics, allow_unmapped=allow_unmapped, generated_code=generated_code
     )
@@ -127,8 +131,8 @@ def check(
     return code
 
 
-def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | None:
-    """Return the sketches in these files; None without one."""
+def _topics(paths: tuple[str, ...], registry: RegistryAccess | None, *, ignores_untriggered: bool) -> Topics | None:
+    """Return the sketches in these files, and those of the registry if it is named; None without one."""
     if not paths:
         if ignores_untriggered:
             raise click.UsageError("--ignore-untriggered needs a sketch of the topic: --sketch FILE")
@@ -141,9 +145,24 @@ def _topics(paths: tuple[str, ...], *, ignores_untriggered: bool) -> Topics | No
 
     found = []
     for path in paths:
+        if path == _STORED:
+            found += _stored_sketches(registry)
+            continue
         try:
             found.append(read_sketch(Path(path).read_text(encoding="utf-8")))
         except (InvalidSketch, UnicodeDecodeError) as error:
             problem = error.problem if isinstance(error, InvalidSketch) else f"it is not UTF-8 ({error.reason})"
             raise PreconditionFailed(f"{path} is no sketch of a topic: {problem}") from None
     return Topics(tuple(found), ignores_untriggered)
+
+
+def _stored_sketches(access: RegistryAccess | None) -> list[TopicSketch]:
+    """Return all sketches that the registry stores."""
+    from counterfoil.schema.sketch.document import sketch_of
+    from counterfoil.sdk import operations
+
+    if access is None:
+        raise click.UsageError(f"--sketch {_STORED} sends requests to a registry; expected no --offline")
+    with access.open() as registry:
+        subjects = registry.call(operations.sketched_subjects())
+        return [sketch_of(registry.call(operations.sketch(subject))) for subject in subjects]

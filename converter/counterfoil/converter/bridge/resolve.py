@@ -7,11 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.protocol import KEY, Conversion
 from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
+from counterfoil.schema.bridges.model import Framing
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
-from counterfoil.schema.evolution import derive_both_ways
+from counterfoil.schema.evolution import derive_both_ways, with_message
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
@@ -32,7 +33,8 @@ class ResolvedBridge:
 
     ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
     ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
-    ``losses`` are the source fields whose values do not survive there and back.
+    ``losses`` are the source fields whose values do not survive there and back. ``keys`` is the bridge between the
+    schemas of keys; None: keys are copied.
     """
 
     file: BridgeFile
@@ -43,11 +45,15 @@ class ResolvedBridge:
     target_id: int
     target_version: int
     losses: tuple[Loss, ...] = ()
+    keys: ResolvedBridge | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The problems that prevent a run, one sentence each."""
-        return tuple(str(problem) for problem in self.plan.problems) + tuple(self._unreadable_writers())
+        languages = self.plan.source.schema_type, self.plan.target.schema_type
+        found = [str(problem) for problem in self.plan.problems]
+        keys = () if self.keys is None else (f"{KEY}: {problem}" for problem in self.keys.problems)
+        return (*found, *self.file.language_problems(*languages), *self._unreadable_writers(), *keys)
 
     def _unreadable_writers(self) -> list[str]:
         newest = self.newest_id
@@ -64,14 +70,23 @@ class ResolvedBridge:
     @property
     def hash(self) -> str:
         """A hash over everything that affects the written records; when it changes, it is another bridge."""
-        facts = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
+        facts: list[object] = [self.plan.hash, self.target_id, str(self.file.partitioning), str(self.file.timestamps)]
+        if Framing.NONE in (framings := (self.file.source_framing, self.file.target_framing)):
+            facts.append(framings)
+        if self.keys is not None:
+            facts.append(self.keys.hash)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
     def conversion(self) -> Conversion:
         """Return the conversion for an engine; raise ``PlanIncomplete`` if there are problems."""
         if self.problems:
             raise PlanIncomplete(self.file.name, self.problems)
-        return Conversion(plan=self.plan, writer_by_id=self.writer_by_id, target_id=self.target_id)
+        return Conversion(
+            plan=self.plan,
+            writer_by_id=self.writer_by_id,
+            target_id=None if self.file.target_framing is Framing.NONE else self.target_id,
+            unframed_id=self.newest_id if self.file.source_framing is Framing.NONE else None,
+        )
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
@@ -79,10 +94,10 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
 
     Raises ``SubjectMissing`` for a subject or version that does not exist, and the errors of the registry's client.
     """
-    writers = _writers(registry, file.source_subject, _versions(registry, file))
+    writers = _writers(registry, file, _versions(registry, file))
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
-    both = derive_both_ways(newest.schema, _parsed(target, registry), file.rules)
+    both = derive_both_ways(newest.schema, with_message(_parsed(target, registry), file.target_message), file.rules)
     return ResolvedBridge(
         file=file,
         plan=both.there,
@@ -92,6 +107,7 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
         target_id=target.id,
         target_version=target.version or 0,
         losses=both.losses,
+        keys=None if file.keys is None else resolve(file.keys, registry),
     )
 
 
@@ -105,13 +121,20 @@ class _Writer:
     is_active: bool
 
 
-def _writers(registry: Registry, subject: str, active: Sequence[int]) -> list[_Writer]:
+def _writers(registry: Registry, file: BridgeFile, active: Sequence[int]) -> list[_Writer]:
     from counterfoil.sdk import Visibility
 
+    subject = file.source_subject
     everything = registry.versions(subject, visibility=Visibility.WITH_DELETED)
     found = (registry.version(subject, number, visibility=Visibility.WITH_DELETED) for number in everything)
     return [
-        _Writer(each.version or 0, each.id, _parsed(each, registry), is_active=each.version in active) for each in found
+        _Writer(
+            each.version or 0,
+            each.id,
+            with_message(_parsed(each, registry), file.source_message),
+            is_active=each.version in active,
+        )
+        for each in found
     ]
 
 

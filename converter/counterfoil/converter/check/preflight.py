@@ -172,6 +172,8 @@ def inspect(
             group = group_of(file.name)
             committed = cluster.committed(group, file.source_topic)
             findings += created_again(group, file.source_topic, committed, cluster.watermarks(file.source_topic))
+    if (warning := file.key_warning()) is not None:
+        findings.append(_warning(warning))
     return sorted(findings, key=lambda finding: finding.severity)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.protocol import RECORD_COLUMNS
+from counterfoil.converter.engines.protocol import CONVERTED_KEY, RECORD_COLUMNS
 from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.run.record_size import too_large
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from counterfoil.converter.engines.keyed import KeyConverter
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.headers import Headers
@@ -174,36 +175,48 @@ def try_out(
     engine: Engine,
     reference: Callable[[bytes], Converted],
     max_message_bytes: int | None,
+    keys: KeyConverter | None = None,
 ) -> TrialReport:
     """Convert ``records`` with the reference evaluator and, in their ``frame``, with the engine; return the comparison.
 
-    A converted record that is larger than ``max_message_bytes`` would be a dead letter, too.
+    A converted record that is larger than ``max_message_bytes`` would be a dead letter, too. ``keys`` is the reference
+    evaluator of keys where they are converted.
     """
     report = TrialReport(engine=engine.name, limit=max_message_bytes)
-    expected = [Converted() if record.value is None else reference(record.value) for record in records]
+    expected = [_expected(record, reference, keys) for record in records]
     for record, wanted in zip(records, expected, strict=True):
         _count(report, record, wanted)
     if records:
         given = _run(engine, frame)
         for record, wanted in zip(records, expected, strict=True):
-            _compare(report, record, wanted, given.get((record.partition, record.offset)))
+            row = given.get((record.partition, record.offset))
+            _compare(report, record, wanted, row)
+            made = None if keys is None or row is None or wanted.failure is not None else keys(record.key)
+            if made is not None:
+                _compare_keys(report, record, made, row)
             if wanted.value is None:
                 continue
-            problem = too_large(record.key, wanted.value, record.headers or (), largest=max_message_bytes)
+            key = record.key if made is None else made.value
+            problem = too_large(key, wanted.value, record.headers or (), largest=max_message_bytes)
             if problem is not None:
                 report.converted -= 1
                 _fail(report, record, headers.TOO_LARGE, "", problem)
     return report
 
 
+def _expected(record: Sampled, reference: Callable[[bytes], Converted], keys: KeyConverter | None) -> Converted:
+    if keys is not None and (key := keys(record.key)).failure is not None:
+        return key
+    return Converted() if record.value is None else reference(record.value)
+
+
 def _count(report: TrialReport, record: Sampled, wanted: Converted) -> None:
     report.records += 1
     if record.value is None:
-        report.tombstones += 1
-        return
-    if record.value[:1] == b"\x00":
+        report.tombstones += wanted.failure is None
+    elif record.value[:1] == b"\x00":
         report.by_writer_id[int.from_bytes(record.value[1:5], "big")] += 1
-    if wanted.value is not None:
+    if record.value is not None and wanted.value is not None:
         report.converted += 1
         report.sizes.append((len(record.value), len(wanted.value)))
     if wanted.failure is not None:
@@ -217,7 +230,7 @@ def _fail(report: TrialReport, record: Sampled, code: str, name: str, text: str)
 
 def _run(engine: Engine, frame: DataFrame) -> Mapping[tuple[int, int], Any]:
     """Return the engine's rows, by partition and offset."""
-    converted = engine.convert(frame).select("partition", "offset", "converted", "failure")
+    converted = engine.convert(frame).drop("value", "headers", "timestamp")
     return {(row["partition"], row["offset"]): row for row in converted.collect()}
 
 
@@ -238,3 +251,9 @@ def _compare(report: TrialReport, record: Sampled, wanted: Converted, row: Any) 
     if (value, code) != (wanted.value, wanted_code):
         found = code or ("nothing" if value is None else "other bytes")
         report.disagreements.append(f"{where}: {found} instead of {wanted_code or 'the reference value'}")
+
+
+def _compare_keys(report: TrialReport, record: Sampled, wanted: Converted, row: Any) -> None:
+    key = None if row[CONVERTED_KEY] is None else bytes(row[CONVERTED_KEY])
+    if key != wanted.value:
+        report.disagreements.append(f"partition {record.partition} offset {record.offset}: another key")

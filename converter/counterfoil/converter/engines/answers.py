@@ -1,7 +1,7 @@
-"""The result of a conversion as bytes: the framed value, or ``FF``, the number of a code, a field, ``00``, a sentence.
+"""The result of a conversion as bytes: the value, or ``FF``, the number of a code, a field, ``00``, a sentence.
 
-No framed value begins with ``FF``. An engine that returns such bytes needs one column for both, and the two functions
-at the end make of it the columns of the engines' interface.
+Neither a framed value nor plain JSON begins with ``FF``. An engine that returns such bytes needs one column for both,
+and the two functions at the end make of it the columns of the engines' interface.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def converted_of(answer: str) -> Column:
     """Return the converted value in a column of results, null where there is a failure."""
     from pyspark.sql.functions import expr
 
-    return expr(f"CASE WHEN startswith({answer}, X'00') THEN {answer} END")
+    return expr(f"CASE WHEN NOT startswith({answer}, X'{_FAILED.hex()}') THEN {answer} END")
 
 
 def failure_of(answer: str) -> Column:

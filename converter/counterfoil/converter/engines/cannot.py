@@ -8,6 +8,7 @@ from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.formats.avro.schema import AvroSchema
 
 if TYPE_CHECKING:
+    from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.parsed import ParsedSchema
 
 
@@ -31,3 +32,10 @@ def require_avro(engine: str, schema: ParsedSchema) -> AvroSchema:
     if not isinstance(schema, AvroSchema):
         raise EngineCannot(engine, field="", why=f"it converts Avro, and one of the schemas is {schema.schema_type}")
     return schema
+
+
+def require_frames(engine: str, conversion: Conversion) -> int:
+    """Return the schema id of converted values; raise ``EngineCannot`` if values of a topic have no frame."""
+    if conversion.target_id is None or conversion.unframed_id is not None:
+        raise EngineCannot(engine, field="", why="the values of a topic have no schema id (framing: none)")
+    return conversion.target_id

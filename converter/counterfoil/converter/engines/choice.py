@@ -50,11 +50,17 @@ class Choice:
     why: str
 
 
-def choose_engine(name: str, conversion: Conversion) -> Choice:
+def choose_engine(name: str, conversion: Conversion, keys: Conversion | None = None) -> Choice:
     """Return the engine that ``--engine`` names: one of the table, or with ``AUTO`` the fastest that can do the plan.
 
-    Raises ``EngineCannot`` if the named engine, or the last of the table, cannot.
+    Where ``keys`` are converted, it consists of one engine for values and one for keys. Raises ``EngineCannot`` if the
+    named engine, or the last of the table, cannot.
     """
+    if keys is not None:
+        from counterfoil.converter.engines.keyed import KeyedEngine
+
+        values, own = choose_engine(name, conversion), choose_engine(name, keys)
+        return Choice(KeyedEngine(values.engine, own.engine), f"{values.why}; for keys: {own.why}")
     if name != AUTO:
         return Choice(ENGINES[name](conversion), f"engine {name}, as requested")
     refusals: list[str] = []

@@ -34,19 +34,28 @@ FAILURE_TYPE: Final = "struct<code: string, field: string, text: string>"
 """The type of the column ``failure``, as Spark's DDL spells it."""
 
 
+CONVERTED_KEY: Final = "converted_key"
+"""The column with the new keys, which only an engine that converts keys adds."""
+
+KEY: Final = "$key"
+"""The field of a failure that is about the key; fields inside it follow after a dot."""
+
+
 @dataclass(frozen=True)
 class Conversion:
     """Everything that an engine is made of: ``SqlEngine(conversion)``, ``ReferenceEngine(conversion)``.
 
     ``writer_by_id`` holds every schema that a record may have been written with, by the id in its frame; each is
-    resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values.
+    resolved to the plan's source shape first. ``target_id`` is the one id in the frame of converted values; None: they
+    have no frame. ``unframed_id`` is the schema with which values without a frame are read; None: values are framed.
     ``lookup`` returns where executors request the conversion of other ids; it is called when the query is made. Without
     it, records of other ids are dead letters.
     """
 
     plan: ConversionPlan
     writer_by_id: Mapping[int, ParsedSchema]
-    target_id: int
+    target_id: int | None
+    unframed_id: int | None = None
     lookup: Callable[[], WriterLookup] | None = field(default=None, kw_only=True, compare=False)
 
 
@@ -63,5 +72,5 @@ class Engine(Protocol):
         ``records`` has ``RECORD_COLUMNS``. The result has the same rows and columns in the same order, and after them
         ``converted: binary`` (the new value, framed with the target id) and ``failure`` (``FAILURE_TYPE``). Exactly
         one of the two is set, except for a tombstone (``value`` null), where both are null. It must not shuffle:
-        rows stay in the order and the task in which they came.
+        rows stay in the order and the task in which they came. An engine that converts keys adds ``CONVERTED_KEY``.
         """

@@ -39,7 +39,8 @@ class RecordRecipe:
     source: Packed
     target: Packed
     writer_by_id: tuple[tuple[int, Packed], ...]
-    target_id: int
+    target_id: int | None
+    unframed_id: int | None
 
     @cached_property
     def digest(self) -> bytes:
@@ -49,7 +50,7 @@ class RecordRecipe:
     @cached_property
     def packed(self) -> bytes:
         """The recipe as bytes, from which :func:`converter_of` makes a converter."""
-        return pickle.dumps((self.root, self.source, self.target, self.writer_by_id, self.target_id))
+        return pickle.dumps((self.root, self.source, self.target, self.writer_by_id, self.target_id, self.unframed_id))
 
 
 def recipe_of(conversion: Conversion) -> RecordRecipe:
@@ -70,6 +71,7 @@ def recipe_of(conversion: Conversion) -> RecordRecipe:
         pack(plan.target),
         tuple((schema_id, pack(writer)) for schema_id, writer in sorted(conversion.writer_by_id.items())),
         conversion.target_id,
+        conversion.unframed_id,
     )
 
 
@@ -77,23 +79,26 @@ class RecordConverter:
     """Converts one value after the other. May be used from many threads."""
 
     def __init__(self, recipe: RecordRecipe) -> None:
+        self._unframed_id = recipe.unframed_id
         self._ids = tuple(schema_id for schema_id, _ in recipe.writer_by_id)
         self._read = make_reader(recipe.source, dict(recipe.writer_by_id))
         self._evaluate: Callable[[Any], Any] = compile_op(recipe.root, "")
         self._write = make_writer(recipe.target, recipe.target_id)
 
     def convert_value(self, data: bytes) -> Converted:
-        """Convert a value to the target's bytes, framed with the target id, and return them or the failure."""
+        """Convert a value to the target's bytes, with the target's frame, and return them or the failure."""
         try:
             return Converted(value=self.convert(data))
         except ConversionError as failure:
             return Converted(failure=failure)
 
     def convert(self, data: bytes) -> bytes:
-        """Convert a value and return the target's bytes, framed with the target id. Raises ``ConversionError``."""
+        """Convert a value and return the target's bytes, with its frame. Raises ``ConversionError``."""
         return self._write(self._evaluate(self._decoded(data)))
 
     def _decoded(self, data: bytes) -> Any:
+        if self._unframed_id is not None:
+            return self._read(self._unframed_id, data, 0)
         if len(data) < ID_PREFIX_BYTES or data[0] != MAGIC_ID:
             size = counted(len(data), "byte")
             text = f"{size} beginning with {data[:1].hex() or 'nothing'} are no id frame of magic byte 00"

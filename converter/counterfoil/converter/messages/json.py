@@ -69,10 +69,13 @@ def make_reader(source: Content, writer_by_id: Mapping[int, Content]) -> Callabl
     return read
 
 
-def make_writer(target: Content, target_id: int) -> Callable[[Any], bytes]:
-    """Return a function that writes a base value of ``target``, framed with its schema id, if it is valid."""
+def make_writer(target: Content, target_id: int | None) -> Callable[[Any], bytes]:
+    """Return a function that writes a base value of ``target``, if it is valid, with its schema id in the frame.
+
+    Without an id it is plain JSON.
+    """
     schema = JsonSchema(*target)
-    prefix, encode = id_prefix(target_id), JsonCodec(validate="write").encoder(schema)
+    prefix, encode = b"" if target_id is None else id_prefix(target_id), JsonCodec(validate="write").encoder(schema)
     turn = _Writer().turn(tree_of(schema))
 
     def write(value: Any) -> bytes:

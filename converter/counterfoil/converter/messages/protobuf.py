@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from google.protobuf.message import EncodeError as RuntimeEncodeError
@@ -14,8 +15,8 @@ from google.protobuf.message import EncodeError as RuntimeEncodeError
 from counterfoil.converter.messages.walks import Misfit, Turns, each_item, each_value, expected
 from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.evolution import ConversionError, FailureCode
-from counterfoil.schema.evolution.languages.protobuf import tree_of
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Opaque, Record, Union
+from counterfoil.schema.evolution.languages.protobuf import MessageOf, tree_of
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, NotPlannable, Opaque, Record, Union
 from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
 from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
 
 Turn: TypeAlias = Callable[[Any], Any]
-Content: TypeAlias = "tuple[str, Any, dict[str, Any]]"
+Content: TypeAlias = "tuple[str, Any, dict[str, Any], str | None]"
 
 _NANOS: Final = 10**9
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
@@ -48,13 +49,17 @@ _WORDS_BY_BOOLEAN: Final = {True: "true", False: "false"}
 
 
 def pack(schema: ProtobufSchema) -> Content:
-    """Return the text, the tree of the file, and the trees of its imports."""
-    return schema.text, schema.file, dict(schema.imports)
+    """Return the text, the tree of the file, the trees of its imports, and the name of the message if one is named."""
+    return schema.text, schema.file, dict(schema.imports), schema.message if isinstance(schema, MessageOf) else None
 
 
 def reading_problem(source: ProtobufSchema, writer: ProtobufSchema) -> str | None:
     """Return why a writer's messages cannot be read as values of ``source``; None if they can."""
     wanted, written = PooledSchema(pack(source)), PooledSchema(pack(writer))
+    try:
+        wanted.tree  # noqa: B018 - whether there is one is a problem of the plan
+    except NotPlannable:
+        return None
     found = written.types.find(wanted.tree.full_name)
     if found is None:
         return f"it has no message {wanted.tree.full_name}"
@@ -80,20 +85,25 @@ class PooledSchema:
     """A schema in Google's runtime: its tree, and the types of its messages."""
 
     def __init__(self, content: Content) -> None:
-        text, file, imports = content
-        self.parsed = ProtobufSchema(text, file, imports=imports)
+        text, file, imports, message = content
+        parsed = ProtobufSchema(text, file, imports=imports)
+        self.parsed = parsed if message is None else MessageOf(parsed, message)
         try:
             self.types = MessageTypes(pooled_file(self.parsed, text))
         except PoolRefuses as refused:
             raise SchemaParseError(f"Google's runtime refuses the schema: {refused}") from refused
+
+    @cached_property
+    def tree(self) -> Record:
+        """The message as a record; raises ``NotPlannable`` if there is none."""
         tree = tree_of(self.parsed)
         if not isinstance(tree, Record):  # the tree of a Protobuf schema always is one
             raise TypeError
-        self.tree = tree
+        return tree
 
     @property
     def descriptor(self) -> AnyDescriptor:
-        """The type of the first message."""
+        """The type of the message."""
         return self.types.find(self.tree.full_name)
 
 

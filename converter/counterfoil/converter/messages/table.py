@@ -44,8 +44,8 @@ def make_reader(source: Packed, writer_by_id: Mapping[int, Packed]) -> Callable[
     return reader
 
 
-def make_writer(target: Packed, target_id: int) -> Callable[[Any], bytes]:
-    """Return a function that writes a base value of ``target``, framed with its schema id.
+def make_writer(target: Packed, target_id: int | None) -> Callable[[Any], bytes]:
+    """Return a function that writes a base value of ``target``, framed with its schema id; JSON also without a frame.
 
     It raises ``ConversionError`` with ``unencodable``.
     """

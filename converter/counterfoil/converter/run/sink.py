@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
+from counterfoil.converter.engines.protocol import CONVERTED_KEY
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.run import envelope, progress
 from counterfoil.schema.bridges.model import Partitioning, Timestamps
@@ -39,13 +40,13 @@ def outgoing(converted: DataFrame, destination: Destination, *, origin: Mapping[
     A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
     value nor a failure ends the query instead of becoming a tombstone.
     """
-    sent = converted.withColumn("_sent", _sent(converted.sparkSession, destination))
+    key, is_dead = _key(converted), F.col("_sent.code").isNotNull()
+    sent = converted.withColumn("_sent", _sent(converted.sparkSession, destination, key=key))
     number = F.col("partition").cast("int")
-    is_dead = F.col("_sent.code").isNotNull()
     return sent.select(
         F.col("_sent.topic").alias("topic"),
         (number if destination.partitioning is Partitioning.SAME else F.when(is_dead, number)).alias("partition"),
-        F.col("key"),
+        F.when(is_dead, F.col("key")).otherwise(F.col(key)).alias("key") if key != "key" else F.col(key),
         F.col("_sent.value").alias("value"),
         F.col("_sent.headers").alias("headers"),
         F.col("_sent.code").alias(progress.PROBLEM_CODE),
@@ -53,9 +54,14 @@ def outgoing(converted: DataFrame, destination: Destination, *, origin: Mapping[
     )
 
 
-def _sent(session: SparkSession, destination: Destination) -> Column:
+def _key(converted: DataFrame) -> str:
+    """Return the column with the keys of converted records."""
+    return CONVERTED_KEY if CONVERTED_KEY in converted.columns else "key"
+
+
+def _sent(session: SparkSession, destination: Destination, *, key: str) -> Column:
     """Return topic, value, headers and code of a record, as ``Outgoing`` in ``Envelope.java`` makes them."""
-    columns = ("converted", "failure", "key", "value", "headers", "topic", "partition", "offset", "timestamp")
+    columns = ("converted", "failure", key, "value", "headers", "topic", "partition", "offset", "timestamp")
     return envelope.call(
         session,
         "outgoing",

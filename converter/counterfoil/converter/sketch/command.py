@@ -15,7 +15,7 @@ import click
 
 from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.sketch import write_sketch
+from counterfoil.schema.sketch import PartSketch, write_sketch
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.sketch.records import SketchOptions
-    from counterfoil.schema.sketch import PartSketch, PlaceSketch, SchemaSketch, TopicSketch
+    from counterfoil.schema.sketch import PlaceSketch, SchemaSketch, TopicSketch
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _RANGE: Final = re.compile(r"(\d+):(\d*)-(\d*)")
@@ -38,7 +38,7 @@ class SketchRequest:
     """What is read, and how: the arguments of the command.
 
     ``ranges`` are texts such as ``0:100-200``, ``since`` a moment or an age. ``key_subject`` and ``value_subject`` are
-    None for the subjects that are named after the topic.
+    None for the subjects that are named after the topic. ``publishes``: the registry stores the sketch.
     """
 
     topic: str
@@ -50,6 +50,7 @@ class SketchRequest:
     jars: Path | None = None
     master: str | None = None
     out: Path | None = None
+    publishes: bool = False
     as_json: bool = False
 
 
@@ -72,6 +73,8 @@ def sketch_topic(
         key_subject=request.key_subject or f"{request.topic}-key",
         value_subject=request.value_subject or f"{request.topic}-value",
     )
+    if request.publishes:
+        _publish(sketch, registry)
     _write(request, sketch, took_s)
     return ExitCode.OK if sketch.key.records or sketch.value.records else ExitCode.CANNOT_SAY
 
@@ -101,6 +104,21 @@ def _scan(
                 )
             finally:
                 spark.stop()
+
+
+def _publish(sketch: TopicSketch, access: RegistryAccess) -> None:
+    """Store the sketch of the keys and that of the values, each with its subject, if there are any records."""
+    from counterfoil.sdk import operations
+
+    parts = (
+        (sketch.key_subject, replace(sketch, value=PartSketch(), value_subject="")),
+        (sketch.value_subject, replace(sketch, key=PartSketch(), key_subject="")),
+    )
+    with access.open() as registry:
+        for subject, part in parts:
+            if part.key.records or part.value.records:
+                registry.call(operations.put_sketch(subject, sketch_document(part)))
+                _say(f"sketch of {subject} stored in the registry")
 
 
 def _say(line: str) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.headers import (
     Origin,
@@ -28,10 +30,13 @@ from counterfoil.schema.bridges.model import Partitioning
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from counterfoil.converter.engines.keyed import KeyConverter
     from counterfoil.schema.bridges.model import BridgeFile
 
 _BLOCK: Final = 1024
 """How many offsets share a checksum; a difference is reported as the block that contains it."""
+_KEYS: Final = 100_000
+"""How many converted keys are kept: topics have few keys."""
 _MASK: Final = (1 << 64) - 1
 
 Range: TypeAlias = "tuple[int, int]"
@@ -116,7 +121,7 @@ class Verification:
     """A verification of ``file``'s bridge.
 
     ``ranges`` bounds the source offsets to verify, the ends exclusive; None is the whole source. ``recompute`` is the
-    reference evaluator; without it values are not compared.
+    reference evaluator; without it values are not compared. ``convert_key`` converts keys; None: keys are copied.
     """
 
     file: BridgeFile
@@ -124,6 +129,7 @@ class Verification:
     recompute: Recompute | None = None
     sample: Sample = field(default_factory=Sample)
     ranges: Mapping[int, Range] | None = None
+    convert_key: KeyConverter | None = None
 
     def run(self) -> VerifyReport:
         """Read all three topics once and return the report."""
@@ -163,6 +169,7 @@ class _Reading:
         self._file = task.file
         self._verdicts = verdicts
         self._sampled = sampled
+        self._convert_key = None if task.convert_key is None else lru_cache(_KEYS)(task.convert_key)
         self._takes_all = task.sample.size is None and task.recompute is not None
         self._found = {partition: _OutputRecords() for partition in verdicts}
         self._source_seen = {partition: BlockChecksums() for partition in verdicts}
@@ -256,13 +263,17 @@ class _Reading:
         if not is_on_target and not is_on_dead:
             verdict.fault("missing", str(offset))
             return
-        if (value is None) != (offset in found.tombstones):
+        key = Converted(value=message.key()) if self._convert_key is None else self._convert_key(message.key())
+        if key.failure is not None:  # the record is a dead letter, whatever its value is
+            value = None
+        if (value is None and key.failure is None) != (offset in found.tombstones):
             verdict.fault("unwarranted", f"{offset} ({'a tombstone' if value is None else 'a value'} on the source)")
         verdict.tombstones += value is None and is_on_target
         verdict.converted += value is not None and is_on_target
         verdict.dead_letters += is_on_dead
         seen = self._source_seen[verdict.partition]
-        seen.add(offset, _untouched(message.key(), own, value if is_on_dead else None))
+        expected_key = message.key() if is_on_dead else key.value
+        seen.add(offset, _untouched(expected_key, own, message.value() if is_on_dead else None))
         self._recompute(offset, value, verdict, found)
 
     def _recompute(self, offset: int, value: bytes | None, verdict: PartitionVerdict, found: _OutputRecords) -> None:

@@ -26,6 +26,7 @@ from counterfoil.registry.service.reading import SchemaReader
 from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.scopes import Scopes
+from counterfoil.registry.service.sketches import Sketches
 from counterfoil.registry.service.tag_version import TagVersion
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
@@ -54,6 +55,7 @@ class UseCases:
     compatibility: CompatibilityTest
     associations: Associations | None
     bridges: Bridges
+    sketches: Sketches
     keks: Keks
     deks: Deks
     kafka_cluster_id: str
@@ -119,6 +121,7 @@ def use_cases(
             drafting=Drafting(storage, reader=reader, registration=registration),
             now_ms=_now_ms,
         ),
+        sketches=Sketches(storage, scopes=scopes),
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         kafka_cluster_id=kafka_cluster_id,

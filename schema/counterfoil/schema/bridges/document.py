@@ -4,8 +4,12 @@
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
                 [ fields ] [ drop ] [ errors ] [ progress ]
-    source    = { topic, [ subject ], [ versions: all ] }
-    target    = { topic, [ subject ], [ version: number | latest ] }
+    source    = { topic, [ subject ], [ versions: all ], [ framing ], [ message ] }
+    target    = { topic, [ subject ], [ version: number | latest ], [ framing ], [ message ] }
+    framing   = id | none
+    message   = the full name of a Protobuf message
+    key       = copy | convert | { [ source: { [ subject ], [ message ] } ],
+                                   [ target: { [ subject ], [ version ], [ message ] } ], [ fields ], [ drop ] }
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
@@ -18,14 +22,15 @@ Keys are taken as they are written, so that ``null:`` and ``on:`` are words and 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning, StopAbove, Timestamps
+from counterfoil.schema.bridges.model import BridgeFile, Delivery, Framing, Partitioning, StopAbove, Timestamps
 from counterfoil.schema.documents.blocks import block as _block
 from counterfoil.schema.documents.blocks import refusal as _refusal
 from counterfoil.schema.documents.blocks import text_of as _text_of
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, plain_value
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.evolution import parse_rules
@@ -35,10 +40,13 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.evolution import PlanRules
+    from counterfoil.schema.position import Position
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
 TOPIC_PATTERN = r"[a-zA-Z0-9._-]{1,249}"
 _TOPIC = re.compile(TOPIC_PATTERN)
+MESSAGE_PATTERN = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*"
+_MESSAGE = re.compile(MESSAGE_PATTERN, re.ASCII)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -54,20 +62,26 @@ def _bridge(root: Node | None) -> BridgeFile:
         root, what="a bridge", required=("bridge", "source", "target"),
         optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors", "progress"),
     )  # fmt: skip
-    source = _block(top.entries["source"], what="source", required=("topic",), optional=("subject", "versions"))
-    target = _block(top.entries["target"], what="target", required=("topic",), optional=("subject", "version"))
+    source = _block(
+        top.entries["source"],
+        what="source",
+        required=("topic",),
+        optional=("subject", "versions", "framing", "message"),
+    )
+    target = _block(
+        top.entries["target"], what="target", required=("topic",), optional=("subject", "version", "framing", "message")
+    )
     source_topic, target_topic = _topic(source), _topic(target)
     dead_letter_topic, stop_above = _errors(top, default_topic=f"{source_topic}.bridge-dlq")
     _only(source, "versions", "all")
-    _only(top, "key", "copy")
     _distinct_topics(source_topic, target_topic, dead_letter_topic, top)
     progress_topic = _progress(top, {source_topic, target_topic, dead_letter_topic})
-    return BridgeFile(
+    bridge = BridgeFile(
         name=_name(top.entries["bridge"], "bridge"),
         source_topic=source_topic,
-        source_subject=_subject(source, source_topic),
+        source_subject=_subject(source, f"{source_topic}-value"),
         target_topic=target_topic,
-        target_subject=_subject(target, target_topic),
+        target_subject=_subject(target, f"{target_topic}-value"),
         target_version=_version(target),
         partitioning=_choice(top, "partition", Partitioning.SAME),
         timestamps=_choice(top, "timestamp", Timestamps.KEEP),
@@ -75,7 +89,36 @@ def _bridge(root: Node | None) -> BridgeFile:
         dead_letter_topic=dead_letter_topic,
         stop_above=stop_above,
         progress_topic=progress_topic,
-        rules=_rules(top),
+        source_framing=_choice(source, "framing", Framing.ID),
+        target_framing=_choice(target, "framing", Framing.ID),
+        source_message=_message(source),
+        target_message=_message(target),
+        rules=(rules := _rules(top)),
+        positions=_rule_positions(top, rules),
+    )
+    key = top.entries.get("key")
+    return bridge if key is None or _text_of(key) == "copy" else replace(bridge, keys=_key_bridge(key, bridge))
+
+
+def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
+    """Return ``bridge`` with the subjects and rules of keys."""
+    if _text_of(node) == "convert":
+        node = MappingNode(node.position, {}, {})
+    if isinstance(node, ScalarNode):
+        raise _refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
+    block = _block(node, what="key", optional=("source", "target", "fields", "drop"))
+    none = MappingNode(node.position, {}, {})
+    source = _block(block.entries.get("source", none), what="key's source", optional=("subject", "message"))
+    target = _block(block.entries.get("target", none), what="key's target", optional=("subject", "version", "message"))
+    return replace(
+        bridge,
+        source_subject=_subject(source, f"{bridge.source_topic}-key"),
+        source_message=_message(source),
+        target_subject=_subject(target, f"{bridge.target_topic}-key"),
+        target_version=_version(target),
+        target_message=_message(target),
+        rules=(rules := _rules(block)),
+        positions=_rule_positions(block, rules),
     )
 
 
@@ -98,13 +141,20 @@ def _topic(block: MappingNode) -> str:
     return name
 
 
-def _subject(block: MappingNode, topic: str) -> str:
+def _subject(block: MappingNode, default: str) -> str:
     node = block.entries.get("subject")
     if node is None:
-        return f"{topic}-value"
+        return default
     if not _text_of(node):
         raise _refusal("subject must be a name", node)
     return _text_of(node)
+
+
+def _message(block: MappingNode) -> str | None:
+    node = block.entries.get("message")
+    if node is not None and not _MESSAGE.fullmatch(_text_of(node)):
+        raise _refusal("message must be the full name of a Protobuf message, such as taxi.Ride", node)
+    return None if node is None else _text_of(node)
 
 
 def _version(target: MappingNode) -> int | None:
@@ -185,5 +235,15 @@ def _rules(top: MappingNode) -> PlanRules:
     except CounterfoilError as mistake:  # reported with the place of the rule whose field it names
         name = str(getattr(mistake, "field", "") or "")
         if fields is not None and name in fields.key_positions:
-            raise InvalidDocument(str(mistake), fields.key_positions[name]) from None
+            rule, word = fields.entries[name], str(getattr(mistake, "word", ""))
+            inside = rule.key_positions if isinstance(rule, MappingNode) else {}
+            raise InvalidDocument(str(mistake), inside.get(word, fields.key_positions[name])) from None
         raise _refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
+
+
+def _rule_positions(top: MappingNode, rules: PlanRules) -> dict[str, Position]:
+    """Return the positions of the rules by target field, and that of ``drop``."""
+    fields, drop = top.entries.get("fields"), top.entries.get("drop")
+    given = fields.key_positions.values() if isinstance(fields, MappingNode) else ()
+    found = {rule.spelt: position for rule, position in zip(rules.fields, given, strict=True)}
+    return found if drop is None else {**found, "drop": drop.position}

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from counterfoil.schema.bridges.document import TOPIC_PATTERN
-from counterfoil.schema.bridges.model import Delivery, Partitioning, Timestamps
+from counterfoil.schema.bridges.document import MESSAGE_PATTERN, TOPIC_PATTERN
+from counterfoil.schema.bridges.model import Delivery, Framing, Partitioning, Timestamps
+from counterfoil.schema.evolution.field_paths import SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
 from counterfoil.schema.evolution.numbers import MAX_DECIMALS
-from counterfoil.schema.evolution.rules import FOLLOWING_BY_ORIGIN, SOURCE_PATH_PATTERN, TARGET_PATH_PATTERN
+from counterfoil.schema.evolution.rules import FOLLOWING_BY_ORIGIN
 
 _SOURCE: Final = {"type": "string", "pattern": f"^{SOURCE_PATH_PATTERN}$"}
 _TOPIC: Final = {"type": "string", "pattern": f"^{TOPIC_PATTERN}$"}
+_SUBJECT: Final = {"type": "string", "minLength": 1}
+_MESSAGE: Final = {"type": "string", "pattern": f"^{MESSAGE_PATTERN}$"}
 _SPLIT: Final = {
     "type": "object",
     "properties": {"from": _SOURCE, "on": {"type": "string", "minLength": 1}, "take": {"type": "integer"}},
@@ -45,9 +48,19 @@ def bridge_json_schema() -> dict[str, Any]:
     >>> sorted(bridge_json_schema()["required"])
     ['bridge', 'source', 'target']
     """
-    source = {"topic": _TOPIC, "subject": {"type": "string", "minLength": 1}, "versions": {"const": "all"}}
+    source: dict[str, Any] = {
+        "topic": _TOPIC,
+        "subject": _SUBJECT,
+        "versions": {"const": "all"},
+    }
+    source |= {"framing": {"enum": [str(each) for each in Framing]}, "message": _MESSAGE}
     version = {"anyOf": [{"type": "integer", "minimum": 1}, {"const": "latest"}]}
     limit = {"anyOf": [{"type": "integer", "minimum": 0}, {"const": "never"}, {"pattern": r"^[0-9.]+\s*%$"}]}
+    key = {
+        "source": _closed({"subject": _SUBJECT, "message": _MESSAGE}),
+        "target": _closed({"subject": _SUBJECT, "version": version, "message": _MESSAGE}),
+        **_rules(),
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A bridge between two topics",
@@ -56,21 +69,11 @@ def bridge_json_schema() -> dict[str, Any]:
                 "bridge": {"type": ["string", "number"], "description": "The name of the bridge."},
                 "source": _closed(source, "topic"),
                 "target": _closed({**source, "version": version}, "topic", without="versions"),
-                "key": {"const": "copy"},
+                "key": {"anyOf": [{"enum": ["copy", "convert"]}, _closed(key)]},
                 "partition": {"enum": [str(each) for each in Partitioning]},
                 "timestamp": {"enum": [str(each) for each in Timestamps]},
                 "delivery": {"enum": [str(each) for each in Delivery]},
-                "fields": {
-                    "type": "object",
-                    "propertyNames": {"pattern": f"^{TARGET_PATH_PATTERN}$"},
-                    "additionalProperties": {"oneOf": [_rule(word) for word in FOLLOWING_BY_ORIGIN]},
-                },
-                "drop": {
-                    "anyOf": [
-                        {"const": "rest"},
-                        {"type": "array", "items": {"type": "string", "pattern": f"^{TARGET_PATH_PATTERN}$"}},
-                    ]
-                },
+                **_rules(),
                 "errors": _closed({"topic": _TOPIC, "stop_above": limit}),
                 "progress": _closed({"topic": _TOPIC}, "topic"),
             },
@@ -78,6 +81,23 @@ def bridge_json_schema() -> dict[str, Any]:
             "source",
             "target",
         ),
+    }
+
+
+def _rules() -> dict[str, Any]:
+    """Return the schemas of ``fields`` and ``drop``."""
+    return {
+        "fields": {
+            "type": "object",
+            "propertyNames": {"pattern": f"^{TARGET_PATH_PATTERN}$"},
+            "additionalProperties": {"oneOf": [_rule(word) for word in FOLLOWING_BY_ORIGIN]},
+        },
+        "drop": {
+            "anyOf": [
+                {"const": "rest"},
+                {"type": "array", "items": {"type": "string", "pattern": f"^{TARGET_PATH_PATTERN}$"}},
+            ]
+        },
     }
 
 

@@ -75,7 +75,8 @@ def read_yaml(text: str) -> Node | None:
         root = _compose(text)
     except yaml.MarkedYAMLError as mistake:
         mark = mistake.problem_mark or mistake.context_mark
-        raise InvalidDocument(f"not YAML: {mistake.problem}", _position(mark) if mark else None) from None
+        problem = "a tab; expected spaces" if "'\\t'" in str(mistake.problem) else mistake.problem
+        raise InvalidDocument(f"not YAML: {problem}", _position(mark) if mark else None) from None
     except yaml.reader.ReaderError as mistake:
         raise InvalidDocument(f"not YAML: {mistake.reason}", _position_at(text, mistake.position)) from None
     except RecursionError:
@@ -110,6 +111,7 @@ class _Conversion:
 
     def __init__(self) -> None:
         self._count = 0
+        self._open: set[int] = set()
 
     def node(self, given: yaml.Node, depth: int) -> Node:
         """Return the converted node with its content, which may have at most ``depth`` levels."""
@@ -119,12 +121,18 @@ class _Conversion:
             raise InvalidDocument(f"more than {MAX_NODES} values, each alias counted as what it stands for", position)
         if depth < 0:
             raise InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels", position)
-        if isinstance(given, yaml.MappingNode):
-            return self._mapping(given, position, depth)
-        if isinstance(given, yaml.SequenceNode):
-            return ListNode(position, tuple(self.node(item, depth - 1) for item in given.value))
         if isinstance(given, yaml.ScalarNode):
             return self._scalar(given, position)
+        if id(given) in self._open:
+            raise InvalidDocument("an alias inside of what it stands for; expected no cycles", position)
+        self._open.add(id(given))
+        try:
+            if isinstance(given, yaml.MappingNode):
+                return self._mapping(given, position, depth)
+            if isinstance(given, yaml.SequenceNode):
+                return ListNode(position, tuple(self.node(item, depth - 1) for item in given.value))
+        finally:
+            self._open.discard(id(given))
         raise AssertionError("YAML has scalars, sequences and mappings")
 
     def _mapping(self, given: yaml.MappingNode, position: Position, depth: int) -> MappingNode:

@@ -18,6 +18,7 @@ from counterfoil.schema.evolution.errors import (
     PlanUnfinished,
 )
 from counterfoil.schema.evolution.evaluate import evaluate, evaluator
+from counterfoil.schema.evolution.languages.table import with_message
 from counterfoil.schema.evolution.model import ConversionPlan, PlanProblem, PlanRow, ProblemKind
 from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
 from counterfoil.schema.evolution.reverse import BothWays, Loss, derive_both_ways
@@ -46,4 +47,5 @@ __all__ = [
     "parse_rules",
     "resolution_conflicts",
     "rounds_to_float",
+    "with_message",
 ]

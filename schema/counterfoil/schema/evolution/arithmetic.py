@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode
 from counterfoil.schema.evolution.expr import Binary, FieldValue, Negate, Number, paths_of, result_of
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.numbers import LONG_RANGE
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ def _finite_field(value: float, path: Path) -> float:
     try:
         is_finite = math.isfinite(value)
     except OverflowError:  # a whole number of JSON has any size
-        raise _Failed(FailureCode.OVERFLOW, f"{'.'.join(path)} is beyond a double") from None
+        raise _Failed(FailureCode.OVERFLOW, f"{spell(path)} is beyond a double") from None
     if not is_finite:
-        raise _Failed(FailureCode.NOT_A_NUMBER, f"{'.'.join(path)} is {value}, which is no number to reckon with")
+        raise _Failed(FailureCode.NOT_A_NUMBER, f"{spell(path)} is {value}, which is no number to reckon with")
     return value
 
 

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.assign import Assigner, Value
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.languages.table import meaning_of, tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
@@ -28,7 +29,7 @@ from counterfoil.schema.evolution.model import (
 )
 from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches, oneof_as_union
 from counterfoil.schema.evolution.origins import RuleReader, story_of
-from counterfoil.schema.evolution.rules import PlanRules
+from counterfoil.schema.evolution.rules import From, PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
 from counterfoil.schema.evolution.tree import Array, Field, Map, NotPlannable, Record, Union, contents_dropped
 from counterfoil.schema.evolution.types import (
@@ -89,7 +90,8 @@ class _Target:
 
     def under(self, name: str) -> _Target:
         """Return the place of a field."""
-        return _Target(f"{self.where}.{name}" if self.where else name, self.node.child(name), self.scope)
+        spelt = spell((name,))
+        return _Target(f"{self.where}.{spelt}" if self.where else spelt, self.node.child(name), self.scope)
 
 
 class Deriver:
@@ -179,9 +181,6 @@ class Deriver:
 
     def _field(self, member: Field, match: _Match | None, place: _Target) -> Op | None:
         if place.node.rule is not None:
-            if place.node.children:
-                text = "there is a rule for the field and one inside it; keep one of them"
-                self._problem(ProblemKind.WRONG_TYPE, place.where, text)
             return self._by_rule(place.node.rule, member, place)
         found = self._partner(member, match) if match else None
         if match and found:
@@ -213,9 +212,18 @@ class Deriver:
         return next((candidate for candidate in same if candidate.name not in names), None)
 
     def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
-        op = self._reader.by_rule(rule, member.type, place.scope, place.where)
+        row = len(self._rows)
+        if isinstance(rule.origin, From) and rule.lookup is None and rule.cast is None:
+            value = self._reader.find(rule.origin.path, place.scope, place.where)
+            made = None if value is None else self._parts(value, member.type, place)
+            op = None if value is None else self._reader.settled(rule, made, value, member.type, place.where)
+        else:
+            if place.node.children:
+                text = "there is a rule for the field and one inside it; keep one of them"
+                self._problem(ProblemKind.WRONG_TYPE, place.where, text)
+            op = self._reader.by_rule(rule, member.type, place.scope, place.where)
         how, sources, note = story_of(rule)
-        self._rows.append(PlanRow(place.where, how, sources, note))
+        self._rows.insert(row, PlanRow(place.where, how, sources, note))
         return op
 
     def _by_name(self, member: Field, found: Field, path: tuple[str, ...], place: _Target) -> Op | None:
@@ -230,7 +238,7 @@ class Deriver:
             if is_nullable and not split_null(member.type)[0]:
                 notes.append(f"null becomes the default {member.default!r}")
             how = _how_found(member, found)
-            spelt = place.scope.prefix + ".".join(path)
+            spelt = place.scope.prefix + spell(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
 
@@ -242,7 +250,7 @@ class Deriver:
             for _, path in parts:
                 place.scope.use(path)
             op = oneof_as_union(parts, inner, place.where, assigner=self._assigner)
-            self._rows.append(PlanRow(place.where, "oneof", ", ".join(".".join(path) for _, path in parts)))
+            self._rows.append(PlanRow(place.where, "oneof", ", ".join(spell(path) for _, path in parts)))
             default = (member.default,) if member.has_default else None
             value = Value(Read(()), inner, is_nullable=True)
             return True, self._assigner.settle_null(value, member.type, place.where, op, default=default)
@@ -255,7 +263,7 @@ class Deriver:
         members = [each for each in match.siblings if each.oneof == member.oneof]
         if members[0] is member:
             check_branches(place.where, members, union, self._problem)
-        self._rows.append(PlanRow(place.where, "branch", ".".join(path)))
+        self._rows.append(PlanRow(place.where, "branch", spell(path)))
         return True, branch_of_union(member, members, union, Read(path), place.where, assigner=self._assigner)
 
     def _parts(self, value: Value, target: Node, place: _Target) -> Op | None:

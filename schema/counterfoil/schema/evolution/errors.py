@@ -21,11 +21,12 @@ class PlanError(CounterfoilError):
     """A rule that cannot be read.
 
     ``field`` is the target field of the rule (``"drop"`` for the list of dropped fields), ``problem`` what is wrong,
-    ``expected`` what would be right.
+    ``expected`` what would be right. ``word`` is the word of the rule that is wrong, or empty.
     """
 
-    def __init__(self, problem: str, *, field: str, expected: str) -> None:
+    def __init__(self, problem: str, *, field: str, expected: str, word: str = "") -> None:
         super().__init__(f"{field}: {problem}; expected {expected}")
+        self.word = word
         self.field = field
         self.problem = problem
         self.expected = expected

@@ -8,6 +8,7 @@
     atom    = number | path | call | "(" sum ")"
     call    = ("round" | "floor" | "ceil" | "abs") "(" sum ")"
     path    = name { "." name }
+    name    = letter or "_", then letters, digits and "_"; any other name is a JSON string, such as "user-id"
 
 A whole number without point or exponent is a long, every other number a double. ``+ - *`` of two longs is a long, and
 ``overflow`` beyond 64 bits; everything else is a double. ``/`` is always a double. ``round`` (half to even), ``floor``
@@ -22,6 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.evolution.errors import ExpressionError
+from counterfoil.schema.evolution.field_paths import source_path
+from counterfoil.schema.paths.errors import InvalidPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +33,10 @@ FUNCTIONS: Final = ("round", "floor", "ceil", "abs")
 MAX_DEPTH: Final = 50
 MAX_LENGTH: Final = 2000
 _LONG_MAX: Final = 2**63 - 1
+_NAME: Final = r'(?:[A-Za-z_][A-Za-z0-9_]*|"(?:[^"\\]|\\.)*")'
 _TOKEN: Final = re.compile(
     r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)"
+    rf"|(?P<name>{_NAME}(?:\.{_NAME})*)"
     r"|(?P<sign>[-+*/()])"
 )
 
@@ -216,7 +220,10 @@ class _Parser:
     def _name(self) -> Expression:
         token = self._take()
         if self._peek().text != "(":
-            return FieldValue(tuple(token.text.split(".")))
+            try:
+                return FieldValue(source_path(token.text))
+            except InvalidPath as invalid:
+                raise ExpressionError(f"{token} is no name", position=token.position, expected=str(invalid)) from None
         if token.text not in FUNCTIONS:
             raise ExpressionError(
                 f"{token.text!r} is no function", position=token.position, expected=f"one of {', '.join(FUNCTIONS)}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.assign import Value
 from counterfoil.schema.evolution.expr import paths_of, result_of
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.model import (
     Arithmetic,
     Cast,
@@ -79,9 +80,10 @@ class RuleReader:
             op = self._assigner.plain(value, target, where, cast=rule.cast, free=is_free)
         if not isinstance(rule.origin, (From, JoinOf)):
             self._lossy(where)
-        return self._null(rule, op, value, target, where)
+        return self.settled(rule, op, value, target, where)
 
-    def _null(self, rule: FieldRule, op: Op | None, value: Value, target: Node, where: str) -> Op | None:
+    def settled(self, rule: FieldRule, op: Op | None, value: Value, target: Node, where: str) -> Op | None:
+        """Return the operation with what the rule says about null."""
         if op is None or rule.null is None:
             return self._assigner.settle_null(value, target, where, op, default=None)
         if rule.null is Word.ERROR:
@@ -110,16 +112,21 @@ class RuleReader:
 
     def _read(self, path: Sequence[str], scope: Scope, where: str) -> Value | None:
         """Return the field at ``path``, marked as used."""
-        path = tuple(path)
+        value = self.find(tuple(path), scope, where)
+        if value is not None:
+            scope.use(tuple(path))
+        return value
+
+    def find(self, path: tuple[str, ...], scope: Scope, where: str) -> Value | None:
+        """Return the field at ``path``, or None after a problem."""
         node = scope.type_at(path)
         if node is None:
-            spelt = ".".join(path)
-            known = [".".join(other) for other in scope.paths(())]
+            spelt = spell(path)
+            known = [spell(other) for other in scope.paths(())]
             near = get_close_matches(spelt, known, n=1)
             meant = f"did you mean {near[0]}?" if near else f"the fields there are {', '.join(scope.names()) or 'none'}"
             self._problem(ProblemKind.UNKNOWN, where, f"the source has no field {scope.prefix}{spelt}; {meant}")
             return None
-        scope.use(path)
         return Value(Read(path), node, scope.is_nullable(path))
 
     def _read_scalar(
@@ -131,9 +138,7 @@ class RuleReader:
         _, inner = split_null(value.type)
         scalar = scalar_of(inner) if inner is not None else None
         if scalar is None:
-            self._problem(
-                ProblemKind.WRONG_TYPE, where, f"{'.'.join(path)} is {describe(value.type)}; expected {wanted}"
-            )
+            self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {describe(value.type)}; expected {wanted}")
             return None
         return value, scalar
 
@@ -149,7 +154,7 @@ class RuleReader:
             return Value(Widen(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
         if scalar.word in {"boolean", "int", "long", "uint32", "uint64"}:
             return Value(Cast(value.op, scalar, _STRING_SCALAR), _STRING, value.is_nullable)
-        self._problem(ProblemKind.WRONG_TYPE, where, f"{'.'.join(path)} is {scalar}; expected {wanted}")
+        self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {scalar}; expected {wanted}")
         return None
 
     def _join(self, origin: JoinOf, scope: Scope, where: str) -> Value | None:
@@ -176,7 +181,7 @@ class RuleReader:
             if found is None:
                 is_readable = False
             elif found[1].word not in NUMERIC:
-                self._problem(ProblemKind.WRONG_TYPE, where, f"{'.'.join(path)} is {found[1]}; expected a number")
+                self._problem(ProblemKind.WRONG_TYPE, where, f"{spell(path)} is {found[1]}; expected a number")
                 is_readable = False
             else:
                 kinds[path] = "long" if found[1].word in {"int", "long", "uint32"} else "double"
@@ -284,19 +289,19 @@ def story_of(rule: FieldRule) -> tuple[str, str, str]:
 
 def _story_of_origin(origin: Any) -> tuple[str, str, str]:
     if isinstance(origin, From):
-        return "from", ".".join(origin.path), ""
+        return "from", spell(origin.path), ""
     if isinstance(origin, JoinOf):
-        paths = ", ".join(".".join(path) for path in origin.parts)
+        paths = ", ".join(spell(path) for path in origin.parts)
         return "join", paths, f"with {origin.separator!r} between"
     if isinstance(origin, SplitOf):
-        return "split", ".".join(origin.path), f"piece {origin.take} on {origin.separator!r}"
+        return "split", spell(origin.path), f"piece {origin.take} on {origin.separator!r}"
     if isinstance(origin, Formula):
-        paths = ", ".join(dict.fromkeys(".".join(path) for path in paths_of(origin.expression)))
+        paths = ", ".join(dict.fromkeys(spell(path) for path in paths_of(origin.expression)))
         return "expr", paths, origin.text
     if isinstance(origin, Const):
         return "const", "", repr(origin.value)
     word = "format" if isinstance(origin, FormatOf) else "parse"
-    return word, ".".join(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
+    return word, spell(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
 
 
 def _shown(otherwise: object) -> str:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.derive import Deriver, derive_plan
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.origins import paths_read
 from counterfoil.schema.evolution.rules import FieldRule, FormatOf, From, LookupRule, ParseOf, PlanRules, Word
 
@@ -66,7 +67,7 @@ def _reversed(rule: FieldRule) -> FieldRule | None:
     origin = rule.origin
     if not isinstance(origin, (From, FormatOf, ParseOf)) or {"[]", "{}"} & set(rule.target):
         return None
-    spelt = ".".join(origin.path)
+    spelt = spell(origin.path)
     if isinstance(origin, FormatOf):
         return FieldRule(origin.path, spelt, ParseOf(rule.target, origin.pattern, origin.zone))
     if isinstance(origin, ParseOf):
@@ -102,7 +103,7 @@ def _sources(there: ConversionPlan, rules: PlanRules) -> Iterator[tuple[str, lis
     rule_by_target = {rule.spelt: rule for rule in rules.fields}
     for row in there.described:
         rule = rule_by_target.get(row.target)
-        yield row.target, [".".join(path) for path in paths_read(rule)] if rule else [row.source]
+        yield row.target, [spell(path) for path in paths_read(rule)] if rule else [row.source]
 
 
 __all__ = ["BothWays", "Loss", "derive_both_ways"]

@@ -19,32 +19,30 @@
 One key is the source of the value; ``lookup``, ``cast`` and ``null`` may follow and are applied in this order. The
 words ``error``, ``keep`` and ``rest`` have a special meaning; a value with the same spelling is written ``{const:
 error}``. Paths lead into records with dots (``pickup.lat``), into the items of an array with ``[]`` (``stops[].lat``)
-and into the values of a map with ``{}``; below an array or a map, source paths start at the item.
+and into the values of a map with ``{}``; below an array or a map, source paths start at the item. A name with one of
+these signs is a JSON string: ``{from: '"a.b"'}``; in formulas also a name such as ``"user-id"``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.errors import ExpressionError, PlanError, shown
 from counterfoil.schema.evolution.expr import Expression, parse_expression
+from counterfoil.schema.evolution.field_paths import Path, source_path, spell, target_path
 from counterfoil.schema.evolution.numbers import MAX_DECIMALS
 from counterfoil.schema.evolution.patterns import Pattern, check_zone, parse_pattern
+from counterfoil.schema.paths.errors import InvalidPath
 
-Path: TypeAlias = tuple[str, ...]
-
-_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-SOURCE_PATH_PATTERN: Final = rf"{_NAME}(\.{_NAME})*"
-TARGET_PATH_PATTERN: Final = rf"{_NAME}((\[\]|\{{\}})*\.{_NAME})*(\[\]|\{{\}})*"
-_SOURCE_PATH: Final = re.compile(SOURCE_PATH_PATTERN)
-_TARGET_PATH: Final = re.compile(TARGET_PATH_PATTERN)
-_SEGMENT: Final = re.compile(rf"{_NAME}|\[\]|\{{\}}")
 _MAX_PIECE: Final = 10_000
-_PATH_EXPECTED: Final = "a field, or a path such as pickup.lat"
+_PATH_EXPECTED: Final = (
+    "a field, or a path such as pickup.lat; a name with a dot or bracket is written in double quotes"
+)
 _ORIGINS: Final = ("from", "join", "split", "expr", "const", "format", "parse")
 FOLLOWING_BY_ORIGIN: Final = {
     "from": {"lookup", "else", "cast", "decimals", "null"},
@@ -178,6 +176,11 @@ def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
     if not isinstance(fields, Mapping):
         raise PlanError(f"{shown(fields)} is no mapping", field="fields", expected="target fields with their rules")
     rules = tuple(_field_rule(name, entry) for name, entry in fields.items())
+    known: set[Path] = set()
+    for name, rule in zip(fields, rules, strict=True):
+        if rule.target in known:
+            raise PlanError("there is another rule for this field", field=str(name), expected="one rule for each field")
+        known.add(rule.target)
     dropped, rest = _dropped(drop)
     return PlanRules(rules, dropped, rest)
 
@@ -190,25 +193,22 @@ def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:
         return (), True
     if not isinstance(drop, Sequence) or isinstance(drop, (str, bytes)):
         raise PlanError(f"{shown(drop)} is no list", field="drop", expected=expected)
-    for path in drop:
-        if not isinstance(path, str) or not _TARGET_PATH.fullmatch(path):
-            raise PlanError(f"{shown(path)} is no field", field="drop", expected=_PATH_EXPECTED)
-    return tuple(drop), False
+    return tuple(spell(_path(path, target_path, field="drop", what="field")) for path in drop), False
 
 
-def target_path(text: object) -> Path:
-    """Return the segments of a target path; raise ``PlanError`` for an invalid one.
-
-    >>> target_path("stops[].lat")
-    ('stops', '[]', 'lat')
-    """
-    if not isinstance(text, str) or not _TARGET_PATH.fullmatch(text):
-        raise PlanError(f"{shown(text)} is no target field", field=str(text), expected=_PATH_EXPECTED)
-    return tuple(_SEGMENT.findall(text))
+def _path(value: object, parse: Callable[[str], Path], *, field: str, what: str) -> Path:
+    """Return the path that ``parse`` reads; raise ``PlanError`` for what is none."""
+    try:
+        if isinstance(value, str):
+            return parse(value)
+    except InvalidPath:
+        pass
+    raise PlanError(f"{shown(value)} is no {what}", field=field, expected=_PATH_EXPECTED)
 
 
 def _field_rule(name: object, entry: object) -> FieldRule:
-    target, spelt = target_path(name), str(name)
+    spelt = str(name)
+    target = _path(name, target_path, field=spelt, what="target field")
     given = _entry(entry, spelt)
     origin_word = _origin_word(given, spelt)
     allowed = FOLLOWING_BY_ORIGIN[origin_word]
@@ -218,15 +218,27 @@ def _field_rule(name: object, entry: object) -> FieldRule:
                 f"{key!r} cannot stand beside {origin_word!r}",
                 field=spelt,
                 expected=", ".join(sorted(allowed)) or "nothing else",
+                word=key,
             )
-    return FieldRule(
-        target,
-        spelt,
-        _origin(origin_word, given, spelt),
-        _lookup(given, spelt),
-        _cast(given, spelt),
-        _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None,
-    )
+    with _at_word(origin_word):
+        origin = _origin(origin_word, given, spelt)
+    with _at_word("lookup" if "lookup" in given else "else"):
+        lookup = _lookup(given, spelt)
+    with _at_word("cast" if "cast" in given else "decimals"):
+        cast = _cast(given, spelt)
+    with _at_word("null"):
+        null = _otherwise(given["null"], spelt, words=(Word.ERROR,)) if "null" in given else None
+    return FieldRule(target, spell(target), origin, lookup, cast, null)
+
+
+@contextmanager
+def _at_word(word: str) -> Iterator[None]:
+    """Name the word of the rule in errors that do not name one."""
+    try:
+        yield
+    except PlanError as error:
+        error.word = error.word or word
+        raise
 
 
 def _entry(entry: object, spelt: str) -> dict[str, Any]:
@@ -237,11 +249,18 @@ def _entry(entry: object, spelt: str) -> dict[str, Any]:
     for key, value in entry.items():
         word = "null" if key is None else key
         if word not in _ALL_KEYS:
+            near = get_close_matches(str(word), _ALL_KEYS, n=2)
+            meant = f"; did you mean {' or '.join(near)}?" if near else ""
             raise PlanError(
-                f"there is no rule word {shown(word)}", field=spelt, expected=f"one of {', '.join(_ALL_KEYS)}"
+                f"there is no rule word {shown(word)}",
+                field=spelt,
+                expected=f"one of {', '.join(_ALL_KEYS)}{meant}",
+                word=str(word),
             )
         if not _is_utf8(value):
-            raise PlanError(f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell")
+            raise PlanError(
+                f"{word} has half a surrogate pair", field=spelt, expected="text that UTF-8 can spell", word=word
+            )
         given[word] = value
     return given
 
@@ -278,15 +297,16 @@ def _origin(word: str, given: Mapping[str, Any], spelt: str) -> Origin:
     pattern = given.get("as")
     if not isinstance(pattern, str):
         raise PlanError(f"{word} needs a pattern", field=spelt, expected="such as as: yyyy-MM-dd HH:mm:ss")
-    zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    with _at_word("zone"):
+        zone = check_zone(str(given.get("zone", "UTC")), field=spelt)
+    with _at_word("as"):
+        parsed = parse_pattern(pattern, field=spelt)
     made = FormatOf if word == "format" else ParseOf
-    return made(_source_path(value, spelt), parse_pattern(pattern, field=spelt), zone)
+    return made(_source_path(value, spelt), parsed, zone)
 
 
 def _source_path(value: object, spelt: str) -> Path:
-    if not isinstance(value, str) or not _SOURCE_PATH.fullmatch(value):
-        raise PlanError(f"{shown(value)} is no source field", field=spelt, expected=_PATH_EXPECTED)
-    return tuple(value.split("."))
+    return _path(value, source_path, field=spelt, what="source field")
 
 
 def _formula(value: object, spelt: str) -> Formula:
@@ -302,7 +322,7 @@ def _join(parts: object, separator: object, spelt: str) -> JoinOf:
     if not isinstance(parts, Sequence) or isinstance(parts, str) or not parts:
         raise PlanError(f"{shown(parts)} cannot be joined", field=spelt, expected="a list such as [first, last]")
     if not isinstance(separator, str):
-        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "')
+        raise PlanError(f"with: {shown(separator)} is no text", field=spelt, expected='such as with: " "', word="with")
     return JoinOf(tuple(_source_path(part, spelt) for part in parts), separator)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.tree import Record
 from counterfoil.schema.evolution.types import split_null
 
@@ -50,12 +51,10 @@ class Scope:
 
     def element(self, path: Path, segment: str, root: Node) -> Scope:
         """Return the scope of the items (``segment`` is ``[]``) or values (``{}``) of the field at ``path``."""
-        spelt = ".".join(path)
+        spelt = spell(path)
         place = f"{self.prefix}{spelt}{segment}" if spelt else f"{self.place}{segment}"
-        below = Scope(root, prefix=f"{place}.", place=place)
-        self._shared.elements[path] = below
         self.enter(path)
-        return below
+        return self._shared.elements.setdefault(path, Scope(root, prefix=f"{place}.", place=place))
 
     def type_at(self, path: Path) -> Node | None:
         """Return the type at ``path``, ignoring null on the way; None when there is no such field."""
@@ -94,7 +93,7 @@ class Scope:
 
     def all_paths(self) -> Iterator[str]:
         """Yield every path in its printed form, including elements."""
-        yield from (self.prefix + ".".join(path) for path in self.paths(()))
+        yield from (self.prefix + spell(path) for path in self.paths(()))
         for below in self._shared.elements.values():
             yield from below.all_paths()
 
@@ -121,7 +120,7 @@ class Scope:
             for member in inner.fields:
                 yield from self.unused((*path, member.name))
         elif path:
-            yield self.prefix + ".".join(path)
+            yield self.prefix + spell(path)
         else:
             yield self.place
 

@@ -106,6 +106,11 @@ def read_sketch(text: str) -> TopicSketch:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidSketch(f"it is no JSON ({error})") from None
+    return sketch_of(document)
+
+
+def sketch_of(document: Any) -> TopicSketch:
+    """Return the sketch of a document that is read already; raise ``InvalidSketch`` as :func:`read_sketch`."""
     root = _Member("", document)
     version = root.get("sketchVersion", int)
     if version != VERSION:
@@ -133,7 +138,7 @@ def _read_bounds(partition: str, bounds: Any) -> tuple[int, tuple[int, int]]:
 def _read_part(part: _Member) -> PartSketch:
     return PartSketch(
         {each.get("writer", str): _read_schema(each) for each in part.items("schemas")},
-        part.get("nulls", int),
+        part.count("nulls"),
         part.counts("problems") or {},
     )
 
@@ -151,9 +156,9 @@ def _read_schema(member: _Member) -> SchemaSketch:
     )
     return SchemaSketch(
         WriterSchema(SchemaType(language), member.get("schema", str), references),
-        member.get("records", int),
+        member.count("records"),
         {tuple(each.texts("place")): _read_place(each) for each in member.items("places")},
-        member.get("uncertain", int),
+        member.count("uncertain"),
         member.optional("depth", int),
     )
 
@@ -161,9 +166,9 @@ def _read_schema(member: _Member) -> SchemaSketch:
 def _read_place(member: _Member) -> PlaceSketch:
     return PlaceSketch(
         kind=member.get("kind", str),
-        records=member.get("records", int),
-        values=member.get("values", int),
-        nulls=member.get("nulls", int),
+        records=member.count("records"),
+        values=member.count("values"),
+        nulls=member.count("nulls"),
         branches=member.counts("branches") or {},
         symbols=member.counts("symbols"),
         names=member.counts("names"),
@@ -200,6 +205,13 @@ class _Member:
             raise InvalidSketch(f"{self._at(name)} is missing")
         return self._checked(name, kind)
 
+    def count(self, name: str) -> int:
+        """Return an integer from 0, which must be there."""
+        found: int = self.get(name, int)
+        if found < 0:
+            raise InvalidSketch(f"{self._at(name)} is {found}; expected an integer from 0")
+        return found
+
     def optional(self, name: str, kind: type) -> Any:
         """Return a member, or None."""
         return None if self._value.get(name) is None else self._checked(name, kind)
@@ -217,8 +229,10 @@ class _Member:
             return None
         counts: dict[str, int] = self._checked(name, dict) if name in self._value else {}
         for text, count in counts.items():
-            if not _is(count, int):
-                raise InvalidSketch(f"{self._at(name)} has {_shown(count)} for {text!r:.40}; expected an integer")
+            if not _is(count, int) or count < 0:
+                raise InvalidSketch(
+                    f"{self._at(name)} has {_shown(count)} for {text!r:.40}; expected an integer from 0"
+                )
         return counts
 
     def texts(self, name: str) -> list[str]:

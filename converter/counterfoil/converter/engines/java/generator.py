@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.answers import NUMBER_BY_CODE
-from counterfoil.converter.engines.cannot import EngineCannot, require_avro
+from counterfoil.converter.engines.cannot import EngineCannot, require_avro, require_frames
 from counterfoil.converter.engines.java.readers import ReaderWriter, is_always_readable, note_defaults
 from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
 from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted
@@ -80,7 +80,7 @@ def plan_source(conversion: Conversion) -> JavaSource:
     cases += ["default:", "  return -1;"]
     _readers_again(root, java)
     declare(root, java)
-    prefix = java.data(id_prefix(conversion.target_id))
+    prefix = java.data(id_prefix(require_frames(ENGINE, conversion)))
     known = quoted(", ".join(map(str, sorted(conversion.writer_by_id))))
     body = [
         *block("protected int read(int id, byte[] b, int p)", block("switch (id)", cases)),

@@ -13,7 +13,7 @@ from pyspark.sql import functions
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from counterfoil.converter.engines.answers import converted_of, failure_of
-from counterfoil.converter.engines.cannot import EngineCannot, require_avro
+from counterfoil.converter.engines.cannot import EngineCannot, require_avro, require_frames
 from counterfoil.converter.engines.record import recipe_of
 from counterfoil.converter.engines.reference import answer_column
 from counterfoil.converter.engines.sql.expressions import Compiler, SqlScope
@@ -78,7 +78,7 @@ class SqlEngine:
         check_readable(self._source)
         check_readable(self._target)
         self._writers = _writers(conversion)
-        self._prefix = id_prefix(conversion.target_id)
+        self._prefix = id_prefix(require_frames(self.name, conversion))
         self._is_direct = len(self._writers) == 1 and self._writers[0].is_source
         self._fields, self._sure = self._plan_sql()
 

@@ -15,6 +15,7 @@ from counterfoil.registry.api.routes.levels import LEVEL_ROUTES
 from counterfoil.registry.api.routes.schemas import SCHEMA_ROUTES
 from counterfoil.registry.api.routes.server import SERVER_ROUTES
 from counterfoil.registry.api.routes.subjects import SUBJECT_ROUTES
+from counterfoil.registry.api.sketches.routes import SKETCH_ROUTES
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.dialects import Dialect
@@ -29,6 +30,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *ASSOCIATION_ROUTES,
     *KEY_ROUTES,
     *BRIDGE_ROUTES,
+    *SKETCH_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )

@@ -28,6 +28,7 @@ from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
@@ -71,6 +72,7 @@ class PeerSource:
         self._keys = PeerKeys(peer)
         self._associations = PeerAssociations(peer)
         self._bridges = PeerBridges(peer)
+        self._sketches = PeerSketches(peer)
         self._contexts: list[str] | None = None
         self._has_modes: bool | None = None
         self._max_ids: dict[str, int] = {}
@@ -210,9 +212,9 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """Return all keys, associations and bridges."""
+        """Return all keys, associations, bridges and sketches."""
         keys, associations = await self._keys.records(), await self._associations.records()
-        return [*keys, *associations, *await self._bridges.records()]
+        return [*keys, *associations, *await self._bridges.records(), *await self._sketches.records()]
 
     # --- settings
 

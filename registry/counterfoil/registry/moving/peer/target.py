@@ -28,10 +28,12 @@ from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
 from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
 from counterfoil.registry.service.associations.index import RECORD_KINDS
+from counterfoil.registry.service.sketches import SKETCH_KIND
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.model import Schema
@@ -59,6 +61,7 @@ class PeerTarget:
         self._keys = PeerKeys(peer)
         self._associations = PeerAssociations(peer)
         self._bridges = PeerBridges(peer)
+        self._sketches = PeerSketches(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -261,6 +264,8 @@ class PeerTarget:
             return await self._associations.standing(fact)
         if fact.kind in OF_BRIDGES:
             return await self._bridges.standing(fact)
+        if fact.kind == SKETCH_KIND:
+            return await self._sketches.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
@@ -270,6 +275,10 @@ class PeerTarget:
             return
         if fact.kind in OF_BRIDGES:
             await self._bridges.put(fact)
+            return
+        if fact.kind == SKETCH_KIND:
+            await self._open(QualifiedSubject(*fact.key))
+            await self._sketches.put(fact)
             return
         is_dek = fact.kind == DEK_KIND
         await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)

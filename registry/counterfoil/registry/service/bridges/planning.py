@@ -56,10 +56,13 @@ async def derived_plan(
 
 
 def _derived(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str) -> DerivedPlan:
-    from counterfoil.schema.evolution import derive_plan
+    from counterfoil.schema.evolution import derive_plan, with_message
 
+    source, target = with_message(source, file.source_message), with_message(target, file.target_message)
     plan = derive_plan(source, target, file.rules)
     _check_complete(plan, f"The plan of bridge {file.name!r}")
+    if unusable := file.language_problems(source.schema_type, target.schema_type):
+        raise InvalidBridge("; ".join(unusable))
     return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse))
 
 

@@ -1,4 +1,4 @@
-"""Protobuf schemas as trees: the first message of the file is the record.
+"""Protobuf schemas as trees: the record is the first message of the file, or the one that a :class:`MessageOf` names.
 
 ==============================  ====================================================================================
 field with presence             nullable: None while it is not set. A field of a oneof has presence
@@ -17,6 +17,7 @@ Unknown fields are dropped.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.model import Scalar
@@ -33,12 +34,12 @@ from counterfoil.schema.evolution.tree import (
     tree_text,
 )
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of
+from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.evolution.tree import Node
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType
 
@@ -80,13 +81,26 @@ _ZERO_BY_BASE: Final[Mapping[str, Any]] = {
 _DROPPED: Final = "fields that the source's messages do not declare are dropped"
 
 
+class MessageOf(ProtobufSchema):
+    """A Protobuf schema of which one message is used; ``message`` is its full name."""
+
+    def __init__(self, schema: ProtobufSchema, message: str) -> None:
+        super().__init__(schema.text, schema.file, imports=schema.imports, references=schema.references)
+        self.message = message
+
+
 def tree_of(schema: ProtobufSchema) -> Node:
-    """Return the first message of the file. Raises ``NotPlannable`` for a file without messages."""
-    first = next(iter(schema.file.messages), None)
-    message = None if first is None else schema.types.types_of(schema.file).message(first)
-    if message is None:
+    """Return the message of the schema. Raises ``NotPlannable`` if the file does not declare it, or has none."""
+    own = schema.types.types_of(schema.file)
+    wanted = schema.message if isinstance(schema, MessageOf) else None
+    declared = {message.full_name: message for message in own.all_messages()}
+    if not declared:
         raise NotPlannable("the Protobuf file has no message")
-    return _Reader().message(message)
+    if wanted is not None and wanted not in declared:
+        near = get_close_matches(wanted, declared, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"it has {', '.join(declared)}"
+        raise NotPlannable(f"the Protobuf file has no message {wanted}; {meant}")
+    return _Reader().message(declared[wanted] if wanted is not None else next(iter(declared.values())))
 
 
 def meaning_of(schema: ProtobufSchema) -> str:

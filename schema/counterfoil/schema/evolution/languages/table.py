@@ -22,6 +22,14 @@ def tree_of(schema: ParsedSchema) -> Node:
     return tree
 
 
+def with_message(schema: ParsedSchema, message: str | None) -> ParsedSchema:
+    """Return a Protobuf schema of which the message with this full name is used; other schemas unchanged."""
+    if message is None or schema.schema_type is not SchemaType.PROTOBUF:
+        return schema
+    chosen: ParsedSchema = _load(schema, "MessageOf")(schema, message)
+    return chosen
+
+
 def meaning_of(schema: ParsedSchema) -> str:
     """Return a text that is equal for schemas whose values have the same meaning; a plan's hash is made of it."""
     text: str = _load(schema, "meaning_of")(schema)

@@ -8,6 +8,8 @@ a field that nothing fills      an unused source field of a similar name, whose 
 a narrower type                 the cast to it; a table for an enum, whose symbols are paired by their names
 text and point in time          ``format`` or ``parse`` with a common pattern
 null                            ``null: error``
+with samples                    fields with the same values, numbers of other units (also where they are only copied),
+                                moments with other ticks, other codes of the same values, joined and split texts
 ==============================  ====================================================================================
 
 A suggestion is only made if the plan with it has no problem at its field.
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.derive import derive_plan
 from counterfoil.schema.evolution.errors import PlanError
+from counterfoil.schema.evolution.field_paths import spell, spell_in_formula, target_path
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import ProblemKind
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
@@ -38,13 +41,15 @@ from counterfoil.schema.evolution.types import (
     split_null,
 )
 from counterfoil.schema.evolution.types import widens as is_wider
+from counterfoil.schema.suggestions.samples import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.evolution.model import ConversionPlan, Scalar
 
 _LEAST_SIMILARITY: Final = 0.5
+_SURE: Final = 0.9
 _PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _UNITS: Final[Mapping[str, tuple[str, float]]] = {
@@ -72,21 +77,27 @@ class Suggestion:
         return f"{self.field}: {{{words}}}  # {self.confidence:.2f}: {self.evidence}"
 
 
-def suggest_rules(plan: ConversionPlan, rules: PlanRules | None = None) -> list[Suggestion]:
-    """Return the best suggestion for each field that is open in ``plan``, which was derived with ``rules``."""
+def suggest_rules(
+    plan: ConversionPlan, rules: PlanRules | None = None, samples: Samples | None = None
+) -> list[Suggestion]:
+    """Return the best suggestion for each field that is open in ``plan``, which was derived with ``rules``.
+
+    With ``samples`` also for values that are copied although the counted ones have other units, or another spelling.
+    """
     try:
         source, target = tree_of(plan.source), tree_of(plan.target)
     except NotPlannable:
         return []
     if not isinstance(source, Record) or not isinstance(target, Record):
         return []
-    suggester = _Suggester(plan, rules or PlanRules(), Scope(source), Scope(target))
+    suggester = _Suggester(plan, rules or PlanRules(), samples or Samples(), Scope(source), Scope(target))
     return list(suggester.suggestions())
 
 
 class _Suggester:
-    def __init__(self, plan: ConversionPlan, rules: PlanRules, source: Scope, target: Scope) -> None:
+    def __init__(self, plan: ConversionPlan, rules: PlanRules, samples: Samples, source: Scope, target: Scope) -> None:
         self._plan = plan
+        self._samples = samples
         self._rules = rules
         self._source = source
         self._target = target
@@ -99,14 +110,32 @@ class _Suggester:
             if not is_target or problem.field in done:
                 continue
             done.add(problem.field)
-            path = tuple(problem.field.split("."))
+            path = target_path(problem.field)
             if self._target.type_at(path) is None:  # inside an array or a map
                 continue
             offers = self._renames(path) if problem.kind is ProblemKind.UNCOVERED else self._conversions(path)
-            for offer in sorted(offers, key=lambda each: -each.confidence):
-                if self._solves(offer):
-                    yield offer
-                    break
+            yield from self._best(offers)
+        yield from self._other_values(done)
+
+    def _best(self, offers: Iterable[Suggestion]) -> Iterator[Suggestion]:
+        """Yield the offer with the largest confidence that leaves no problem at its field."""
+        for offer in sorted(offers, key=lambda each: -each.confidence):
+            if self._solves(offer):
+                yield offer
+                return
+
+    def _other_values(self, done: set[str]) -> Iterator[Suggestion]:
+        """Yield rules for values that the plan copies although the counted ones have other units or spellings."""
+        for row in self._plan.described:
+            if row.how != "same name" or row.target in done or "[" in row.target or "{" in row.target:
+                continue
+            source, target = target_path(row.source), target_path(row.target)
+            scalars = self._scalars(source, target)
+            if scalars is None:
+                continue
+            for rule, share, why in self._samples.scalar_rules(source, target, *scalars):
+                if share > _SURE:
+                    yield from self._best([Suggestion(row.target, rule, 0.5, f"{why}; without a rule it is copied")])
 
     def _solves(self, offer: Suggestion) -> bool:
         """Return whether the plan with the rule has no problem at the field."""
@@ -120,17 +149,39 @@ class _Suggester:
         return all(problem.field != offer.field for problem in plan.problems)
 
     def _renames(self, path: tuple[str, ...]) -> Iterator[Suggestion]:
-        """Yield rules from unused source fields of similar names."""
-        unused = [problem.field for problem in self._plan.problems if problem.kind is ProblemKind.UNUSED]
-        for spelt in unused:
-            similarity, why = _similarity(spelt.rpartition(".")[2], path[-1])
-            if similarity >= _LEAST_SIMILARITY and "[" not in spelt and "{" not in spelt:
-                yield from self._rules_from(tuple(spelt.split(".")), path, similarity, why)
+        """Yield rules from unused source fields of similar names, or with the values of the field."""
+        unused = list(self._unused())
+        for source in unused:
+            similarity, why = _similarity(source[-1], path[-1])
+            if similarity >= _LEAST_SIMILARITY:
+                yield from self._rules_from(source, path, *self._samples.weighed(source, path, similarity, why))
+        same = self._samples.same_values(path, unused)
+        if same is not None:
+            yield from self._rules_from(same[0], path, same[1], same[2])
+        for rule, score, why in (*self._samples.joined(path, unused), *self._samples.split(path, unused)):
+            yield Suggestion(spell(path), rule, score, why)
+
+    def _unused(self) -> Iterator[tuple[str, ...]]:
+        """Yield the paths of unused source fields, those inside records as well."""
+        for problem in self._plan.problems:
+            path = target_path(problem.field) if problem.kind is ProblemKind.UNUSED else ()
+            if path and not {"[]", "{}"} & set(path):
+                yield path
+                yield from self._source.paths(path)
 
     def _conversions(self, path: tuple[str, ...]) -> Iterator[Suggestion]:
         """Yield rules from the source field of the same name."""
         if self._source.type_at(path) is not None:
-            yield from self._rules_from(path, path, 1.0, "same name")
+            yield from self._rules_from(path, path, *self._samples.weighed(path, path, 1.0, "same name"))
+
+    def _scalars(self, source: tuple[str, ...], target: tuple[str, ...]) -> tuple[Scalar, Scalar] | None:
+        """Return the types of two fields without null, if both are scalars."""
+        found = []
+        for node in (self._source.type_at(source), self._target.type_at(target)):
+            inner = None if node is None else split_null(node)[1]
+            scalar = None if inner is None else scalar_of(inner)
+            found += [] if scalar is None else [scalar]
+        return (found[0], found[1]) if len(found) == 2 else None  # noqa: PLR2004 - source and target
 
     def _rules_from(
         self, source: tuple[str, ...], target: tuple[str, ...], score: float, why: str
@@ -142,23 +193,30 @@ class _Suggester:
         (has_null, inner), (takes_null, needed) = split_null(given), split_null(wanted)
         if inner is None or needed is None:
             return
-        spelt, where = ".".join(source), ".".join(target)
+        spelt, where = spell(source), spell(target)
         null = {"null": "error"} if has_null and not takes_null else {}
         left, right = scalar_of(inner), scalar_of(needed)
         if same_values(inner, needed) or (left and right and (is_wider(left, right) or is_derived(left, right))):
             yield Suggestion(where, {"from": spelt, **null}, score, f"{why}, and its type fits")
         if left is None or right is None:
             return
-        for rule, share, reason in _scalar_rules(spelt, target[-1], left, right):
+        sampled = self._samples.scalar_rules(source, target, left, right)
+        for rule, share, reason in (*sampled, *_scalar_rules(source, target[-1], left, right)):
             yield Suggestion(where, {**rule, **null}, min(1.0, score * share), f"{why}; {reason}")
 
 
-def _scalar_rules(source: str, target: str, left: Scalar, right: Scalar) -> Iterator[tuple[dict[str, Any], float, str]]:
+def _scalar_rules(
+    path: tuple[str, ...], target: str, left: Scalar, right: Scalar
+) -> Iterator[tuple[dict[str, Any], float, str]]:
     """Yield rules between two scalars, each with a share of confidence and its reason."""
-    factor = _factor(source, target)
+    source, factor = spell(path), _factor(path[-1], target)
     if factor is not None and left.word in NUMERIC and right.word in NUMERIC:
         sign, number = ("*", factor) if factor >= 1 else ("/", round(1 / factor, 9))
-        yield {"expr": f"{source} {sign} {number:.10g}"}, 1.1, f"the names end in units, 1 to {factor:.10g}"
+        yield (
+            {"expr": f"{spell_in_formula(path)} {sign} {number:.10g}"},
+            1.1,
+            f"the names end in units, 1 to {factor:.10g}",
+        )
     if left.word == right.word == "enum":
         table = _symbols(left, right)
         if table:

@@ -1,0 +1,1 @@
+"""``/sketches/v1``: sketches of topics, stored with their subjects."""

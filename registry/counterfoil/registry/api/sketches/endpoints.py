@@ -1,0 +1,39 @@
+"""The endpoints under ``/sketches/v1``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Body, Depends, Path
+
+from counterfoil.registry.api.http.paths import decode_segment
+from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.schema.contexts import QualifiedSubject, parse_subject
+
+
+def _subject(subject: Annotated[str, Path()]) -> QualifiedSubject:
+    return parse_subject(decode_segment(subject))
+
+
+SubjectOfPath = Annotated[QualifiedSubject, Depends(_subject)]
+SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
+
+
+async def list_sketches(cases: CasesOfRequest) -> Any:
+    """List the subjects that have a sketch."""
+    return [str(subject) for subject in await cases.sketches.subjects()]
+
+
+async def get_sketch(cases: CasesOfRequest, subject: SubjectOfPath) -> Any:
+    """Return the sketch of a subject."""
+    return await cases.sketches.get(subject)
+
+
+async def put_sketch(cases: CasesOfRequest, subject: SubjectOfPath, body: SketchBody) -> None:
+    """Store a sketch with its subject, instead of the one before."""
+    await cases.sketches.put(subject, body)
+
+
+async def delete_sketch(cases: CasesOfRequest, subject: SubjectOfPath) -> None:
+    """Delete the sketch of a subject."""
+    await cases.sketches.delete(subject)
