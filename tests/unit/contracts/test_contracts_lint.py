@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
 
+from agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.linting.lint import LintInput, LintReport, lint_files
 from counterfoil.contracts.linting.rules import LINT_RULES
