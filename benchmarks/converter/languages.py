@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from base64 import b64encode
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -67,7 +68,7 @@ _PROTOBUF_TYPES = {"string": "string", "integer": "int64", "number": "double", "
 
 @dataclass(frozen=True)
 class Language:
-    """The rides in one language; ``schemas`` are the texts of source and target.
+    """The rides in one language; ``schemas`` are source and target as the loop's registry has them.
 
     ``loop_codec`` takes a client of the loop's registry, and returns what decodes, converts and encodes a value.
     """
@@ -168,7 +169,9 @@ def _protobuf() -> Language:
         )
 
     rules = parse_rules(_RULES, rides.DROPPED)
-    return Language("protobuf", schemas, _plan(parse_protobuf, schemas), lambda: rules, encode, codec)
+    files = [each.DESCRIPTOR.file.serialized_pb for each in (ride_class, target_class)]
+    registered = (b64encode(files[0]).decode(), b64encode(files[1]).decode())
+    return Language("protobuf", registered, _plan(parse_protobuf, schemas), lambda: rules, encode, codec)
 
 
 def _proto(name: str, kind_by_field: dict[str, str]) -> str:
