@@ -104,7 +104,7 @@ def check(
     from counterfoil.contracts.verdict import exit_code_of
 
     outputs = parse_outputs(formats, _FORMATS)
-    topics = _topics(sketches, judging.registry, ignores_untriggered=ignore_untriggered)
+    topics = _topics(sketches, None if judging.offline else judging.registry, ignores_untriggered=ignore_untriggered)
     comparison, report = judging.run(
         confirm=confirm, topics=topics, allow_unmapped=allow_unmapped, generated_code=generated_code
     )

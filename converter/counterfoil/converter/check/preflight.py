@@ -41,6 +41,7 @@ class Check(StrEnum):
     RIGHTS = "rights"
     TOPICS = "topics"
     PARTITIONS = "partition counts"
+    KEYS = "keys"
     SIZES = "sizes"
     CLEANING = "retention and compaction"
     TIMESTAMPS = "timestamps"
@@ -173,7 +174,7 @@ def inspect(
             committed = cluster.committed(group, file.source_topic)
             findings += created_again(group, file.source_topic, committed, cluster.watermarks(file.source_topic))
     if (warning := file.key_warning()) is not None:
-        findings.append(_warning(warning))
+        findings.append(_warning(Check.KEYS, warning))
     return sorted(findings, key=lambda finding: finding.severity)
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.cannot import EngineCannot, require_frames
 from counterfoil.converter.engines.java.generator import JavaSource, conversion_class, packaged, runtime_source
 from counterfoil.converter.engines.java.messages import json, protobuf
 from counterfoil.converter.engines.java.messages.builder import Builder
@@ -48,7 +48,7 @@ def message_source(conversion: Conversion) -> JavaSource:
     read = reading.read_lines(java, plan.source, conversion.writer_by_id)
     made = Builder(java).record(plan.root, target, Place("s", source), "")
     write = writing.write_lines(java, plan.target)
-    prefix = java.data(writing.prefix_of(plan.target, conversion.target_id))
+    prefix = java.data(writing.prefix_of(plan.target, require_frames(ENGINE, conversion)))
     known = quoted(", ".join(map(str, sorted(conversion.writer_by_id))))
     body = [
         *block("static", java.statics),
