@@ -139,7 +139,9 @@ JSON = {
         "da": {"type": "string", "format": "date"},
         "os": {"type": "string"},
         "mt": {"type": "object", "additionalProperties": MOMENT},
-        "either": {"type": ["string", "integer", "null"]},
+        "either": {"type": ["string", "integer", "null"], "maximum": 5},
+        "maybe": {"anyOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}, {"type": "null"}]},
+        "list": {"type": "array", "items": {"type": "string", "minItems": 3}, "minLength": 7, "minItems": 1},
         "a b": {"type": "boolean"},
     },
 }
@@ -315,6 +317,12 @@ def test_a_wide_message_is_converted_in_several_methods(convert: Convert) -> Non
     ("node", "why"),
     [
         ({"type": "string", "pattern": "^a"}, "keyword for pattern"),
+        ({"minimum": 3, "anyOf": [{"type": "integer"}, {"type": "null"}]}, "limits beside a choice"),
+        (
+            {"anyOf": [{"type": "integer", "minimum": 3}, {"type": "null"}]},
+            "limits in a choice between null and a type",
+        ),
+        ({"type": "string", "oneOf": [{}, {"minLength": 1}]}, "a choice between conditions"),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, "keyword for has unique items"),
         (
             {"oneOf": [{"type": "object", "properties": {"a": {"const": "x"}}}, {"type": "object"}]},

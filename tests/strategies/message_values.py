@@ -113,7 +113,9 @@ def json_ride(rng: random.Random) -> dict[str, Any]:
         "da": c(["2020-02-29", "0001-01-01", "2021-02-29", "0000-01-01"]),
         "os": "s",
         "mt": {"k": c(moments)},
-        "either": c(["x", 1, None, 1.0, 1.5, [1]]),
+        "either": c(["x", 1, None, 1.0, 1.5, 6, [1]]),
+        "maybe": c([{"x": 1}, None, {}, {"x": "y"}, []]),
+        "list": c([["a"], [], [1]]),
         "a b": True,
         "undeclared": [{"deep": [None, "é"]}, 1e3],
     }

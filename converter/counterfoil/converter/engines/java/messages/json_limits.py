@@ -64,18 +64,21 @@ def limits_of(node: Node, schema: Schema, where: str) -> Limits:
         raise EngineCannot(ENGINE, field=where, why="several JSON schemas that apply to one value")
     for each in constrained:
         _check(each, inner, where)
+    spelt = "".join(_spelt(each, inner, where) for each in constrained)
     choices = [one for each in constrained for one in (each.any_of or each.one_of or ())]
     if choices and inner is not None and not isinstance(inner, Union):
+        if spelt:
+            raise EngineCannot(ENGINE, field=where, why="limits beside a choice")
         return _of_only_choice(inner, choices, where)
-    return Limits("".join(_spelt(each) for each in constrained), tuple(constrained))
+    return Limits(spelt, tuple(constrained))
 
 
 def _of_only_choice(inner: Node, choices: list[Schema], where: str) -> Limits:
     """Return the limits of the one branch beside null."""
-    for branch in choices:
-        if all(each.facts.types != frozenset({"null"}) for each in layers_of(branch)):
-            return replace(limits_of(inner, branch, where), in_choice=True)
-    return Limits("", ())
+    others = [each for each in choices if all(one.facts.types != frozenset({"null"}) for one in layers_of(each))]
+    if len(others) != 1:
+        raise EngineCannot(ENGINE, field=where, why="a choice between conditions")
+    return replace(limits_of(inner, others[0], where), in_choice=True)
 
 
 def _says_something(facts: Facts) -> bool:
@@ -107,14 +110,17 @@ def _check(facts: Facts, inner: Node | None, where: str) -> None:
         raise EngineCannot(ENGINE, field=where, why="the items of a value of several types")
 
 
-def _spelt(facts: Facts) -> str:
+def _spelt(facts: Facts, inner: Node | None, where: str) -> str:
+    """Return the limits that concern values of a type as calls in Java."""
     spelt = ""
     if facts.minimum is not None or facts.maximum is not None:
         spelt += f".between({_limit(facts.minimum)}, {_limit(facts.maximum)})"
-    low = facts.min_length if facts.min_length is not None else facts.min_items
-    high = facts.max_length if facts.max_length is not None else facts.max_items
-    if low is not None or high is not None:
-        spelt += f".sized({_size(low)}, {_size(high)})"
+    lengths, counts = (facts.min_length, facts.max_length), (facts.min_items, facts.max_items)
+    if isinstance(inner, Union) and (lengths, counts) != ((None, None), (None, None)):
+        raise EngineCannot(ENGINE, field=where, why="sizes in a choice between several types")
+    sizes = counts if isinstance(inner, Array) else lengths if isinstance(inner, Leaf) else (None, None)
+    if sizes != (None, None):
+        spelt += f".sized({_size(sizes[0])}, {_size(sizes[1])})"
     return spelt
 
 

@@ -67,7 +67,7 @@ class Layouts:
             for field in fields
         ]
         self._filled(name, spelt)
-        if not (self._is_source or self._is_free(descriptor, set())) or (self._is_source and _is_settled(fields)):
+        if _needs_settling(fields) if self._is_source else not self._is_free(descriptor, set()):
             self._java.static(f"{name}.isSettled = false;")
         return name
 
@@ -183,7 +183,7 @@ def _form_of(field: AnyField, node: Node | None) -> str | None:
     return _FORM_BY_WORD.get(node.scalar.word, "WRAPPED")
 
 
-def _is_settled(fields: list[AnyField]) -> bool:
+def _needs_settling(fields: list[AnyField]) -> bool:
     """Return whether a message that was read needs another look."""
     return any(
         field.is_repeated

@@ -7,7 +7,6 @@ public final class MessageIndexes {
 
   private final java.util.HashMap fieldByPath = new java.util.HashMap();
   private final boolean isFirst;
-  private long number;
 
   /** {@code fields} has the field that cannot be read for each path, or the empty text if the message can be read. */
   public MessageIndexes(String[] paths, String[] fields) {
@@ -22,18 +21,20 @@ public final class MessageIndexes {
     if (isFirst && at < data.length && data[at] == 0) {
       return at + 1;
     }
-    int p = read(data, at);
-    long count = number;
+    long found = read(data, at);
+    int p = (int) (found >> 32);
+    int count = (int) found;
     if (count < 0 || count > MOST) {
       throw unframed(count + " message indexes; expected 0 to " + MOST);
     }
     StringBuilder path = new StringBuilder(count == 0 ? "0" : "");
     for (int i = 0; i < count; i++) {
-      p = read(data, p);
-      if (number < 0) {
-        throw unframed(number + " is no message index; expected 0 or more");
+      found = read(data, p);
+      p = (int) (found >> 32);
+      if ((int) found < 0) {
+        throw unframed((int) found + " is no message index; expected 0 or more");
       }
-      path.append(i == 0 ? "" : ".").append(number);
+      path.append(i == 0 ? "" : ".").append((int) found);
     }
     String field = (String) fieldByPath.get(path.toString());
     if (field == null || field.length() > 0) {
@@ -43,7 +44,8 @@ public final class MessageIndexes {
     return p;
   }
 
-  private int read(byte[] data, int at) {
+  /** Read a number of 32 bits, and return it below the position after it; threads share this object. */
+  private static long read(byte[] data, int at) {
     long raw = 0;
     for (int i = 0; i < BYTES; i++) {
       if (at + i >= data.length) {
@@ -55,8 +57,7 @@ public final class MessageIndexes {
         if (raw >> 32 != 0) {
           throw unframed("A message index of more than 32 bits");
         }
-        number = (raw >>> 1) ^ -(raw & 1);
-        return at + i + 1;
+        return (long) (at + i + 1) << 32 | (((raw >>> 1) ^ -(raw & 1)) & 0xffffffffL);
       }
     }
     throw unframed("A message index of more than " + BYTES + " bytes");
