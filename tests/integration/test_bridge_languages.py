@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.check.preflight import prepare_topics
-from counterfoil.converter.check.sampling import sample, try_out
+from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
@@ -175,8 +175,13 @@ def test_bridge_between_languages(
         engine = choose_engine(AUTO, bridge.conversion()).engine
         assert engine.name == pair.engine
 
+        taken = list(sample(cluster, source, size=100, seed=1))
         trial = try_out(
-            sample(cluster, source, size=100, seed=1), engine=engine, reference=reference.convert_value, spark=spark
+            taken,
+            frame_of(taken, spark),
+            engine=engine,
+            reference=reference.convert_value,
+            max_message_bytes=None,
         )
         assert (trial.disagreements, trial.records > 0) == ([], True)
 
@@ -243,10 +248,15 @@ def test_keys_are_converted_by_a_plan_of_their_own(
         choice = choose_engine("auto", bridge.conversion(), bridge.keys.conversion())
         assert choice.engine.name == "java"
         values, keys = ReferenceEngine(bridge.conversion()), key_converter(ReferenceEngine(bridge.keys.conversion()))
+        taken = list(sample(cluster, source, size=100, seed=1))
         trial = try_out(
-            sample(cluster, source, size=100, seed=1),
-            engine=choice.engine, reference=values.convert_value, spark=spark, keys=keys,
-        )  # fmt: skip
+            taken,
+            frame_of(taken, spark),
+            engine=choice.engine,
+            reference=values.convert_value,
+            max_message_bytes=None,
+            keys=keys,
+        )
         assert (trial.disagreements, trial.records, trial.failures.total()) == ([], len(records), 3)
 
         prepare_topics(file, cluster, create_target=False)
