@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from local_services import KafkaClient, RegistryProcess
 
-_DEADLINE_S = 600
+DEADLINE_S = 600
 
 
 @dataclass
@@ -50,11 +50,19 @@ class BridgeProgram:
         """Return the exit code of a sub-command, its output and its errors."""
         with self.start(*arguments, **environment) as process:
             try:
-                said, complained = process.communicate(timeout=_DEADLINE_S)
+                said, complained = process.communicate(timeout=DEADLINE_S)
             finally:
                 end(process)
         assert "Traceback" not in complained, complained
         return process.returncode, said, complained
+
+
+def code_of(process: subprocess.Popen[str]) -> int:
+    """Wait for a process, and return its exit code; kill it if it does not end."""
+    try:
+        return process.wait(DEADLINE_S)
+    finally:
+        end(process)
 
 
 def end(process: subprocess.Popen[str]) -> None:
