@@ -27,19 +27,23 @@ class BridgeProgram:
     registry: RegistryProcess
     folder: Path
 
-    def start(
-        self, *arguments: str, program: Path | None = None, output: Any = subprocess.PIPE, **environment: str
-    ) -> subprocess.Popen[str]:
-        """Start a sub-command in a process group of its own; ``output`` receives both streams if it is a file."""
-        addresses = {
+    def environment(self) -> dict[str, str]:
+        """Return the variables of this process, with the addresses of the services."""
+        return {
+            **os.environ,
             "COUNTERFOIL_REGISTRY_URL": self.registry.url,
             "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "COUNTERFOIL_JARS": str(connector_jars()),
         }
+
+    def start(
+        self, *arguments: str, program: Path | None = None, output: Any = subprocess.PIPE, **environment: str
+    ) -> subprocess.Popen[str]:
+        """Start a sub-command in a process group of its own; ``output`` receives both streams if it is a file."""
         return subprocess.Popen(
             [program or self.counterfoil, "bridge", *arguments],
             cwd=self.folder,
-            env={**os.environ, **addresses, **environment},
+            env={**self.environment(), **environment},
             stdout=output,
             stderr=output,
             text=True,
