@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.commands import show_plan
+from counterfoil.converter.commands.plan import show_plan
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.exit_codes import ExitCode
