@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
 from counterfoil.converter.check.preflight import created_again
+from counterfoil.converter.engines.keyed import copied_key, key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.errors import PreflightFailed
 from counterfoil.converter.kafka.cluster import named_cluster
@@ -28,7 +29,7 @@ def replay_bridge(
     """Run ``bridge replay``: convert the dead letters once more."""
     forms = parse_forms(formats)
     resolved = resolve_with(load_bridge_file(file), registry)
-    reference = ReferenceEngine(resolved.conversion())
+    reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
     cluster = named_cluster(bootstrap_servers)
     group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic
     topics = (resolved.file.target_topic, letters)
@@ -38,6 +39,12 @@ def replay_bridge(
         findings = [each.text for each in again]
     if findings:
         raise PreflightFailed(findings)
-    report = Replay(resolved.file, cluster, reference.convert_value, resolved.plan.hash).run()
+    report = Replay(
+        resolved.file,
+        cluster,
+        reference.convert_value,
+        resolved.plan.hash,
+        convert_key=copied_key if keys is None else key_converter(ReferenceEngine(keys)),
+    ).run()
     give(forms, lines=report.lines, document=report.as_json)
     return report.exit_code

@@ -9,13 +9,14 @@ does not have is damaged data: a dead letter. Other ids are a decision of the pe
 from __future__ import annotations
 
 import secrets
+import sys
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.engines.cannot import EngineCannot
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _Part = TypeVar("_Part")
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
-_SAID: Final = 20
+_PRINTED_IDS: Final = 20
 """How many dead ids are printed; damaged records may have any number of them."""
 
 
@@ -211,7 +212,7 @@ class WriterService:
     def _report(self, decision: Decision) -> None:
         if decision.outcome is Outcome.STOP:
             self.failure = decision.text
-        elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _SAID:
+        elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _PRINTED_IDS:
             self._say(decision.text)
 
 
@@ -244,10 +245,16 @@ def _required(part: _Part | None) -> _Part:
 
 class _Server(ThreadingTCPServer):
     daemon_threads = True
+    request_queue_size = 128  # all tasks may read the first record with a new id at the same time
 
     def __init__(self, address: tuple[str, int], service: WriterService) -> None:
         self.service = service
         super().__init__(address, _Requests)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the traceback of an error, but nothing about a connection that sends no request or breaks off."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Requests(StreamRequestHandler):
