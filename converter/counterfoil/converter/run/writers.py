@@ -54,11 +54,12 @@ class UnknownIds(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of the records of one id, and why; ``conversion`` if they are converted."""
+    """What becomes of the records of one id, and why; if they are converted, with the ``name`` of their schema."""
 
     outcome: Outcome
     text: str
     conversion: Conversion | None = None
+    name: str = ""
 
 
 class WriterDecisions:
@@ -140,7 +141,8 @@ class WriterDecisions:
         self._adopt(found)
         left = "; ".join(str(each) for each in found.plan.problems)
         warning = f"; the next start needs a change of the bridge: {left}" if left else ""
-        return Decision(Outcome.CONVERT, f"{name} was registered after the start; it is converted{warning}", conversion)
+        text = f"{name} was registered after the start; it is converted{warning}"
+        return Decision(Outcome.CONVERT, text, conversion, name)
 
 
 class WriterService:
@@ -203,7 +205,7 @@ class WriterService:
             try:
                 self._contents[form, schema_id] = self._makers[form](decision.conversion)
             except EngineCannot as refusal:
-                decision = decisions.unusable(f"{decision.text.partition(' was ')[0]}: {refusal}")
+                decision = decisions.unusable(f"{decision.name}: {refusal}")
         if decision is not known:
             self._decided[schema_id] = decision
             self._report(decision)
