@@ -1,6 +1,6 @@
 """``counterfoil bridge`` and ``counterfoil sketch``: their options.
 
-:mod:`counterfoil.converter.commands` and the modules ``command`` of other folders carry them out.
+The modules ``command`` of the other folders, and :mod:`counterfoil.converter.commands`, carry them out.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def bridge() -> None:
 )
 def plan(**options: Any) -> ExitCode:
     """Print how every field of the target is filled; exit code 1 when a field cannot be filled."""
-    from counterfoil.converter.commands import show_plan
+    from counterfoil.converter.commands.plan import show_plan
 
     return show_plan(**options)
 
@@ -106,7 +106,7 @@ def plan(**options: Any) -> ExitCode:
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
     """Try the plan on sampled records: check the topics, and compare the engine with the reference evaluator."""
-    from counterfoil.converter.commands import check_bridge
+    from counterfoil.converter.check.command import check_bridge
 
     return check_bridge(**options)
 
@@ -182,7 +182,7 @@ def check(**options: Any) -> ExitCode:
 )
 def run(**options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
-    from counterfoil.converter.commands import run_bridge
+    from counterfoil.converter.commands.run import run_bridge
 
     return run_bridge(**options)
 
@@ -204,7 +204,7 @@ def run(**options: Any) -> ExitCode:
 )
 def verify(**options: Any) -> ExitCode:
     """Check that every record of the source was written once, to the target or as a dead letter."""
-    from counterfoil.converter.commands import verify_bridge
+    from counterfoil.converter.verify.command import verify_bridge
 
     return verify_bridge(**options)
 
@@ -267,7 +267,7 @@ def report(**options: Any) -> ExitCode:
 @_options(_JARS)
 def prepare(**options: Any) -> ExitCode:
     """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
-    from counterfoil.converter.commands import prepare_spark
+    from counterfoil.converter.spark.command import prepare_spark
 
     return prepare_spark(**options)
 
@@ -276,7 +276,7 @@ def prepare(**options: Any) -> ExitCode:
 @_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
 def replay(**options: Any) -> ExitCode:
     """Convert the dead letters once more, with the plan as it is now; each is converted at most once."""
-    from counterfoil.converter.commands import replay_bridge
+    from counterfoil.converter.commands.replay import replay_bridge
 
     return replay_bridge(**options)
 

@@ -6,7 +6,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,6 +17,10 @@ from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+
+WITH_JUNIT: Final = ("text", "json", "junit")
+"""The forms of reports that build servers read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.bridge.file import parse_bridge_file
-from counterfoil.converter.commands import show_plan
+from counterfoil.converter.commands.plan import show_plan
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.exit_codes import ExitCode
@@ -47,6 +47,8 @@ def test_sketches_and_lines_of_both_sides(tmp_path: Path):
     assert samples.target["city",].symbols == {"Oslo": 1, "Rome": 1}
     assert (samples.source["a", "b"].most, samples.source["c",].nulls) == (7, 1)
     assert load(f"target={lines}").target["a", "b"].least == 3
+    lines.write_text('{"c": "one\u2028value"}\r\n', encoding="utf-8")
+    assert load(lines).source["c",].symbols == {"one\u2028value": 1}
 
 
 @pytest.mark.parametrize(

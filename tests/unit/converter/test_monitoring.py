@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
 from counterfoil.converter.errors import BridgeError, CheckpointUnreadable
+from counterfoil.converter.monitoring.background import BackgroundReports
 from counterfoil.converter.monitoring.display import PlainLines, ProgressForm, display_of, panel
 from counterfoil.converter.monitoring.history import FILE_NAME, History, read_history
 from counterfoil.converter.monitoring.measures import RunMeasures, serve_measures
@@ -165,6 +167,26 @@ def test_a_full_history_keeps_the_first_and_last_states_of_runs(tmp_path: Path) 
     assert (tmp_path / FILE_NAME).stat().st_size < 9_000
     assert (kept[0], kept[-1]) == (begin, end)
     assert [each.batches for each in kept] == sorted(each.batches for each in kept)
+
+
+def test_a_history_of_many_short_runs_keeps_the_latest(tmp_path: Path) -> None:
+    record = History(tmp_path, say=[].append, max_bytes=8_000)
+    for number in range(200):
+        record(replace(STATE, batches=number + 1, state=RunState.FINISHED))
+    kept = read_history(tmp_path)
+    assert (tmp_path / FILE_NAME).stat().st_size <= 8_000
+    assert [each.batches for each in kept] == list(range(201 - len(kept), 201))
+    assert len(kept) > 5
+
+
+def test_reports_begin_whenever_the_first_state_comes() -> None:
+    sent: list[Snapshot] = []
+    reports = BackgroundReports([sent.append], dict, period_s=0.01)
+    time.sleep(0.1)
+    reports(STATE)
+    reports.close()
+    assert sent
+    assert sent[-1].batches == STATE.batches
 
 
 def test_a_history_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:

@@ -266,6 +266,16 @@ def test_a_tag_that_cannot_be_told_from_other_fields_hides_everything(
     assert "n0" not in page
 
 
+@pytest.mark.parametrize("field", ["$key", "$key.email"])
+def test_a_sentence_about_a_key_is_hidden(field: str):
+    untagged = {**SOURCE, "fields": [{"name": "mail", "type": "string"}]}
+    letter = dead_letter(0, "unencodable", field, "ann@example.org is too long")
+    (example,) = collect([letter], bridge=DECLARED.name, source="rides-v2", values=values(untagged)).examples[
+        "unencodable"
+    ]
+    assert example.text == HIDDEN
+
+
 def test_dead_letters_of_other_bridges_are_left_out():
     other = replace(DEAD[0], headers_=[*DEAD[0].headers_, ("bridge.via", b"another")])
     assert collect([other], bridge=DECLARED.name, source="rides-v2", values=None).records == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +12,9 @@ import pytest
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import ResolvedBridge, resolve
 from counterfoil.converter.engines.lookup import Form, Outcome, WriterLookup
-from counterfoil.converter.run.writers import UnknownIds, WriterDecisions
+from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.run import writers
+from counterfoil.converter.run.writers import UnknownIds, WriterDecisions, WriterService
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.testing import InMemoryRegistry
@@ -90,3 +94,21 @@ def test_only_the_holder_of_the_secret_can_sign() -> None:
     assert lookup.is_signed(request[:5], request[5:])
     assert not other.is_signed(request[:5], request[5:])
     assert "secret" not in repr(lookup)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\n\r\n", WriterLookup("", 0, "guess").request(Form.JAVA, 7)])
+def test_connections_without_a_signed_request_get_no_answer_and_print_nothing(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(writers._Requests, "timeout", 0.05)
+    lines: list[str] = []
+    service = WriterService(lines.append)
+    local: Any = SimpleNamespace(conf=SimpleNamespace(get=lambda _name, _default=None: "127.0.0.1"))
+    with service.serving(local):
+        lookup = service.lookup()
+        with socket.create_connection((lookup.host, lookup.port), 10) as connection:
+            connection.sendall(sent)
+            assert connection.recv(1) == b""
+    assert (lines, *capfd.readouterr()) == ([], "", "")
+    with pytest.raises(BridgeError, match="is not running"):
+        service.lookup()

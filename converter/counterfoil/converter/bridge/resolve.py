@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk import Registry
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,18 @@ class ResolvedBridge:
             facts.append(self.keys.hash)
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
+    def lines(self) -> list[str]:
+        """Return what the bridge reads and writes, as lines of text: topics, subjects, versions and ids."""
+        file = self.file
+        versions = ", ".join(f"{version} (id {each})" for each, version in sorted(self.version_by_id.items()))
+        return [
+            f"from {file.source_topic}, subject {file.source_subject}, versions {versions}",
+            (
+                f"to {file.target_topic}, subject {file.target_subject}, version {self.target_version} "
+                f"(id {self.target_id})"
+            ),
+        ]
+
     def conversion(self) -> Conversion:
         """Return the conversion for an engine; raise ``PlanIncomplete`` if there are problems."""
         if self.problems:
@@ -87,6 +100,16 @@ class ResolvedBridge:
             target_id=None if self.file.target_framing is Framing.NONE else self.target_id,
             unframed_id=self.newest_id if self.file.source_framing is Framing.NONE else None,
         )
+
+    def key_conversion(self) -> Conversion | None:
+        """Return the conversion of keys; None if they are copied."""
+        return None if self.keys is None else self.keys.conversion()
+
+
+def resolve_with(file: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
+    """Return the bridge of ``file`` with the schemas of the registry that a command's options name."""
+    with access.open() as registry:
+        return resolve(file, registry)
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:

@@ -58,6 +58,11 @@ KeyConverter: TypeAlias = Callable[[bytes | None], Converted]
 """Returns the new key of a record, or the failure; a missing key stays missing."""
 
 
+def copied_key(key: bytes | None) -> Converted:
+    """Return the key as it is: the converter of a bridge that copies keys."""
+    return Converted(value=key)
+
+
 def key_converter(keys: ReferenceEngine) -> KeyConverter:
     """Return the function that converts keys with the reference evaluator."""
 

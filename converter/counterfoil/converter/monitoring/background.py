@@ -71,7 +71,7 @@ class BackgroundReports:
             while self._waiting is None:
                 if self._is_closed:
                     return None
-                if not self._changed.wait(self._period_s):
+                if not self._changed.wait(self._period_s) and self._latest is not None:
                     return self._latest
             state, self._waiting = self._waiting, None
             return state

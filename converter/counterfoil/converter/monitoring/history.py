@@ -1,7 +1,7 @@
 """The recorded progress of a bridge: a file of JSON lines in the checkpoint's folder, one line for each state.
 
 It is data for ``bridge status`` and ``bridge report`` alone; a run neither needs nor reads it. Its size is limited:
-when it is full, every second state of the middle of runs is left out.
+when it is full, every second state of the middle of runs is left out, and if that is not enough, the older half.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "progress.jsonl"
 _MAX_BYTES: Final = 4 << 20
+_KEPT_SHARE: Final = 0.75
+"""A history that is fuller after states were left out would have to be rewritten soon again."""
 
 
 class History:
@@ -43,7 +45,7 @@ class History:
 
     def _append(self, state: Snapshot) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(snapshot_json(state), separators=(",", ":")).encode() + b"\n"
+        line = _line(state)
         with self._path.open("ab") as file:
             size = file.tell()
             if size and not _ends_with_line_end(self._path, size):  # an earlier driver was killed while it wrote
@@ -53,7 +55,7 @@ class History:
             self._thin_out()
 
     def _thin_out(self) -> None:
-        """Leave out every second state, but for the first and last ones of runs."""
+        """Leave out every second state, but for the first and last ones of runs; then, if need be, the older half."""
         states = read_history(self._path.parent)
         kept = [
             state
@@ -61,9 +63,15 @@ class History:
             if number % 2 or not state.batches or state.state is not RunState.RUNNING
         ]
         unfinished = self._path.with_suffix(".new")
-        lines = [json.dumps(snapshot_json(state), separators=(",", ":")) + "\n" for state in kept]
-        unfinished.write_text("".join(lines), encoding="utf-8")
+        lines = [_line(state) for state in kept]
+        if sum(map(len, lines)) > _KEPT_SHARE * self._max_bytes:
+            lines = lines[len(lines) // 2 :]
+        unfinished.write_bytes(b"".join(lines))
         unfinished.replace(self._path)
+
+
+def _line(state: Snapshot) -> bytes:
+    return json.dumps(snapshot_json(state), separators=(",", ":")).encode() + b"\n"
 
 
 def _ends_with_line_end(path: Path, size: int) -> bool:

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.converter.engines.protocol import KEY
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.headers import last_value, written_by
 from counterfoil.converter.messages.table import make_reader, pack
@@ -83,7 +84,9 @@ class Values:
         return excerpt(repr(_without(found, hidden)), _LONGEST)
 
     def text(self, value: bytes | None, where: str, text: str) -> str:
-        """Return the sentence of a reason; ``HIDDEN`` if it may quote a tagged field."""
+        """Return the sentence of a reason; ``HIDDEN`` if it may quote a tagged field, or is about a key."""
+        if where.partition(".")[0] == KEY:
+            return HIDDEN
         hidden = self._hidden_by_id.get(_writer_id(value))
         if hidden is None or (hidden and self.shown(value) == HIDDEN):
             return HIDDEN

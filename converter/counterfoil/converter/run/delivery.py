@@ -15,6 +15,7 @@ from counterfoil.converter.run import sink
 from counterfoil.converter.run.restart import written_of
 from counterfoil.converter.run.transactions import COLUMNS, RESULT_TYPE, WriteTask
 from counterfoil.schema.bridges.model import Delivery, Timestamps
+from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -150,7 +151,8 @@ class TransactionalSink:
             skipped.update(json.loads(each.skipped))
         if skipped:
             self._skipped_by_batch[batch_id] = skipped
-            self._say(f"{skipped.total():,} records were committed by another driver meanwhile, and are left out")
+            count = counted(skipped.total(), "record was", "records were", spec=",")
+            self._say(f"{count} committed before, by another driver or an earlier attempt of a task, and left out")
         self.failure = next((each.failure for each in results if each.failure), None)
         if self.failure is not None:
             raise RunFailed(self.failure)

@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
-
 from counterfoil.converter.run.transactions import CONVERTED, TOMBSTONE
 from counterfoil.schema.counting import counted
 
@@ -83,6 +81,8 @@ def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:
 
 def observe_repeats(records: DataFrame, is_repeat: Column) -> DataFrame:
     """Return the records, with a count of those for which ``is_repeat`` is true."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
     return records.observe(_READ, F.count_if(is_repeat).alias("repeats"))
 
 
@@ -99,6 +99,8 @@ def written_metrics(codes: Sequence[str]) -> list[Column]:
 
     ``count_if`` would add a column for each condition to the loop over the rows, which Java compiles only up to a size.
     """
+    from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
+
     code = F.col(PROBLEM_CODE)
     return [
         F.count(F.lit(1)).alias("rows"),

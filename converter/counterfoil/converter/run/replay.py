@@ -1,4 +1,4 @@
-"""``bridge replay``: dead letters are converted once more, by the plan as it is now.
+"""``bridge replay``: dead letters are converted once more, keys and values by the plans as they are now.
 
 The original's key, value, headers, position and timestamp are in its dead letter. A record that can be converted now is
 written to the target, one that fails again to the dead-letter topic, with the new reason; each in a transaction that
@@ -13,6 +13,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.converter.engines.keyed import copied_key
+from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.groups import group_of
@@ -27,7 +29,7 @@ from counterfoil.schema.exit_codes import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.converter.engines.record import Converted
+    from counterfoil.converter.engines.keyed import KeyConverter
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.headers import Origin
     from counterfoil.schema.bridges.model import BridgeFile
@@ -71,12 +73,16 @@ class ReplayReport:
 
 @dataclass
 class Replay:
-    """A replay of the dead letters of a bridge; ``convert`` is the plan as it is now, ``plan_hash`` its hash."""
+    """A replay of the dead letters of a bridge.
+
+    ``convert`` is the plan of values as it is now, ``plan_hash`` its hash, and ``convert_key`` the plan of keys.
+    """
 
     file: BridgeFile
     cluster: Cluster
     convert: Callable[[bytes], Converted]
     plan_hash: str
+    convert_key: KeyConverter = copied_key
 
     def run(self) -> ReplayReport:
         """Replay the letters that are there now; raise ``RunFailed`` if they cannot be written."""
@@ -117,12 +123,15 @@ class Replay:
 
     def _again(self, letter: Any, origin: Origin, largest: int) -> Outgoing:
         """Return the converted record of a letter, or its new dead letter."""
-        kept, value = original_headers(letter.headers()), letter.value()
-        answer = self.convert(value)
+        kept, key, value = original_headers(letter.headers()), letter.key(), letter.value()
+        answer = self.convert_key(key)
+        new_key = answer.value
+        if answer.failure is None:  # a tombstone is a dead letter, too, if its key cannot be converted
+            answer = Converted() if value is None else self.convert(value)
         failure: tuple[str, str, str] | None = None
         if answer.failure is not None:
             failure = (str(answer.failure.code), answer.failure.field, answer.failure.text)
-        elif answer.value is not None and (text := too_large(letter.key(), answer.value, kept, largest=largest)):
+        elif answer.value is not None and (text := too_large(new_key, answer.value, kept, largest=largest)):
             failure = (headers.TOO_LARGE, "", text)
         is_same = failure is not None or self.file.partitioning is Partitioning.SAME
         return Outgoing(
@@ -130,7 +139,7 @@ class Replay:
             source_offset=letter.offset(),
             topic=self.file.target_topic if failure is None else self.file.dead_letter_topic,
             partition=origin.partition if is_same else None,
-            key=letter.key(),
+            key=new_key if failure is None else key,
             value=answer.value if failure is None else value,
             headers=[*kept, *self._about(letter, origin), *_reason(failure)],
             timestamp_ms=origin.timestamp_ms if self.file.keeps_timestamps else 0,

@@ -64,8 +64,11 @@ class Watch:
 
     def take(self, reports: Iterable[Any]) -> bool:
         """Count the reports of new batches, pass them on, and return whether there were any."""
-        unseen = [json.loads(report.json) for report in reports if report["batchId"] > self._seen]
-        new = [report for report in unseen if report["numInputRows"] > 0]
+        new = [
+            json.loads(report.json)
+            for report in reports
+            if report["batchId"] > self._seen and report["numInputRows"] > 0
+        ]
         for report in new:
             self._seen = report["batchId"]
             self.totals.add(report, codes=self.codes)

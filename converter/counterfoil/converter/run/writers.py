@@ -9,13 +9,14 @@ does not have is damaged data: a dead letter. Other ids are a decision of the pe
 from __future__ import annotations
 
 import secrets
+import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.engines.cannot import EngineCannot
@@ -42,7 +43,7 @@ _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 _LARGEST_ID: Final = 2**31 - 1
 """Registries number schemas with integers of 32 bits; the four bytes of a frame can hold larger numbers."""
-_SAID: Final = 20
+_PRINTED_IDS: Final = 20
 """How many dead ids are printed; damaged records may have any number of them."""
 
 
@@ -55,11 +56,12 @@ class UnknownIds(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of the records of one id, and why; ``conversion`` if they are converted."""
+    """What becomes of the records of one id, and why; if they are converted, with the ``name`` of their schema."""
 
     outcome: Outcome
     text: str
     conversion: Conversion | None = None
+    name: str = ""
 
 
 class WriterDecisions:
@@ -140,7 +142,8 @@ class WriterDecisions:
         self._adopt(found)
         left = "; ".join(str(each) for each in found.plan.problems)
         warning = f"; the next start needs a change of the bridge: {left}" if left else ""
-        return Decision(Outcome.CONVERT, f"{name} was registered after the start; it is converted{warning}", conversion)
+        text = f"{name} was registered after the start; it is converted{warning}"
+        return Decision(Outcome.CONVERT, text, conversion, name)
 
 
 class WriterService:
@@ -203,7 +206,7 @@ class WriterService:
             try:
                 self._contents[form, schema_id] = self._makers[form](decision.conversion)
             except EngineCannot as refusal:
-                decision = decisions.unusable(f"{decision.text.partition(' was ')[0]}: {refusal}")
+                decision = decisions.unusable(f"{decision.name}: {refusal}")
         if decision is not known:
             self._decided[schema_id] = decision
             self._report(decision)
@@ -212,7 +215,7 @@ class WriterService:
     def _report(self, decision: Decision) -> None:
         if decision.outcome is Outcome.STOP:
             self.failure = decision.text
-        elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _SAID:
+        elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _PRINTED_IDS:
             self._say(decision.text)
 
 
@@ -245,10 +248,16 @@ def _required(part: _Part | None) -> _Part:
 
 class _Server(ThreadingTCPServer):
     daemon_threads = True
+    request_queue_size = 128  # all tasks may read the first record with a new id at the same time
 
     def __init__(self, address: tuple[str, int], service: WriterService) -> None:
         self.service = service
         super().__init__(address, _Requests)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the traceback of an error, but nothing about a connection that sends no request or breaks off."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Requests(StreamRequestHandler):

@@ -94,16 +94,15 @@ def _scan(
             return scan_alone(cluster, request.topic, ranges, registry=client, options=options, say=_say)
         from counterfoil.converter.spark.session import start_session
 
-        with tempfile.TemporaryDirectory(prefix="counterfoil-sketch-") as folder:
-            spark = start_session(master=request.master, jars=request.jars, log_file=Path(folder) / "spark.log")
+        with (
+            tempfile.TemporaryDirectory(prefix="counterfoil-sketch-") as folder,
+            start_session(master=request.master, jars=request.jars, log_file=Path(folder) / "spark.log") as spark,
+        ):
             total = sum(end - first for first, end in ranges.values())
             _say(f"reading {total:,} offsets of {len(ranges)} partitions with Spark")
-            try:
-                return scan_with_spark(
-                    spark, cluster.bootstrap_servers, request.topic, ranges, registry=client, options=options
-                )
-            finally:
-                spark.stop()
+            return scan_with_spark(
+                spark, cluster.bootstrap_servers, request.topic, ranges, registry=client, options=options
+            )
 
 
 def _publish(sketch: TopicSketch, access: RegistryAccess) -> None:

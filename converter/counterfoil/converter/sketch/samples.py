@@ -75,7 +75,7 @@ def _of_sketch(sketch: TopicSketch, side: str, file: BridgeFile) -> FieldCounts:
 
 def _values(text: str, path: Path) -> list[dict[str, Any]]:
     values: list[dict[str, Any]] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

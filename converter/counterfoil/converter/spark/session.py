@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from counterfoil.converter.errors import MissingPart
@@ -13,7 +14,6 @@ from counterfoil.converter.spark.java import check_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -73,6 +73,8 @@ def refuse_real_time() -> NoReturn:
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
+    The file with the settings of the log is written beside it.
+
     Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
     None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
     are not.
@@ -110,7 +112,7 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     log_file.parent.mkdir(parents=True, exist_ok=True)
     options = (
-        f"-Dlog4j2.configurationFile=file:{_log4j_file(log_file)}",
+        f"-Dlog4j2.configurationFile=file:{_log4j_file(log_file.parent, log_file)}",
         archive_options(archive_file()),
         JAVA_OPTIONS,
     )
@@ -154,16 +156,16 @@ def log_to(session: SparkSession, log_file: Path) -> None:
     """Write the log of a session that ``start_session`` has launched to another file from now on."""
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         jvm: Any = session._jvm  # noqa: SLF001 - Java's log is configured in Java
-        configuration = jvm.java.net.URI(f"file:{_log4j_file(log_file)}")
-        jvm.org.apache.logging.log4j.core.config.Configurator.reconfigure(configuration)
+        with tempfile.TemporaryDirectory(prefix="counterfoil-log4j-") as folder:
+            configuration = jvm.java.net.URI(f"file:{_log4j_file(Path(folder), log_file)}")
+            jvm.org.apache.logging.log4j.core.config.Configurator.reconfigure(configuration)
 
 
-def _log4j_file(log_file: Path) -> str:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="counterfoil-log4j-", suffix=".properties", delete=False, encoding="utf-8"
-    ) as file:
-        file.write(_LOG4J.format(log=log_file))
-    return file.name
+def _log4j_file(folder: Path, log_file: Path) -> Path:
+    """Write the settings of Java's log to a file in ``folder``, and return its path."""
+    path = folder / "log4j.properties"
+    path.write_text(_LOG4J.format(log=log_file), encoding="utf-8")
+    return path
 
 
 def _why_not_started(failure: Exception, log_file: Path) -> str:

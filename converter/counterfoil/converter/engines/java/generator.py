@@ -12,7 +12,7 @@ from counterfoil.converter.engines.answers import NUMBER_BY_CODE
 from counterfoil.converter.engines.cannot import EngineCannot, require_avro, require_frames
 from counterfoil.converter.engines.java.readers import ReaderWriter, is_always_readable, note_defaults
 from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
-from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted
+from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted, signed
 from counterfoil.converter.engines.java.writers import TargetWriter
 from counterfoil.schema.evolution import base_schema, base_text, derive_resolution, rounds_to_float
 from counterfoil.schema.formats.avro.types import Record
@@ -75,7 +75,7 @@ def plan_source(conversion: Conversion) -> JavaSource:
     writing = TargetWriter(java).root(conversion.plan.root, target.root, root)
     cases = []
     for ids, step, is_strict in steps:
-        cases += [*(f"case {_signed(each)}:" for each in ids)]
+        cases += [*(f"case {signed(each)}:" for each in ids)]
         cases += indented([f"return {ReaderWriter(java, is_strict=is_strict).method(step, root)}(b, p);"])
     cases += ["default:", "  return -1;"]
     _readers_again(root, java)
@@ -125,10 +125,6 @@ def packaged(stem: str, text: str, first: str, uses: tuple[JavaSource, ...] = ()
     package = f"counterfoil.{stem}_{digest}"
     lines = [f"package {package};", *(f"import {each.package}.*;" for each in uses)]
     return JavaSource(package, "\n".join([*lines, text, ""]), first, uses)
-
-
-def _signed(schema_id: int) -> int:
-    return schema_id - (1 << 32) if schema_id >= 1 << 31 else schema_id
 
 
 def _writers(conversion: Conversion) -> list[tuple[list[int], AvroSchema]]:

@@ -49,6 +49,11 @@ def real(value: float) -> str:
     return f"Double.parseDouble({quoted(spelt)})" if 0 < abs(value) < _SMALLEST_LITERAL else spelt
 
 
+def signed(schema_id: int) -> int:
+    """Return a schema id as Java reads its four bytes."""
+    return schema_id - (1 << 32) if schema_id >= 1 << 31 else schema_id
+
+
 def indented(lines: Iterable[str]) -> list[str]:
     """Return the lines, one level deeper."""
     return [f"  {line}" for line in lines]

@@ -166,23 +166,17 @@ class Builder:
         if not isinstance(source, Array) or not isinstance(inner, Array):
             raise EngineCannot(ENGINE, field=where, why="the items of a value that is no array")
         body, made = self._made(op.item, inner.items, Place.of("s", source.items), f"{where}[]")
-        loop = block(
-            "for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"]
-        )
         start = ["Items from = (Items) given;", "Object[] made = new Object[from.count];"]
-        return self._by_method(op.of, place, where, [*start, *loop, "return new Items(made);"])
+        return self._by_method(op.of, place, where, [*start, *_loop(body, made), "return new Items(made);"])
 
     def _values(self, op: MapValues, target: Node, place: Place, where: str) -> Made:
         source, (_, inner) = self._source(op.of, place, where)[1].node, split_null(target)
         if not isinstance(source, Map) or not isinstance(inner, Map):
             raise EngineCannot(ENGINE, field=where, why="the values of a value that is no map")
         body, made = self._made(op.value, inner.values, Place.of("s", source.values), f"{where}{{}}")
-        loop = block(
-            "for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"]
-        )
         start = ["Entries from = (Entries) given;", "Object[] made = new Object[from.count];"]
         end = "return new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made);"
-        return self._by_method(op.of, place, where, [*start, *loop, end])
+        return self._by_method(op.of, place, where, [*start, *_loop(body, made), end])
 
     def _by_method(self, of: Op, place: Place, where: str, body: list[str]) -> Made:
         """Return the result of a method for a value that is not null."""
@@ -210,18 +204,13 @@ class Builder:
         cases = []
         for index, branch in op.branches:
             lines, made = self._made(branch, target, Place("s", node.branches[index]), where)
-            inside = [f"Object s = {self._branch_value};", *lines, f"return {made};"]
+            inside = ["Object s = ((Tagged) given).value;", *lines, f"return {made};"]
             cases += [f"case {index}: {{", *(f"  {line}" for line in inside), "}"]
         body = [*block("switch (((Tagged) given).index)", cases), "return null;"]
         return self._by_method(op.of, place, where, body)
 
-    _branch_value: Final = "((Tagged) given).value"
-
     def _tag(self, op: Tag, target: Node, place: Place, where: str) -> Made:
-        _, inner = split_null(target)
-        branch = inner.branches[op.index] if isinstance(inner, Union) else target
-        if isinstance(target, Union):
-            branch = target.branches[op.index]
+        branch = target.branches[op.index] if isinstance(target, Union) else target
         lines, name = self._made(op.of, branch, place, where)
         return self._new(lines, f"{name} == null ? null : new Tagged({op.index}, {name})")
 
@@ -256,6 +245,11 @@ _BOXES: Final = {
     "bytes": "",
     OBJECT: "{0}",
 }
+
+
+def _loop(body: list[str], made: str) -> list[str]:
+    """Return the loop that makes each of the values ``from``, called ``s`` in the body."""
+    return block("for (int i = 0; i < made.length; i++)", ["Object s = from.values[i];", *body, f"made[i] = {made};"])
 
 
 def _base_of(op: Op) -> str:

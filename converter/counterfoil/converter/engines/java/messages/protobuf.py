@@ -8,7 +8,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import block, quoted
+from counterfoil.converter.engines.java.source import block, quoted, signed
 from counterfoil.converter.messages.protobuf import PooledSchema, pack
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record
 from counterfoil.schema.evolution.types import split_null
@@ -216,9 +216,9 @@ def read_lines(java: JavaClass, source: ProtobufSchema, writer_by_id: Mapping[in
     for schema_id, writer in sorted(writer_by_id.items()):
         indexes = java.constant("MessageIndexes", _indexes(java, PooledSchema(pack(writer)), schema))
         read = f"reader.read({layout}, b, {indexes}.after(b, p))"
-        cases += [f"case {schema_id if schema_id < 1 << 31 else schema_id - (1 << 32)}:"]
+        cases += [f"case {signed(schema_id)}:"]
         cases += [f"  return Settling.message({layout}, {read});"]
-    return [*block("switch (id)", [*cases, "default:", "  return null;"])]
+    return block("switch (id)", [*cases, "default:", "  return null;"])
 
 
 def write_lines(java: JavaClass, target: ProtobufSchema) -> list[str]:

@@ -1,0 +1,91 @@
+"""``counterfoil bridge check``: the topics are inspected, and the engine is tried on sampled records."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge.resolve import resolve_with
+from counterfoil.converter.check.preflight import Check, facts_of, inspect
+from counterfoil.converter.check.report import CheckReport, check_group
+from counterfoil.converter.check.sampling import frame_of, sample, try_out
+from counterfoil.converter.engines.choice import choose_engine
+from counterfoil.converter.engines.keyed import key_converter
+from counterfoil.converter.engines.reference import ReferenceEngine
+from counterfoil.converter.kafka.cluster import named_cluster
+from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, parse_forms
+from counterfoil.converter.spark.session import start_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+
+def check_bridge(
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    bootstrap_servers: str | None,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    formats: Sequence[str],
+    sample: int,
+    seed: int,
+) -> ExitCode:
+    """Run ``bridge check``: try the plan on sampled records."""
+    forms = parse_forms(formats, WITH_JUNIT)
+    declared = load_bridge_file(file)
+    with failures_as_cases(forms, check_group(declared.name)):
+        resolved = resolve_with(declared, registry)
+        report = _checked(
+            resolved, named_cluster(bootstrap_servers), engine=engine, jars=jars, master=master, size=sample, seed=seed
+        )
+    give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
+    return report.exit_code
+
+
+def _checked(
+    resolved: ResolvedBridge,
+    cluster: Cluster,
+    *,
+    engine: str,
+    jars: Path | None,
+    master: str | None,
+    size: int,
+    seed: int,
+) -> CheckReport:
+    """Inspect the topics and, if they can be read, try the engine on a sample."""
+    from counterfoil.converter.check.throughput import measure
+
+    file, conversion, keys = resolved.file, resolved.conversion(), resolved.key_conversion()
+    choice = choose_engine(engine, conversion, keys)
+    findings = inspect(file, cluster, None)
+    trial = throughput = None
+    if not any(finding.check is Check.RIGHTS for finding in findings):
+        taken = list(sample(cluster, file.source_topic, size=size, seed=seed))
+        target = facts_of(file.target_topic, cluster)
+        offsets = sum(end - first for first, end in cluster.watermarks(file.source_topic).values())
+        with (
+            tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder,
+            start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log") as spark,
+        ):
+            frame = frame_of(taken, spark)
+            trial = try_out(
+                taken,
+                frame,
+                engine=choice.engine,
+                reference=ReferenceEngine(conversion).convert_value,
+                max_message_bytes=None if target is None else target.max_message_bytes,
+                keys=None if keys is None else key_converter(ReferenceEngine(keys)),
+            )
+            if taken:
+                throughput = measure(choice.engine, frame, size=len(taken), source_records=offsets)
+    facts = [*resolved.lines(), f"complete, plan {resolved.plan.hash[:16]}"]
+    return CheckReport(file.name, facts, choice.why, findings, trial, throughput)

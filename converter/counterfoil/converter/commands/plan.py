@@ -1,0 +1,155 @@
+"""``counterfoil bridge plan``: how every field of the target is filled."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge.resolve import resolve_with
+from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.sketch.samples import load_samples
+from counterfoil.schema.counting import counted
+from counterfoil.schema.evolution import derive_both_ways, with_message
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.formats.table import language_of_file
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.suggestions.suggest import suggest_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.evolution import ConversionPlan, Loss
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.suggestions.suggest import Suggestion
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+
+def show_plan(
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    formats: Sequence[str],
+    source_schema: Path | None,
+    target_schema: Path | None,
+    suggest: bool,
+    samples: Sequence[str],
+    bootstrap_servers: str | None,
+) -> ExitCode:
+    """Run ``bridge plan``: print how every target field is filled."""
+    forms = parse_forms(formats)
+    declared = load_bridge_file(file)
+    if (source_schema is None) != (target_schema is None):
+        raise click.UsageError("--source-schema and --target-schema go together")
+    if source_schema is not None and target_schema is not None:
+        both = derive_both_ways(
+            with_message(_schema_file(source_schema), declared.source_message),
+            with_message(_schema_file(target_schema), declared.target_message),
+            declared.rules,
+        )
+        plan, losses = both.there, both.losses
+        problems = tuple(str(problem) for problem in plan.problems)
+        facts, keys = [f"from {source_schema} to {target_schema}"], None
+    else:
+        resolved = resolve_with(declared, registry)
+        plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
+        keys = resolved.keys
+    counted_values = load_samples(samples, declared, registry=registry, bootstrap_servers=bootstrap_servers)
+    suggest = suggest or bool(samples)
+    suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
+    give(
+        forms,
+        lines=lambda: [
+            f"bridge {declared.name}",
+            *facts,
+            *_plan_lines(plan),
+            *_loss_lines(losses),
+            *_key_lines(declared, keys),
+            *_problem_lines(plan, problems, declared),
+            *_suggestion_lines(suggestions),
+        ],
+        document=lambda: (
+            _plan_document(declared, plan, problems)
+            | {"losses": [asdict(loss) for loss in losses]}
+            | ({} if keys is None else {"keys": _plan_document(keys.file, keys.plan, keys.problems)})
+            | ({"suggestions": [asdict(each) for each in suggestions]} if suggest else {})
+        ),
+    )
+    return ExitCode.BROKEN if problems else ExitCode.OK
+
+
+def _schema_file(path: Path) -> ParsedSchema:
+    """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as refusal:
+        raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
+    return parse_schema(text, language_of_file(path.name))
+
+
+def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
+    rows = [(row.target or "-", row.how, row.source, row.note) for row in plan.rows()]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  " + "  ".join([*cells, row[3]]).rstrip()
+
+
+def _key_lines(declared: BridgeFile, keys: ResolvedBridge | None) -> list[str]:
+    """Return the plan of keys, where they are converted."""
+    warning = declared.key_warning()
+    if warning is None:
+        return []
+    if keys is None:
+        return ["keys: their plan needs the registry"]
+    own = (*keys.lines(), *_plan_lines(keys.plan), *_loss_lines(keys.losses))
+    return ["keys:", *(f"  {line}" for line in own), f"note: {warning}"]
+
+
+def _problem_lines(plan: ConversionPlan, problems: Sequence[str], declared: BridgeFile) -> list[str]:
+    """Return the notes, and the problems, those of rules with the place of the rule in the file."""
+    places = {
+        str(each): f" (line {place.line}, column {place.column})"
+        for each in plan.problems
+        if (place := declared.positions.get(each.field)) is not None
+    }
+    notes = [f"note: {note}" for note in plan.notes]
+    if problems:
+        return [
+            *notes,
+            f"NOT COMPLETE: {len(problems)} open",
+            *(f"  {problem}{places.get(problem, '')}" for problem in problems),
+        ]
+    return [*notes, f"complete, plan {plan.hash[:16]}"]
+
+
+def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
+    """Return the suggestions as YAML comments, to be copied under ``fields``."""
+    return ["# suggestions for fields:", *(f"#   {each}" for each in suggestions)] if suggestions else []
+
+
+def _loss_lines(losses: Sequence[Loss]) -> list[str]:
+    return (
+        [f"{counted(len(losses), 'field')} not kept there and back:", *(f"  {loss}" for loss in losses)]
+        if losses
+        else []
+    )
+
+
+def _plan_document(declared: BridgeFile, plan: ConversionPlan, problems: Sequence[str]) -> dict[str, Any]:
+    return {
+        "bridge": declared.name,
+        "hash": plan.hash,
+        "complete": not problems,
+        "rows": [asdict(row) for row in plan.rows()],
+        "dropped": list(plan.dropped),
+        "lossy": list(plan.lossy),
+        "notes": list(plan.notes),
+        "problems": list(problems),
+    }

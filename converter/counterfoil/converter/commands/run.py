@@ -1,0 +1,140 @@
+"""``counterfoil bridge run``: from Kafka to Kafka, while the state of the run is displayed and reported.
+
+Spark starts first, in a thread; the other modules are imported, and plan and topics are checked, meanwhile.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from counterfoil.converter.bridge.file import load_bridge_file
+from counterfoil.converter.bridge.resolve import resolve_with
+from counterfoil.converter.kafka.cluster import named_cluster
+from counterfoil.converter.monitoring.display import ProgressForm, display_of
+from counterfoil.converter.spark.java import check_java
+from counterfoil.converter.spark.session import connector_settings, refuse_real_time
+from counterfoil.converter.spark.start import starting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from counterfoil.converter.monitoring.display import Display
+    from counterfoil.converter.spark.start import SessionStart
+    from counterfoil.schema.bridges.model import BridgeFile
+    from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+
+def run_bridge(
+    *,
+    file: Path,
+    jars: Path | None,
+    master: str | None,
+    real_time: bool,
+    progress: str,
+    progress_topic: str | None,
+    **options: Any,
+) -> ExitCode:
+    """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
+    declared = load_bridge_file(file)
+    if progress_topic is not None:
+        if progress_topic in {declared.source_topic, declared.target_topic, declared.dead_letter_topic}:
+            raise click.UsageError("--progress-topic must be a topic of its own")
+        declared = replace(declared, progress_topic=progress_topic)
+    if real_time:
+        refuse_real_time()
+    check_java()
+    connector_settings(jars)
+    with starting(master=master, jars=jars) as start, display_of(ProgressForm(progress)) as display:
+        return _run_with(start, declared, display, file=file, **options)
+
+
+def _run_with(
+    start: SessionStart,
+    declared: BridgeFile,
+    display: Display,
+    *,
+    file: Path,
+    registry: RegistryAccess,
+    bootstrap_servers: str | None,
+    engine: str,
+    checkpoint: Path | None,
+    available_now: bool,
+    interval_s: float,
+    max_offsets_per_trigger: int,
+    create_topics: bool,
+    unknown_ids: str,
+    force: bool,
+    metrics_host: str,
+    metrics_port: int | None,
+) -> ExitCode:
+    """Check plan and topics, and run the bridge in the session that is starting."""
+    from counterfoil.converter.check.preflight import ready_topics
+    from counterfoil.converter.engines.choice import choose_engine
+    from counterfoil.converter.run.checkpoint import Checkpoint, Identity, default_folder
+    from counterfoil.converter.run.writers import WriterService, decisions_for
+
+    resolved = resolve_with(declared, registry)
+    writers = WriterService(display.say)
+    conversion = replace(resolved.conversion(), lookup=writers.lookup)
+    cluster = named_cluster(bootstrap_servers)
+    choice = choose_engine(engine, conversion, resolved.key_conversion())
+    folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
+    folder.check(Identity.of(resolved), force=force)
+    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+        display.say(line)
+
+    from counterfoil.converter.monitoring.observers import observers_of
+    from counterfoil.converter.run.job import BridgeRun, RunSettings
+
+    display.say(choice.why)
+    stop = threading.Event()
+    spark = start.session(folder.log_file)
+    display.say(start.line())
+    _stop_on_signals(stop, display.say)
+    settings = RunSettings(
+        checkpoint=folder,
+        max_offsets_per_trigger=max_offsets_per_trigger,
+        interval_s=None if available_now else interval_s,
+        force=force,
+    )
+    metrics = None if metrics_port is None else (metrics_host, metrics_port)
+    with (
+        registry.open() as client,
+        observers_of(resolved, cluster, client, display=display, folder=folder.folder, metrics=metrics) as observers,
+    ):
+        writers.use(decisions_for(resolved, client, folder, policy=unknown_ids))
+        run = BridgeRun(
+            bridge=resolved,
+            engine=choice.engine,
+            cluster=cluster,
+            settings=settings,
+            say=display.say,
+            stop=stop,
+            on_batch=start.first_batch(display.say),
+            listeners=observers.listeners,
+            is_replaced=observers.is_replaced,
+            writers=writers,
+        )
+        outcome = run.run(spark)
+    display.say(outcome.text)
+    return outcome.exit_code
+
+
+def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
+    """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once."""
+
+    def request(number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say(f"{signal.Signals(number).name}: stopping after the current batch")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, request)
