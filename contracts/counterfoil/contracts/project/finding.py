@@ -20,11 +20,15 @@ class ProjectFile(NamedTuple):
 
         Raises ``PreconditionFailed`` where the file is outside of ``root``.
         """
+        return self.project.within(self.folder_below(root))
+
+    def folder_below(self, root: str) -> str:
+        """Return the folder of the file relative to ``root``, empty for ``root`` itself; raise as :meth:`below`."""
         folder = self.place.resolve().parent
         if not folder.is_relative_to(root):
             raise PreconditionFailed(f"{self.place} is outside of {root}, whose files are checked")
         relative = folder.relative_to(root).as_posix()
-        return self.project.within("" if relative == "." else relative)
+        return "" if relative == "." else relative
 
 
 def find_project(current: str, *, top: str | None = None) -> ProjectFile | None:
