@@ -105,7 +105,7 @@ def test_a_stale_plan_is_refused(counterfoil, shop, registry):
     assert (stale.code, "plan.json is stale" in stale.err) == (13, True)
     assert counterfoil("plan", "--out", "plan.json", folder=shop.folder).code == 0
     assert counterfoil("apply", "plan.json", folder=shop.folder).code == 0
-    for text in ("{", "[]", "{}"):
+    for text in ("{", "[]", "{}", "9" * 5000, "[" * 100_000):
         shop.write("no.json", text)
         assert counterfoil("apply", "no.json", folder=shop.folder).code == 14
 

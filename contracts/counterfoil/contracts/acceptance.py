@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.model import CheckReport
     from counterfoil.contracts.project.model import Project, StaleEntry
 
-_STALE: Final = "approval-stale"
+STALE: Final = "approval-stale"
+"""The rule about accepted findings that have expired or are not reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +59,19 @@ def with_approval(finding: Finding, sources: Iterable[Source], today: date) -> F
 def _stale(source: Source, known: Collection[str], today: date) -> Iterator[Finding]:
     for entry in source.project.stale(known, on=today):
         yield Finding(
-            rule=_STALE,
+            rule=STALE,
             severity=Severity.WARNING,
             subject=source.path,
             path=source.path,
             text=_dated(entry, today),
-            fingerprint=fingerprint(_STALE, source.path, entry.text),
+            fingerprint=fingerprint(STALE, source.path, entry.text),
             position=entry.position,
-            advice=advice_for(_STALE),
+            advice=advice_for(STALE),
         )
 
 
 def _dated(entry: StaleEntry, today: date) -> str:
-    return f"{entry.text}; today is {today} in UTC" if "expired" in entry.text else entry.text
+    return f"{entry.text}; today is {today} in UTC" if entry.is_expired else entry.text
 
 
 def _ignored(report: CheckReport, kept: Sequence[Finding]) -> str:

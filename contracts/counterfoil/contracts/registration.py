@@ -18,7 +18,7 @@ from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNo
 from counterfoil.schema.model import Reference, Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.model import CheckReport
     from counterfoil.contracts.project.model import Project
@@ -72,7 +72,8 @@ class Registration:
 
     ``subject_by_path`` names the subjects. A file without one gets the name by which others refer to it: the full name
     of an Avro type, the import path of a Protobuf file, the reference of a JSON schema. ``normalize`` is passed to the
-    registry. Raises ``InvalidOperand`` for a file that is not a schema, ``UsageMistake`` for one that has no subject.
+    registry. ``will_be_writable`` has subjects whose mode is changed first, so that it does not matter. Raises
+    ``InvalidOperand`` for a file that is not a schema, ``UsageMistake`` for one that has no subject.
     """
 
     def __init__(
@@ -83,10 +84,12 @@ class Registration:
         subject_by_path: Mapping[str, str],
         registry: SchemaRegistry,
         normalize: bool = False,
+        will_be_writable: Collection[str] = (),
     ) -> None:
         self._tree = tree
         self._registry = registry
         self._normalize = normalize
+        self._will_be_writable = will_be_writable
         self._name_by_path: dict[str, str] = {}
         self._order = self._ordered(sorted(paths))
         self._subject_by_path = {path: self._subject(path, subject_by_path) for path in self._order}
@@ -171,7 +174,7 @@ class Registration:
             except (SubjectNotFound, SchemaNotFound, VersionNotFound):
                 pass
         mode = self._registry.mode(subject, default_to_global=True)
-        if mode is not None and mode.is_read_only:
+        if mode is not None and mode.is_read_only and subject not in self._will_be_writable:
             raise PreconditionFailed(f"{path} cannot be registered: the mode of subject {subject!r} is {mode.value}")
         try:
             self._registry.versions(subject)

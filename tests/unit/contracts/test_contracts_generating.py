@@ -66,6 +66,18 @@ def test_types_and_required_fields_are_those_of_the_schema() -> None:
     assert [each.value for each in found["kind"].enum or ()] == ["NEW", "PAID"]
 
 
+def test_bytes_have_no_logical_type() -> None:
+    text = (
+        '{"type": "record", "name": "R", "fields": [{"name": "raw", "type": "bytes"}, {"name": "hash", "type": '
+        '{"type": "fixed", "name": "Hash", "size": 4}}, {"name": "id", "type": "string"}]}'
+    )
+    reading = read_agreement(contract_text(parse_schema(text), FACTS, has_fields=True))
+    assert reading.faults == ()
+    assert isinstance(reading.agreement, Contract)
+    (promise,) = reading.agreement.promises
+    assert [each.logical_type for each in promise.fields] == [None, None, "string"]
+
+
 def test_a_contract_of_a_file_refers_to_it_and_repeats_nothing() -> None:
     facts = ContractFacts(id="orders", topic="orders", subject="shop-orders", schema_path="./order.avsc")
     reading = read_agreement(contract_text(AVRO, facts, has_fields=False))

@@ -107,7 +107,9 @@ def test_a_finding_is_accepted_up_to_its_last_day_and_then_stale() -> None:
     assert project.stale({"3f9a1c07be12"}, on=last) == ()
     (expired,) = project.stale({"3f9a1c07be12"}, on=after)
     assert "expired on 2027-03-31" in expired.text
+    assert expired.is_expired
     (gone,) = project.stale(set(), on=last)
+    assert not gone.is_expired
     assert "not reported any more" in gone.text
     assert str(gone.position) == "18:5"
 

@@ -57,6 +57,16 @@ def test_a_sketch_is_stored_with_its_subject_and_replaced() -> None:
     play(story)
 
 
+def test_whole_numbers_of_any_size_are_kept() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        large = document(1.5)
+        large["value"]["schemas"][0]["places"][1]["most"] = 10**400
+        assert (await registry.put(ONE, large)).status == 204
+        assert (await registry.get(ONE)).json == large
+
+    play(story)
+
+
 def test_what_is_no_sketch_of_the_subject_is_refused() -> None:
     async def story(registry: InProcessRegistry) -> None:
         other = await registry.put(ONE, document(1.5, subject="other-value"))
@@ -65,6 +75,10 @@ def test_what_is_no_sketch_of_the_subject_is_refused() -> None:
         negative["value"]["schemas"][0]["places"][0]["records"] = -1
         refused = await registry.put(ONE, negative)
         assert (refused.code, "places[0].records is -1; expected an integer from 0" in refused.text) == (42290, True)
+        unknown = document(1.5)
+        unknown["value"]["schemas"][0]["places"][1]["most"] = float("nan")
+        refused = await registry.put(ONE, unknown)
+        assert (refused.code, "places[1].most is NaN; expected a number" in refused.text) == (42290, True)
         assert (await registry.put(ONE, {})).code == 42290
         assert 400 <= (await registry.put(ONE, [1])).status < 500
         await registry.put("/mode", {"mode": "READONLY"})

@@ -101,6 +101,7 @@ def test_nothing_is_no_document() -> None:
         ("[" * 100 + "]" * 100, "nested too deeply", Position(1, MAX_DEPTH + 2)),
         ("[\n" * 5000 + "]\n" * 5000, "nested too deeply", None),
         ("a" * (MAX_CHARACTERS + 1), "at most 1000000", None),
+        ("a: 1\n<<<<<<< ours\nb: 1\n=======\nb: 2\n>>>>>>> theirs\n", "conflict of a merge", Position(2, 1)),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_place(text: str, problem: str, position: Position | None) -> None:
@@ -108,6 +109,10 @@ def test_what_cannot_be_read_is_refused_with_its_place(text: str, problem: str, 
         read_yaml(text)
     assert problem in refused.value.problem
     assert refused.value.position == position
+
+
+def test_a_text_of_many_beginnings_of_conflicts_is_read_in_one_pass() -> None:
+    assert read("<<<<<<< \n" * 100_000) == " ".join(["<<<<<<<"] * 100_000)
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ from counterfoil.schema.evolution import derive_plan
 from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
-from counterfoil.schema.sketch import PartSketch, WriterSchema, make_sketcher
+from counterfoil.schema.sketch import PartSketch, PlaceSketch, WriterSchema, make_sketcher
+from counterfoil.schema.suggestions.distributions import factor_between, likeness, ticks_of
 from counterfoil.schema.suggestions.field_counts import counts_of_values, field_counts
 from counterfoil.schema.suggestions.samples import Samples
 from counterfoil.schema.suggestions.suggest import Suggestion, suggest_rules
@@ -162,3 +163,12 @@ def test_sketches_of_all_languages_are_counts_by_field():
     proto = parse_schema(text, SchemaType.PROTOBUF)
     made = class_of(MessageTypes(pooled_file(proto, text)).find("t.R"))(p={"lat": 5})
     assert field_counts(sketched(proto, [made]), "t.R")["p", "lat"].most == 5
+
+
+@pytest.mark.parametrize("most", [float("inf"), 10**400])
+def test_ranges_beyond_a_double_say_nothing(most: float) -> None:
+    open_end = PlaceSketch("double", records=100, values=100, least=1_700_000_000, most=most)
+    closed = PlaceSketch("double", records=100, values=100, least=1.0, most=2.0)
+    assert ticks_of(open_end) is None
+    assert factor_between(open_end, closed) is None
+    assert likeness(open_end, closed) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.errors import InvalidProject
+from counterfoil.contracts.project.finding import open_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,15 +20,9 @@ def load_approvals(root: str) -> tuple[ApprovalRecord, ...]:
     place = Path(root) / FILE_NAME
     if not place.is_file():
         return ()
-    from counterfoil.contracts.approvals.document import read_approvals
-    from counterfoil.schema.documents.nodes import InvalidDocument
+    from counterfoil.contracts.approvals.document import read_approvals  # PyYAML costs start time
 
-    try:
-        return read_approvals(place.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise InvalidProject(FILE_NAME, f"the file is not UTF-8 ({error.reason})") from None
-    except InvalidDocument as mistake:
-        raise InvalidProject(FILE_NAME, mistake.problem, position=mistake.position) from None
+    return open_document(place, read_approvals, name=FILE_NAME)
 
 
 def save_approvals(root: str, records: Iterable[ApprovalRecord]) -> None:

@@ -100,11 +100,12 @@ def consumer(
     refused, 14 no such file, ref or version, or no valid contract or schema in it.
     """
     from counterfoil.contracts.generating.documents import ConsumerFacts, all_reads, consumer_text
+    from counterfoil.schema.agreements.model import major_of
 
     if contract.endswith(_CONTRACT_ENDS):
         read = _contract(contract)
         schema = _schema_of(read, contract, registry)
-        contract_id, major = read.id, read.version.removeprefix("v").partition(".")[0]
+        contract_id, major = read.id, major_of(read.version)
     else:
         source = _source(contract, registry)
         schema, contract_id, major = source.schema, source.subject.removesuffix("-value"), "1"
@@ -140,7 +141,10 @@ def _contract(place: str) -> Contract:
     from counterfoil.schema.agreements.document import read_agreement
     from counterfoil.schema.agreements.model import Contract
 
-    reading = read_agreement(Path(place).read_text(encoding="utf-8"))
+    try:
+        reading = read_agreement(Path(place).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidOperand(place, f"it is not UTF-8 ({error.reason})", what="contract") from None
     if not isinstance(reading.agreement, Contract):
         fault = reading.faults[0] if reading.faults else None
         problem = fault.problem if fault else "it is a product file"
@@ -191,7 +195,7 @@ def _put(text: str, out: str | None, *, is_checked: bool) -> ExitCode:
     if not is_checked:
         place.write_text(text, encoding="utf-8")
         return ExitCode.OK
-    if place.is_file() and place.read_text(encoding="utf-8") == text:
+    if place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text:
         return ExitCode.OK
     sys.stderr.write(f"{out} differs from what this command would write\n")
     return ExitCode.BROKEN

@@ -143,17 +143,13 @@ def _planned(config: str | None, access: RegistryAccess, *, prune: bool) -> Iter
     project, place = found.project, found.project_file
     if project is None or place is None:
         raise InputNotFound("there is no counterfoil.yaml here or above, which says what the registry should have")
-    folder = "" if place.place.resolve().parent.samefile(found.scope.root) else _below(place.place, found.scope.root)
+    folder = place.folder_below(found.scope.root)
     paths = [path for path in found.head.paths if not folder or path.startswith(f"{folder}/")]
     address = access.url or project.settings.registry
     with access.at(address).open() as client, defects_on_stderr():
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
         yield _Planned(planning.plan(label=label, prune=prune), planning.registration, client, found.scope.prefix)
-
-
-def _below(place: Any, root: str) -> str:
-    return str(place.resolve().parent.relative_to(root).as_posix())
 
 
 def _is_refused(plan: StatePlan) -> bool:
@@ -180,7 +176,7 @@ def _read_plan(path: str) -> dict[str, Any]:
 
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote: {error}") from None
     if not isinstance(document, dict) or document.get("kind") != "plan":
         raise PreconditionFailed(f"{path} is no plan that counterfoil plan --out wrote")

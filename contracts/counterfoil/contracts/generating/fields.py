@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Node, NotPlannable, Null, Record, Union
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Node, NotPlannable, Record, Union
+from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.paths import ITEMS, VALUES, member, print_path
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class _Writer:
         match node:
             case Leaf():
                 enum = {"enum": [{"value": symbol} for symbol in node.symbols]} if node.symbols else {}
-                return {"logicalType": _logical_type(node), "physicalType": str(node.scalar), **enum}
+                return {**_logical_type(node), "physicalType": str(node.scalar), **enum}
             case Record():
                 inside = [] if id(node) in self._open else self.fields(node)
                 return {"logicalType": "object", **({"properties": inside} if inside else {})}
@@ -79,19 +80,20 @@ class _Writer:
         return {}
 
 
-def _logical_type(node: Leaf) -> str:
+def _logical_type(node: Leaf) -> dict[str, str]:
+    """Return the logical type as a member of a property; nothing for bytes, which have none in ODCS."""
     word = node.scalar.word
+    if word in {"bytes", "fixed"}:
+        return {}
     if word.startswith("time-"):
-        return "time"
-    return "timestamp" if "timestamp" in word else _LOGICAL_TYPE_BY_WORD.get(word, "string")
+        return {"logicalType": "time"}
+    return {"logicalType": "timestamp" if "timestamp" in word else _LOGICAL_TYPE_BY_WORD.get(word, "string")}
 
 
 def _without_null(node: Node) -> tuple[bool, Node | None]:
     """Return whether null is permitted, and the only other type; None if there are several."""
-    if not isinstance(node, Union):
-        return isinstance(node, Null), None if isinstance(node, Null) else node
-    others = [each for each in node.branches if not isinstance(each, Null)]
-    return len(others) < len(node.branches), others[0] if len(others) == 1 else None
+    has_null, inner = split_null(node)
+    return has_null, None if isinstance(inner, Union) else inner
 
 
 def _paths(record: Record, around: FieldPath, opened: tuple[int, ...]) -> Iterator[FieldPath]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.contracts.languages import language_of
 from counterfoil.contracts.linting.expressions import compile_rule
 from counterfoil.contracts.linting.findings import FileFindings
+from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.agreements.units import is_unit
 from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.documents.nodes import InvalidDocument
@@ -120,7 +121,7 @@ def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: File
     element = print_path(field.path)
     if field.unit is not None:
         _check_unit(field.unit, findings, field.position, element)
-    if any(tag == "pii" or tag.startswith("pii.") for tag in field.tags) and not field.classification:
+    if field.is_personal and not field.classification:
         findings.add(
             "pii-unclassified", "it is personal data without a classification", field.position, element=element
         )
@@ -151,13 +152,11 @@ def _check_path(
     path: FieldPath, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str = ""
 ) -> bool:
     """Return whether the schema has a path; add a finding where it has not."""
-    try:
-        resolve_path(schema.schema, path)
-    except PathNotFound as mistake:
+    mistake = _missing(schema, path)
+    if mistake is not None:
         text = f"{about}: {mistake}" if about else str(mistake)
         findings.add("path-missing", text, position, element=print_path(path))
-        return False
-    return True
+    return mistake is None
 
 
 def _check_migration(migration: Migration, findings: FileFindings, files: SchemaFiles, today: date) -> None:
@@ -206,7 +205,7 @@ def _check_expectation(
     expectation: Expectation, findings: FileFindings, files: SchemaFiles, known: tuple[str, Contract]
 ) -> None:
     path, contract = known
-    if _major(expectation.version) != _major(contract.version):
+    if major_of(expectation.version) != major_of(contract.version):
         text = f"it reads version {expectation.version} of {contract.id}, and {path} is version {contract.version}"
         findings.add("contract-version-differs", text, expectation.position)
         return
@@ -249,7 +248,3 @@ def _missing(schema: SchemaFacts, path: FieldPath) -> PathNotFound | None:
     except PathNotFound as mistake:
         return mistake
     return None
-
-
-def _major(version: str) -> str:
-    return version.removeprefix("v").partition(".")[0]

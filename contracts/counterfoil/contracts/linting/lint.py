@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.acceptance import STALE
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
 from counterfoil.contracts.linting.findings import FileFindings
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from counterfoil.contracts.model import Finding
-    from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.parsed import ParsedSchema
@@ -82,19 +82,15 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
         findings.add("project-invalid", mistake.problem, mistake.position)
         return findings.found
     moved = project.within(path.rpartition("/")[0])
+    used = {found.line for each in given.all_paths if (found := moved.mapping(each)) is not None}
     for line in moved.schemas:
-        if not any(_first_line(moved, each) is line for each in given.all_paths):
+        if line not in used:
             text = f"no file matches {', '.join(line.files)} that an entry before it does not map"
             findings.add("project-line-unused", text, line.position)
     for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
-        stale = "approval-stale"
-        findings.add(stale, entry.text, entry.position, severity=Severity.WARNING, fix=advice_for(stale))
+        fix = advice_for(STALE)
+        findings.add(STALE, entry.text, entry.position, severity=Severity.WARNING, fix=fix)
     return findings.found
-
-
-def _first_line(project: Project, path: str) -> object:
-    found = project.mapping(path)
-    return found.line if found is not None else None
 
 
 def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:

@@ -18,8 +18,6 @@ JSON schema.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
-from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import FailOn
@@ -34,8 +32,19 @@ from counterfoil.contracts.project.model import (
 )
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.documents.blocks import block, choice, items, likely, refusal, text_of, words
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, ScalarNode
+from counterfoil.schema.documents.blocks import (
+    address,
+    block,
+    choice,
+    day,
+    flag,
+    items,
+    likely,
+    refusal,
+    text_of,
+    words,
+)
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.rest.modes import Mode
 
@@ -47,7 +56,6 @@ if TYPE_CHECKING:
 SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry")
 FINGERPRINT_PATTERN: Final = "[0-9a-f]{12}"
 _FINGERPRINT: Final = re.compile(FINGERPRINT_PATTERN)
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def read_project(text: str) -> Project:
@@ -86,15 +94,8 @@ def _settings(entry: MappingNode) -> Settings:
         policy=choice(given["policy"], CompatibilityPolicy, what="policy", folded=True) if "policy" in given else None,
         fail_on=choice(given["fail-on"], FailOn, what="fail-on") if "fail-on" in given else None,
         owner=words(given["owner"], what="owner") if "owner" in given else None,
-        registry=_address(given["registry"]) if "registry" in given else None,
+        registry=address(given["registry"], what="registry") if "registry" in given else None,
     )
-
-
-def _address(node: Node) -> str:
-    text = words(node, what="registry")
-    if not re.match(r"https?://[^/\s]", text):
-        raise refusal(f"registry must be an address that starts with http:// or https://, not {text!r}", node)
-    return text
 
 
 def _schema_line(node: Node) -> SchemaLine:
@@ -104,7 +105,7 @@ def _schema_line(node: Node) -> SchemaLine:
         required=("files",),
         optional=("subject", "part", "mode", "aliases", *SETTINGS),
     )
-    is_part = _is_part(entry)
+    is_part = "part" in entry.entries and flag(entry.entries["part"], what="part")
     subject = entry.entries.get("subject")
     if is_part and subject is not None:
         raise refusal("files that are parts of other schemas have no subject; remove subject or part", subject)
@@ -127,15 +128,6 @@ def _aliases(entry: MappingNode) -> tuple[str, ...]:
     if subject is None or PLACEHOLDER.search(text_of(subject)):
         raise refusal("aliases are of one subject, so the entry needs a subject without placeholders", node)
     return tuple(words(each, what="an alias") for each in items(node, what="aliases"))
-
-
-def _is_part(entry: MappingNode) -> bool:
-    node = entry.entries.get("part")
-    if node is None:
-        return False
-    if not isinstance(node, ScalarNode) or not isinstance(node.value, bool):
-        raise refusal("part must be true or false", node)
-    return node.value
 
 
 def _subject(node: Node) -> str:
@@ -185,15 +177,7 @@ def accepted_finding(node: Node, *, what: str, also: Iterable[str] = ()) -> Acce
         fingerprint=fingerprint,
         owner=words(entry.entries["owner"], what="owner"),
         reason=words(entry.entries["reason"], what="reason"),
-        until=_day(entry.entries["until"]),
+        until=day(entry.entries["until"], what="until"),
         position=entry.position,
         migration=words(entry.entries["migration"], what="migration") if "migration" in entry.entries else "",
     )
-
-
-def _day(node: Node) -> date:
-    text = text_of(node)
-    if _DAY.fullmatch(text):
-        with suppress(ValueError):
-            return date.fromisoformat(text)
-    raise refusal(f"until must be a day such as 2027-03-31, not {text or 'this'}", node)

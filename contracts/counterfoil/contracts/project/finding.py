@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from counterfoil.contracts.errors import InvalidProject, PreconditionFailed
 from counterfoil.contracts.project.model import FILE_NAME, Project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Value = TypeVar("_Value")
 
 
 class ProjectFile(NamedTuple):
@@ -20,11 +25,15 @@ class ProjectFile(NamedTuple):
 
         Raises ``PreconditionFailed`` where the file is outside of ``root``.
         """
+        return self.project.within(self.folder_below(root))
+
+    def folder_below(self, root: str) -> str:
+        """Return the folder of the file relative to ``root``, empty for ``root`` itself; raise as :meth:`below`."""
         folder = self.place.resolve().parent
         if not folder.is_relative_to(root):
             raise PreconditionFailed(f"{self.place} is outside of {root}, whose files are checked")
         relative = folder.relative_to(root).as_posix()
-        return self.project.within("" if relative == "." else relative)
+        return "" if relative == "." else relative
 
 
 def find_project(current: str, *, top: str | None = None) -> ProjectFile | None:
@@ -52,11 +61,17 @@ def nearest_file(current: str, *, top: str | None = None) -> Path | None:
 def open_project(place: Path) -> ProjectFile:
     """Return the project in a file; raise ``InvalidProject`` with the place of a mistake, or ``OSError``."""
     from counterfoil.contracts.project.document import read_project  # PyYAML costs start time
+
+    return ProjectFile(place, open_document(place, read_project, name=str(place)))
+
+
+def open_document(place: Path, read: Callable[[str], _Value], *, name: str) -> _Value:
+    """Return what ``read`` makes of the text of a file; raise ``InvalidProject`` with ``name``, or ``OSError``."""
     from counterfoil.schema.documents.nodes import InvalidDocument
 
     try:
-        return ProjectFile(place, read_project(place.read_text(encoding="utf-8")))
+        return read(place.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise InvalidProject(str(place), f"the file is not UTF-8 ({error.reason})") from None
+        raise InvalidProject(name, f"the file is not UTF-8 ({error.reason})") from None
     except InvalidDocument as mistake:
-        raise InvalidProject(str(place), mistake.problem, position=mistake.position) from None
+        raise InvalidProject(name, mistake.problem, position=mistake.position) from None

@@ -110,6 +110,7 @@ class StaleEntry:
 
     text: str
     position: Position
+    is_expired: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +150,8 @@ class Project:
 
     def stale(self, fingerprints: Collection[str], *, on: date) -> tuple[StaleEntry, ...]:
         """Return the accepted findings that have expired, or whose fingerprint is not among ``fingerprints``."""
-        return tuple(
-            StaleEntry(why, each.position) for each in self.accepted if (why := _stale(each, fingerprints, on))
-        )
+        found = (_stale(each, fingerprints, on) for each in self.accepted)
+        return tuple(each for each in found if each is not None)
 
     def within(self, folder: str) -> Project:
         """Return the same project with paths relative to a folder around its own, which is at ``folder`` there."""
@@ -169,13 +169,14 @@ class Project:
         )
 
 
-def _stale(accepted: AcceptedFinding, fingerprints: Collection[str], on: date) -> str:
+def _stale(accepted: AcceptedFinding, fingerprints: Collection[str], on: date) -> StaleEntry | None:
     who = f"the accepted finding {accepted.fingerprint} (owner {accepted.owner})"
     if on > accepted.until:
-        return f"{who} expired on {accepted.until}"
+        return StaleEntry(f"{who} expired on {accepted.until}", accepted.position, is_expired=True)
     if accepted.fingerprint not in fingerprints:
-        return f"{who} is not reported any more, so the entry can be removed"
-    return ""
+        why = f"{who} is not reported any more, so the entry can be removed"
+        return StaleEntry(why, accepted.position, is_expired=False)
+    return None
 
 
 def _subject(template: str | None, path: str, name: str | None) -> str | None:

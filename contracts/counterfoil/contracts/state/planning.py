@@ -1,7 +1,8 @@
 """Planning: what has to change in a registry so that it has what the files of a project declare.
 
-A new schema is judged under the level and policy that the project wants, whatever the registry has now. What the
-project does not determine is left as it is.
+A new schema is judged under the level and policy that the project wants, whatever the registry has now. A level is
+loosened before a schema is registered and tightened after it, so that the registry accepts what the wanted level
+allows. What the project does not determine is left as it is.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.mapping import mapping_of
 from counterfoil.contracts.registration import Registration, State
 from counterfoil.contracts.state.model import Change, ChangeKind, StatePlan, WantedSubject
+from counterfoil.schema.compatibility.levels import parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import ConfigNotFound
 from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.registration import Entry
@@ -33,7 +36,7 @@ OWNER: Final = "managed-by"
 class Planning:
     """The plan for the files of ``tree`` at ``paths``, which ``project`` maps to subjects of ``registry``.
 
-    Raises ``UsageMistake`` for a file that no line maps, and for two files with one subject.
+    Raises ``UsageMistake`` for a file that no line maps, and for two files with one subject or alias.
     """
 
     def __init__(self, tree: SchemaTree, paths: Iterable[str], *, project: Project, registry: StateRegistry) -> None:
@@ -44,10 +47,13 @@ class Planning:
         mapped = {path: mapping_of(project, tree, path) for path in paths}
         known = {path: found for path, found in mapped.items() if found and found.subject}
         _insist_on_lines(mapped)
-        _insist_on_one_file(known)
-        self._wanted = {str(found.subject): self._wanted_of(found) for found in known.values()}
         subjects = {path: str(found.subject) for path, found in known.items()}
-        self.registration = Registration(tree, known, subject_by_path=subjects, registry=registry)
+        _insist_on_one_file(subjects)
+        self._wanted = {subjects[path]: self._wanted_of(found) for path, found in known.items()}
+        writable = {subject for subject, each in self._wanted.items() if each.mode and not each.mode.is_read_only}
+        self.registration = Registration(
+            tree, known, subject_by_path=subjects, registry=registry, will_be_writable=writable
+        )
 
     def plan(self, *, label: str, prune: bool = False) -> StatePlan:
         """Return the plan; ``label`` names the registry. Nothing is changed.
@@ -58,12 +64,14 @@ class Planning:
         if prune and self._project.managed_by is None:
             raise UsageMistake("--prune deletes what this project owns, so counterfoil.yaml needs managed-by: NAME")
         registered = self.registration.plan(label=label, project=self._project)
+        _insist_on_one_file({entry.path: entry.subject for entry in registered.entries})
+        subjects = {entry.subject for entry in registered.entries}
+        _insist_on_free_aliases(self._wanted, subjects)
         changes: list[Change] = []
         for entry in registered.entries:
             changes += self._changes(entry)
         if prune:
-            kept = {entry.subject for entry in registered.entries}
-            changes += self._prunable(kept)
+            changes += self._prunable(subjects)
         return StatePlan(label, tuple(changes), registered.entries, registered.report, self._wanted)
 
     def _wanted_of(self, mapping: FileMapping) -> WantedSubject:
@@ -71,31 +79,47 @@ class Planning:
         return WantedSubject(settings.level, settings.policy, line.mode, line.aliases, self._project.managed_by)
 
     def _changes(self, entry: Entry) -> Iterator[Change]:
-        wanted = self._wanted.get(entry.subject, WantedSubject(owner=self._project.managed_by))
-        config = self._config(entry.subject)
+        """Yield the changes of a subject in the order in which they are made."""
+        settings = [*self._settings(entry.subject)]
+        yield from (each for each in settings if _is_first(each))
         if entry.state is not State.UNCHANGED:
             yield Change(ChangeKind.SCHEMA, entry.subject, self._latest(entry), self._digest(entry), entry.path)
-        policy = config.compatibility_policy or CompatibilityPolicy.STRICT
-        yield from _change(ChangeKind.LEVEL, entry.subject, config.compatibility_level, wanted.level)
-        yield from _change(ChangeKind.POLICY, entry.subject, policy, wanted.policy)
-        yield from _change(ChangeKind.OWNER, entry.subject, owner_of(config), wanted.owner)
-        mode = self._registry.mode(entry.subject, default_to_global=True)
-        yield from _change(ChangeKind.MODE, entry.subject, mode, wanted.mode)
-        for alias in wanted.aliases:
+        yield from (each for each in reversed(settings) if not _is_first(each))
+        for alias in self._wanted_by(entry.subject).aliases:
             yield from _change(ChangeKind.ALIAS, alias, self._config(alias).alias, entry.subject)
 
+    def _settings(self, subject: str) -> Iterator[Change]:
+        """Yield the changes of a subject's settings; a registry may refuse the others while a mode is read-only."""
+        wanted, config = self._wanted_by(subject), self._config(subject)
+        policy = config.compatibility_policy or CompatibilityPolicy.STRICT
+        yield from _change(ChangeKind.MODE, subject, self._registry.mode(subject, default_to_global=True), wanted.mode)
+        yield from _change(ChangeKind.OWNER, subject, owner_of(config), wanted.owner)
+        yield from _change(ChangeKind.POLICY, subject, policy, wanted.policy)
+        yield from _change(ChangeKind.LEVEL, subject, config.compatibility_level, wanted.level)
+
+    def _wanted_by(self, subject: str) -> WantedSubject:
+        return self._wanted.get(subject, WantedSubject(owner=self._project.managed_by))
+
     def _prunable(self, kept: set[str]) -> Iterator[Change]:
-        for subject in sorted(set(self._registry.subjects()) - kept):
-            if owner_of(own_config(self._registry, subject)) == self._project.managed_by:
+        """Yield the deletions of owned subjects, each after those of the subjects that refer to it."""
+        others = sorted(set(self._registry.subjects()) - kept)
+        owned = [each for each in others if owner_of(own_config(self._registry, each)) == self._project.managed_by]
+        referred = {subject: self._referred(subject) for subject in owned}
+        while referred:
+            free = [each for each in referred if not any(each in referred[other] for other in referred)]
+            for subject in free or list(referred):  # without a free one, they refer to one another
+                del referred[subject]
                 yield Change(ChangeKind.SUBJECT, subject, "subject", None)
+
+    def _referred(self, subject: str) -> set[str]:
+        """Return the other subjects that versions of a subject refer to."""
+        versions = (self._registry.version(subject, number) for number in self._registry.versions(subject))
+        return {each.subject for version in versions for each in version.schema.references} - {subject}
 
     def _config(self, subject: str) -> Config:
         """Return the settings in effect for a subject."""
         if subject not in self._configs:
-            try:
-                self._configs[subject] = self._registry.config(subject, default_to_global=True)
-            except ConfigNotFound:
-                self._configs[subject] = Config()
+            self._configs[subject] = config_in_effect(self._registry, subject)
         return self._configs[subject]
 
     def _latest(self, entry: Entry) -> str | None:
@@ -117,6 +141,14 @@ def own_config(registry: StateRegistry, subject: str) -> Config:
         return Config()
 
 
+def config_in_effect(registry: StateRegistry, subject: str) -> Config:
+    """Return the settings that apply to a subject; empty ones if there are none."""
+    try:
+        return registry.config(subject, default_to_global=True)
+    except ConfigNotFound:
+        return Config()
+
+
 def owner_of(config: Config) -> str | None:
     """Return the project that owns a subject with these settings; None if none does."""
     return config.default_metadata.properties.get(OWNER) if config.default_metadata else None
@@ -129,6 +161,17 @@ def _change(kind: ChangeKind, subject: str, before: str | None, after: str | Non
     return (Change(kind, subject, None if before is None else str(before), str(after)),)
 
 
+def _is_first(change: Change) -> bool:
+    """Return whether a change is made before the schema is registered: all settings but those that only forbid more."""
+    if change.kind is ChangeKind.LEVEL:
+        was, wanted = parse_level(change.before or "NONE"), parse_level(change.after or "NONE")
+        is_tighter = set(was.directions) <= set(wanted.directions) and (wanted.is_transitive or not was.is_transitive)
+        return not is_tighter
+    if change.kind is ChangeKind.MODE:
+        return not Mode(change.after or Mode.READWRITE).is_read_only
+    return change.kind is ChangeKind.POLICY
+
+
 def _insist_on_lines(mapped: Mapping[str, FileMapping | None]) -> None:
     unmapped = [path for path, found in mapped.items() if found is None]
     nameless = [path for path, found in mapped.items() if found and not found.subject and not found.line.is_part]
@@ -139,9 +182,20 @@ def _insist_on_lines(mapped: Mapping[str, FileMapping | None]) -> None:
         )
 
 
-def _insist_on_one_file(known: Mapping[str, FileMapping]) -> None:
-    path_by_subject: dict[str | None, str] = {}
-    for path, found in known.items():
-        other = path_by_subject.setdefault(found.subject, path)
+def _insist_on_one_file(subject_by_path: Mapping[str, str]) -> None:
+    path_by_subject: dict[str, str] = {}
+    for path, subject in subject_by_path.items():
+        other = path_by_subject.setdefault(subject, path)
         if other != path:
-            raise UsageMistake(f"{other} and {path} have the same subject {found.subject!r}; a subject has one file")
+            raise UsageMistake(f"{other} and {path} have the same subject {subject!r}; a subject has one file")
+
+
+def _insist_on_free_aliases(wanted: Mapping[str, WantedSubject], subjects: Collection[str]) -> None:
+    subject_by_alias: dict[str, str] = {}
+    for subject, each in wanted.items():
+        for alias in each.aliases:
+            if alias in subjects:
+                raise UsageMistake(f"{alias!r} is an alias of {subject!r} and the subject of a file; keep one of them")
+            other = subject_by_alias.setdefault(alias, subject)
+            if other != subject:
+                raise UsageMistake(f"{alias!r} is an alias of {other!r} and of {subject!r}; an alias is of one subject")

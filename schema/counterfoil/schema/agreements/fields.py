@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.schema.agreements.model import Fault
@@ -11,7 +10,7 @@ from counterfoil.schema.documents.blocks import text_of
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, ScalarNode, plain_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.schema.agreements.model import Scalar
     from counterfoil.schema.documents.nodes import Node
@@ -27,10 +26,6 @@ class Faults:
     def __init__(self) -> None:
         self.found: list[Fault] = []
 
-    def add(self, rule: str, problem: str, node: Node) -> None:
-        """Add a mistake at the place of ``node``."""
-        self.found.append(Fault(rule, problem, node.position))
-
     def reading(self, read: Callable[[Node], _Value], node: Node, default: _Value) -> _Value:
         """Return what ``read`` makes of ``node``; where it refuses, add the mistake and return ``default``."""
         try:
@@ -38,6 +33,10 @@ class Faults:
         except InvalidDocument as mistake:
             self.found.append(Fault(INVALID_PROPERTY, mistake.problem, mistake.position or node.position))
             return default
+
+    def value(self, own: Mapping[str, Node], key: str, read: Callable[[Node], _Value], default: _Value) -> _Value:
+        """Return one of the properties ``own``, as :meth:`reading` does; ``default`` without it."""
+        return default if key not in own else self.reading(read, own[key], default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +105,3 @@ class Entry:
         """Return a mapping as a dict; empty without one."""
         found = self.get(key)
         return dict(plain_value(found)) if isinstance(found, MappingNode) else {}
-
-
-def day_of(node: Node, what: str) -> date:
-    """Return a day such as 2027-03-31."""
-    try:
-        return date.fromisoformat(text_of(node))
-    except ValueError:
-        problem = f"{what} must be a day such as 2027-03-31, not {text_of(node) or 'this'}"
-        raise InvalidDocument(problem, node.position) from None

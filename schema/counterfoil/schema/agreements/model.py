@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 Scalar: TypeAlias = "str | int | float | bool | None"
+_PERSONAL: Final = "pii"
 
 
 class EnumPolicy(StrEnum):
@@ -79,6 +80,11 @@ class FieldPromise:
     is_deprecated: bool = False
     classification: str | None = None
     tags: tuple[str, ...] = ()
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether the field is tagged as personal data: ``pii``, or a tag that begins with ``pii.``."""
+        return any(tag == _PERSONAL or tag.startswith(f"{_PERSONAL}.") for tag in self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +182,15 @@ class Migration:
     converter: str
     sunset: date | None
     position: Position
+
+
+def major_of(version: str) -> str:
+    """Return the major version, by which consumers refer to contracts.
+
+    >>> major_of("v2.1.0"), major_of("2")
+    ('2', '2')
+    """
+    return version.removeprefix("v").partition(".")[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ Source: Open Data Contract Standard 3.1.0 and 3.2.0. Ours are these properties i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.agreements.fields import INVALID_PROPERTY, Entry, Faults, day_of
+from counterfoil.schema.agreements.fields import Entry, Faults
 from counterfoil.schema.agreements.model import (
     Contract,
     EnumPolicy,
@@ -36,7 +37,7 @@ from counterfoil.schema.agreements.model import (
 )
 from counterfoil.schema.agreements.patterns import pattern_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.documents.blocks import block, choice, items, text_of, words
+from counterfoil.schema.documents.blocks import address, block, choice, day, items, text_of, words
 from counterfoil.schema.paths.model import ITEMS, VALUES, member
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def contract_of(root: Node, faults: Faults) -> Contract:
         promises=tuple(_promise(each, faults) for each in top.entries("schema")),
         service_levels=tuple(_service_level(each) for each in top.entries("slaProperties")),
         servers=tuple(_server(each, faults) for each in top.entries("servers")),
-        migrations=faults.reading(_migrations, own["migration"], ()) if "migration" in own else (),
+        migrations=faults.value(own, "migration", _migrations, ()),
     )
 
 
@@ -71,24 +72,17 @@ def _promise(entry: Entry, faults: Faults) -> Promise:
     own = entry.custom()
     name = entry.text("name") or ""
     topic = entry.text("physicalName") or name
-    given_subject = (
-        faults.reading(lambda node: words(node, what="subject"), own["subject"], "") if "subject" in own else ""
-    )
-    level = None
-    if "compatibility" in own:
-        level = faults.reading(
-            lambda node: choice(node, CompatibilityLevel, what="compatibility", folded=True), own["compatibility"], None
-        )
+    read_level = partial(choice, choices=CompatibilityLevel, what="compatibility", folded=True)
     fields = tuple(each for one in entry.entries("properties") for each in _fields(one, (), faults))
     return Promise(
         name=name,
         topic=topic,
-        subject=given_subject or f"{topic}-value",
+        subject=faults.value(own, "subject", partial(words, what="subject"), f"{topic}-value"),
         position=entry.node.position,
-        level=level,
+        level=faults.value(own, "compatibility", read_level, None),
         schema=_schema_link(entry),
-        key=faults.reading(_key, own["messageKey"], None) if "messageKey" in own else None,
-        headers=faults.reading(_headers, own["headers"], ()) if "headers" in own else (),
+        key=faults.value(own, "messageKey", _key, None),
+        headers=faults.value(own, "headers", _headers, ()),
         fields=tuple(each[0] for each in fields),
         quality=(*_quality(entry, ()), *(rule for each in fields for rule in each[1])),
     )
@@ -127,9 +121,7 @@ def _field(entry: Entry, path: FieldPath, faults: Faults) -> FieldPromise:
     options = Entry.of(found) if (found := entry.get("logicalTypeOptions")) is not None else Entry.of(entry.node)
     has_options = found is not None
     pattern = options.get("pattern") if has_options else None
-    policy = None
-    if "enumPolicy" in own:
-        policy = faults.reading(lambda node: choice(node, EnumPolicy, what="enumPolicy"), own["enumPolicy"], None)
+    read_policy = partial(choice, choices=EnumPolicy, what="enumPolicy")
     return FieldPromise(
         path=path,
         position=entry.node.position,
@@ -138,8 +130,8 @@ def _field(entry: Entry, path: FieldPath, faults: Faults) -> FieldPromise:
         range=_range(options) if has_options else Range(),
         pattern=faults.reading(pattern_of, pattern, None) if pattern is not None else None,
         enum=_enum(entry) if entry.get("enum") is not None else None,
-        enum_policy=policy,
-        unit=faults.reading(lambda node: words(node, what="unit"), own["unit"], None) if "unit" in own else None,
+        enum_policy=faults.value(own, "enumPolicy", read_policy, None),
+        unit=faults.value(own, "unit", partial(words, what="unit"), None),
         is_deprecated=entry.flag("deprecated"),
         classification=entry.text("classification"),
         tags=entry.texts("tags"),
@@ -205,14 +197,8 @@ def _service_level(entry: Entry) -> ServiceLevel:
 
 
 def _server(entry: Entry, faults: Faults) -> Server:
-    own = entry.custom()
-    registry = own.get("registry")
-    address = (
-        faults.reading(lambda node: words(node, what="registry"), registry, None) if registry is not None else None
-    )
-    if registry is not None and address is not None and not address.startswith(("http://", "https://")):
-        faults.add(INVALID_PROPERTY, f"registry must be an address with http:// or https://, not {address}", registry)
-    return Server(entry.text("server") or "", entry.text("type") or "", entry.text("environment"), address)
+    url = faults.value(entry.custom(), "registry", partial(address, what="registry"), None)
+    return Server(entry.text("server") or "", entry.text("type") or "", entry.text("environment"), url)
 
 
 def _migrations(node: Node) -> tuple[Migration, ...]:
@@ -226,6 +212,6 @@ def _migration(node: Node) -> Migration:
         source=words(entry.entries["from"], what="from"),
         target=words(entry.entries["to"], what="to"),
         converter=words(entry.entries["converter"], what="converter"),
-        sunset=None if sunset is None else day_of(sunset, "sunset"),
+        sunset=None if sunset is None else day(sunset, what="sunset"),
         position=entry.entries["converter"].position,
     )

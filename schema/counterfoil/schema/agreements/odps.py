@@ -16,12 +16,13 @@ Source: Open Data Product Standard 1.0.0. Ours are these properties in ``customP
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.fields import Entry, Faults
 from counterfoil.schema.agreements.model import Application, Expectation, OnUnknownEnum, Range, Read, SchemaLink
 from counterfoil.schema.agreements.patterns import pattern_of
-from counterfoil.schema.documents.blocks import block, choice, items, refusal, text_of, words
+from counterfoil.schema.documents.blocks import block, choice, flag, items, refusal, text_of, words
 from counterfoil.schema.documents.nodes import Kind, MappingNode, ScalarNode
 from counterfoil.schema.paths.errors import InvalidPath
 from counterfoil.schema.paths.text import parse_path
@@ -56,27 +57,19 @@ def application_of(root: Node, faults: Faults) -> Application:
 
 def _expectation(entry: Entry, faults: Faults) -> Expectation:
     own = entry.custom()
-    schema = own.get("readerSchema")
-    url = None if schema is None else faults.reading(lambda node: words(node, what="readerSchema"), schema, None)
-    unknown = OnUnknownEnum.FAIL
-    if "onUnknownEnum" in own:
-        unknown = faults.reading(
-            lambda node: choice(node, OnUnknownEnum, what="onUnknownEnum"), own["onUnknownEnum"], unknown
-        )
-    since = own.get("reprocessesFrom")
+    url = faults.value(own, "readerSchema", partial(words, what="readerSchema"), None)
+    read_enum = partial(choice, choices=OnUnknownEnum, what="onUnknownEnum")
     return Expectation(
         name=entry.text("name") or "",
         contract_id=entry.text("contractId") or "",
         version=entry.text("version") or "",
         position=entry.node.position,
-        reads=faults.reading(lambda node: _reads(node, faults), own["reads"], None) if "reads" in own else None,
-        reader_schema=SchemaLink(url, schema.position) if url is not None and schema is not None else None,
-        on_unknown_enum=unknown,
-        consumer_groups=faults.reading(_groups, own["consumerGroups"], ()) if "consumerGroups" in own else (),
-        reprocesses_from=None if since is None else faults.reading(_since, since, None),
-        is_pinned=faults.reading(lambda node: _flag(node, "pinned"), own["pinned"], default=False)
-        if "pinned" in own
-        else False,
+        reads=faults.value(own, "reads", partial(_reads, faults=faults), None),
+        reader_schema=None if url is None else SchemaLink(url, own["readerSchema"].position),
+        on_unknown_enum=faults.value(own, "onUnknownEnum", read_enum, OnUnknownEnum.FAIL),
+        consumer_groups=faults.value(own, "consumerGroups", _groups, ()),
+        reprocesses_from=faults.value(own, "reprocessesFrom", _since, None),
+        is_pinned=faults.value(own, "pinned", partial(flag, what="pinned"), default=False),
         tags=entry.texts("tags"),
     )
 
@@ -92,12 +85,6 @@ def _since(node: Node) -> str:
             f"reprocessesFrom must be latest, retention or a duration such as P30D, not {text or 'this'}", node
         )
     return text
-
-
-def _flag(node: Node, what: str) -> bool:
-    if not isinstance(node, ScalarNode) or not isinstance(node.value, bool):
-        raise refusal(f"{what} must be true or false", node)
-    return node.value
 
 
 def _reads(node: Node, faults: Faults) -> tuple[Read, ...] | None:
@@ -140,7 +127,7 @@ def _read_path(node: Node, entry: Entry) -> Read:
 
 def _own_flag(entry: Entry, key: str) -> bool:
     node = entry.get(key)
-    return node is not None and _flag(node, key)
+    return node is not None and flag(node, what=key)
 
 
 def _limit(entry: Entry, key: str) -> int | float | str | None:

@@ -27,9 +27,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from counterfoil.schema.bridges.model import BridgeFile, Delivery, Framing, Partitioning, StopAbove, Timestamps
-from counterfoil.schema.documents.blocks import block as _block
-from counterfoil.schema.documents.blocks import refusal as _refusal
-from counterfoil.schema.documents.blocks import text_of as _text_of
+from counterfoil.schema.documents.blocks import block, refusal, text_of
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
@@ -58,17 +56,17 @@ def read_bridge(text: str) -> BridgeFile:
 def _bridge(root: Node | None) -> BridgeFile:
     if root is None:
         raise InvalidDocument("the file is empty; it needs bridge, source and target")
-    top = _block(
+    top = block(
         root, what="a bridge", required=("bridge", "source", "target"),
         optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors", "progress"),
     )  # fmt: skip
-    source = _block(
+    source = block(
         top.entries["source"],
         what="source",
         required=("topic",),
         optional=("subject", "versions", "framing", "message"),
     )
-    target = _block(
+    target = block(
         top.entries["target"], what="target", required=("topic",), optional=("subject", "version", "framing", "message")
     )
     source_topic, target_topic = _topic(source), _topic(target)
@@ -97,19 +95,19 @@ def _bridge(root: Node | None) -> BridgeFile:
         positions=_rule_positions(top, rules),
     )
     key = top.entries.get("key")
-    return bridge if key is None or _text_of(key) == "copy" else replace(bridge, keys=_key_bridge(key, bridge))
+    return bridge if key is None or text_of(key) == "copy" else replace(bridge, keys=_key_bridge(key, bridge))
 
 
 def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
     """Return ``bridge`` with the subjects and rules of keys."""
-    if _text_of(node) == "convert":
+    if text_of(node) == "convert":
         node = MappingNode(node.position, {}, {})
     if isinstance(node, ScalarNode):
-        raise _refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
-    block = _block(node, what="key", optional=("source", "target", "fields", "drop"))
+        raise refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
+    entry = block(node, what="key", optional=("source", "target", "fields", "drop"))
     none = MappingNode(node.position, {}, {})
-    source = _block(block.entries.get("source", none), what="key's source", optional=("subject", "message"))
-    target = _block(block.entries.get("target", none), what="key's target", optional=("subject", "version", "message"))
+    source = block(entry.entries.get("source", none), what="key's source", optional=("subject", "message"))
+    target = block(entry.entries.get("target", none), what="key's target", optional=("subject", "version", "message"))
     return replace(
         bridge,
         source_subject=_subject(source, f"{bridge.source_topic}-key"),
@@ -117,53 +115,53 @@ def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
         target_subject=_subject(target, f"{bridge.target_topic}-key"),
         target_version=_version(target),
         target_message=_message(target),
-        rules=(rules := _rules(block)),
-        positions=_rule_positions(block, rules),
+        rules=(rules := _rules(entry)),
+        positions=_rule_positions(entry, rules),
     )
 
 
 def _name(node: Node, what: str) -> str:
-    name = _text_of(node)
+    name = text_of(node)
     if not name.strip():
-        raise _refusal(f"{what} must be a name", node)
+        raise refusal(f"{what} must be a name", node)
     if "/" in name or not name.isprintable():
-        raise _refusal(f"{what} must be a name without slashes and control characters", node)
+        raise refusal(f"{what} must be a name without slashes and control characters", node)
     return name
 
 
-def _topic(block: MappingNode) -> str:
-    node = block.entries["topic"]
+def _topic(entry: MappingNode) -> str:
+    node = entry.entries["topic"]
     name = _name(node, "topic")
     if not _TOPIC.fullmatch(name) or name in {".", ".."}:
-        raise _refusal(
+        raise refusal(
             f"{name!r} is no name for a Kafka topic: 1 to 249 letters, digits, dots, underscores and dashes", node
         )
     return name
 
 
-def _subject(block: MappingNode, default: str) -> str:
-    node = block.entries.get("subject")
+def _subject(entry: MappingNode, default: str) -> str:
+    node = entry.entries.get("subject")
     if node is None:
         return default
-    if not _text_of(node):
-        raise _refusal("subject must be a name", node)
-    return _text_of(node)
+    if not text_of(node):
+        raise refusal("subject must be a name", node)
+    return text_of(node)
 
 
-def _message(block: MappingNode) -> str | None:
-    node = block.entries.get("message")
-    if node is not None and not _MESSAGE.fullmatch(_text_of(node)):
-        raise _refusal("message must be the full name of a Protobuf message, such as taxi.Ride", node)
-    return None if node is None else _text_of(node)
+def _message(entry: MappingNode) -> str | None:
+    node = entry.entries.get("message")
+    if node is not None and not _MESSAGE.fullmatch(text_of(node)):
+        raise refusal("message must be the full name of a Protobuf message, such as taxi.Ride", node)
+    return None if node is None else text_of(node)
 
 
 def _version(target: MappingNode) -> int | None:
     node = target.entries.get("version")
-    if node is None or _text_of(node) == "latest":
+    if node is None or text_of(node) == "latest":
         return None
     number = _whole_number(node)
     if number is None or number < 1:
-        raise _refusal("version must be a number from 1, or latest", node)
+        raise refusal("version must be a number from 1, or latest", node)
     return number
 
 
@@ -171,64 +169,64 @@ def _whole_number(node: Node) -> int | None:
     return int(plain_value(node)) if node.kind is Kind.INTEGER else None
 
 
-def _only(block: MappingNode, key: str, single: str) -> None:
-    node = block.entries.get(key)
-    if node is not None and _text_of(node) != single:
-        raise _refusal(f"{key} can only be {single}", node)
+def _only(entry: MappingNode, key: str, single: str) -> None:
+    node = entry.entries.get(key)
+    if node is not None and text_of(node) != single:
+        raise refusal(f"{key} can only be {single}", node)
 
 
-def _choice(block: MappingNode, key: str, default: _Chosen) -> _Chosen:
-    node = block.entries.get(key)
+def _choice(entry: MappingNode, key: str, default: _Chosen) -> _Chosen:
+    node = entry.entries.get(key)
     if node is None:
         return default
-    choices = [str(choice) for choice in type(default)]
-    if _text_of(node) not in choices:
-        raise _refusal(f"{key} must be {' or '.join(choices)}", node)
-    return type(default)(_text_of(node))
+    choices = [str(each) for each in type(default)]
+    if text_of(node) not in choices:
+        raise refusal(f"{key} must be {' or '.join(choices)}", node)
+    return type(default)(text_of(node))
 
 
 def _errors(top: MappingNode, *, default_topic: str) -> tuple[str, StopAbove]:
     node = top.entries.get("errors")
     if node is None:
         return default_topic, StopAbove(rate=0.01)
-    block = _block(node, what="errors", optional=("topic", "stop_above"))
-    topic = _topic(block) if "topic" in block.entries else default_topic
-    limit = block.entries.get("stop_above")
+    entry = block(node, what="errors", optional=("topic", "stop_above"))
+    topic = _topic(entry) if "topic" in entry.entries else default_topic
+    limit = entry.entries.get("stop_above")
     return topic, StopAbove(rate=0.01) if limit is None else _stop_above(limit)
 
 
 def _stop_above(node: Node) -> StopAbove:
-    if _text_of(node) == "never":
+    if text_of(node) == "never":
         return StopAbove()
-    if (percent := _PERCENT.fullmatch(_text_of(node))) and float(percent[1]) <= 100:  # noqa: PLR2004 - of a hundred
+    if (percent := _PERCENT.fullmatch(text_of(node))) and float(percent[1]) <= 100:  # noqa: PLR2004 - of a hundred
         return StopAbove(rate=float(percent[1]) / 100)
     count = _whole_number(node)
     if count is None or count < 0:
-        raise _refusal("stop_above must be a percentage such as 1%, a number of dead letters, or never", node)
+        raise refusal("stop_above must be a percentage such as 1%, a number of dead letters, or never", node)
     return StopAbove(count=count)
 
 
 def _distinct_topics(source: str, target: str, dead_letters: str, top: MappingNode) -> None:
     if source == target:
-        raise _refusal("source and target must be two topics", top.entries["target"])
+        raise refusal("source and target must be two topics", top.entries["target"])
     if dead_letters in {source, target}:
-        raise _refusal("dead letters need a topic of their own", top.entries.get("errors", top.entries["source"]))
+        raise refusal("dead letters need a topic of their own", top.entries.get("errors", top.entries["source"]))
 
 
 def _progress(top: MappingNode, others: Collection[str]) -> str | None:
     node = top.entries.get("progress")
     if node is None:
         return None
-    topic = _topic(_block(node, what="progress", required=("topic",)))
+    topic = _topic(block(node, what="progress", required=("topic",)))
     if topic in others:
-        raise _refusal("progress needs a topic of its own", node)
+        raise refusal("progress needs a topic of its own", node)
     return topic
 
 
 def _rules(top: MappingNode) -> PlanRules:
     fields, drop = top.entries.get("fields"), top.entries.get("drop")
     if fields is not None and not isinstance(fields, MappingNode):
-        raise _refusal("fields must be a mapping of target fields to rules", fields)
+        raise refusal("fields must be a mapping of target fields to rules", fields)
     given = {} if fields is None else plain_value(fields), None if drop is None else plain_value(drop)
     try:
         return parse_rules(*given)
@@ -238,7 +236,7 @@ def _rules(top: MappingNode) -> PlanRules:
             rule, word = fields.entries[name], str(getattr(mistake, "word", ""))
             inside = rule.key_positions if isinstance(rule, MappingNode) else {}
             raise InvalidDocument(str(mistake), inside.get(word, fields.key_positions[name])) from None
-        raise _refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
+        raise refusal(str(mistake), drop if name == "drop" and drop is not None else fields or drop or top) from None
 
 
 def _rule_positions(top: MappingNode, rules: PlanRules) -> dict[str, Position]:

@@ -1,10 +1,13 @@
-"""Reading the nodes of a document: mappings with fixed keys, texts, choices, lists; errors have the place."""
+"""Reading the nodes of a document: mappings with fixed keys, texts, choices, days, lists; errors have the place."""
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from datetime import date
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.schema.documents.nodes import InvalidDocument, ListNode, MappingNode, ScalarNode
 
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
 
 _Chosen = TypeVar("_Chosen", bound=StrEnum)
+_DAY: Final = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_ADDRESS: Final = re.compile(r"https?://[^/\s]")
 
 
 def block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> MappingNode:
@@ -55,6 +60,30 @@ def items(node: Node, *, what: str) -> tuple[Node, ...]:
     if not isinstance(node, ListNode):
         raise refusal(f"{what} must be a list", node)
     return node.items
+
+
+def flag(node: Node, *, what: str) -> bool:
+    """Return true or false."""
+    if not isinstance(node, ScalarNode) or not isinstance(node.value, bool):
+        raise refusal(f"{what} must be true or false", node)
+    return node.value
+
+
+def day(node: Node, *, what: str) -> date:
+    """Return a day such as 2027-03-31."""
+    text = text_of(node)
+    if _DAY.fullmatch(text):
+        with suppress(ValueError):
+            return date.fromisoformat(text)
+    raise refusal(f"{what} must be a day such as 2027-03-31, not {text or 'this'}", node)
+
+
+def address(node: Node, *, what: str) -> str:
+    """Return the address of an HTTP server."""
+    text = words(node, what=what)
+    if not _ADDRESS.match(text):
+        raise refusal(f"{what} must be an address that starts with http:// or https://, not {text!r}", node)
+    return text
 
 
 def choice(node: Node, choices: type[_Chosen], *, what: str, folded: bool = False) -> _Chosen:

@@ -54,7 +54,8 @@ _WORDS: Final = {
     **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
 }
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_CONFLICT: Final = re.compile(r"^<{7} .*^>{7} ", re.MULTILINE | re.DOTALL)
+_CONFLICT_START: Final = re.compile(r"^<{7} ", re.MULTILINE)
+_CONFLICT_END: Final = re.compile(r"^>{7} ", re.MULTILINE)
 _NUMBER: Final = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
 )
@@ -68,7 +69,8 @@ def read_yaml(text: str) -> Node | None:
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
-    if (conflict := _CONFLICT.search(text)) is not None:
+    conflict = _CONFLICT_START.search(text)
+    if conflict is not None and _CONFLICT_END.search(text, conflict.end()):
         place = _position_at(text, conflict.start())
         raise InvalidDocument("the file has an unresolved conflict of a merge; keep one side", place)
     try:
@@ -112,6 +114,7 @@ class _Conversion:
     def __init__(self) -> None:
         self._count = 0
         self._open: set[int] = set()
+        self._constructor = yaml.SafeLoader("")  # one for each document, since it keeps what it constructs
 
     def node(self, given: yaml.Node, depth: int) -> Node:
         """Return the converted node with its content, which may have at most ``depth`` levels."""
@@ -167,7 +170,7 @@ class _Conversion:
         if kind is Kind.TEXT:
             return kind, given.value
         try:
-            return kind, _RESOLVER.construct_object(given)
+            return kind, self._constructor.construct_object(given)
         except (ValueError, KeyError, yaml.YAMLError):
             raise InvalidDocument(f"{given.value!r} is no value of the type {kind.value}", position) from None
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.facts import FieldFacts
     from counterfoil.schema.reads.model import Offer, Reader
 
-_PII = "pii"
-
 
 def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader]) -> tuple[ReadFinding, ...]:
     """Return what breaks for ``readers``, and what the contract takes back, when ``later`` follows ``earlier``.
@@ -62,7 +60,7 @@ def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple
 
     Without a list of reads, all of them are read.
     """
-    tagged = [each for each in promise.fields if _is_personal(each)]
+    tagged = [each for each in promise.fields if each.is_personal]
     before = {each.path for each in tagged if earlier is not None and _reads(earlier.expectation, each.path)}
     return tuple(
         ReadFinding(
@@ -82,10 +80,6 @@ def _reads(expectation: Expectation, path: FieldPath) -> bool:
     if expectation.reads is None:
         return True
     return any(each.path[: len(path)] == path or path[: len(each.path)] == each.path for each in expectation.reads)
-
-
-def _is_personal(field: FieldPromise) -> bool:
-    return any(tag == _PII or tag.startswith(f"{_PII}.") for tag in field.tags)
 
 
 def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
@@ -188,7 +182,7 @@ def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tupl
     unit = now.unit if now is not None else None
     if was.unit is not None and unit != was.unit:
         yield "unit-changed", f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
-    if _is_personal(was) and (now is None or not _is_personal(now)):
+    if was.is_personal and (now is None or not now.is_personal):
         yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer"
     if now is None or was.enum is None or now.enum is None:
         return

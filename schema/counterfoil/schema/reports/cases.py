@@ -8,7 +8,7 @@ from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
 from counterfoil.schema.reports.model import PROGRAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from counterfoil.schema.reports.model import Entry, Report
 
@@ -26,11 +26,11 @@ def junit_report(report: Report) -> str:
     return junit_xml([Suite(name, tuple(cases), properties)])
 
 
-def _case(group: str, key: tuple[str, str], entries: Iterable[Entry], skipped: str) -> Case:
+def _case(group: str, key: tuple[str, str], entries: Sequence[Entry], skipped: str) -> Case:
     subject, path = key
     name = f"{subject} ({path})" if path not in {"", subject} else subject
     failed = [entry for entry in entries if entry.is_failing]
-    others = "\n\n".join(_text(entry) for entry in entries if entry not in failed)
+    others = "\n\n".join(_text(entry) for entry in entries if not entry.is_failing)
     if failed:
         first = failed[0]
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""

@@ -93,7 +93,8 @@ def _place(place: tuple[str, ...], sketch: PlaceSketch) -> dict[str, Any]:
 
 def _finite(value: float) -> float | str:
     """Return a number, or the text of an infinite one, which JSON does not have."""
-    return value if math.isfinite(value) else f"{'-' if value < 0 else ''}Infinity"
+    is_finite = isinstance(value, int) or math.isfinite(value)  # a whole number of JSON has any size
+    return value if is_finite else f"{'-' if value < 0 else ''}Infinity"
 
 
 def read_sketch(text: str) -> TopicSketch:
@@ -221,6 +222,8 @@ class _Member:
         if self._value.get(name) in ("Infinity", "-Infinity"):
             return float(self._value[name])
         found: float | None = self.optional(name, float)
+        if found is not None and found != found:  # noqa: PLR0124 - only NaN differs from itself
+            raise InvalidSketch(f"{self._at(name)} is NaN; expected a number")
         return found
 
     def counts(self, name: str) -> dict[str, int] | None:

@@ -6,6 +6,7 @@ Every function takes the counts of a sketch. Few values say nothing, so that it 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -72,7 +73,11 @@ def shares_of(counts: PlaceSketch) -> dict[str, float]:
 
 
 def _range(counts: PlaceSketch) -> tuple[float, float] | None:
-    return None if counts.least is None or counts.most is None else (float(counts.least), float(counts.most))
+    """Return the least and the most number; None without numbers, and if one is infinite or beyond a double."""
+    least, most = counts.least, counts.most
+    if least is None or most is None or max(abs(least), abs(most)) > sys.float_info.max:
+        return None
+    return float(least), float(most)
 
 
 def factor_between(one: PlaceSketch, other: PlaceSketch) -> tuple[float, str] | None:

@@ -141,7 +141,7 @@ class _Suggester:
         """Return whether the plan with the rule has no problem at the field."""
         try:
             added = parse_rules({offer.field: offer.rule}).fields
-        except PlanError:  # a name that no rule can contain, such as user-id
+        except PlanError:  # a value that no rule can contain, such as half of a surrogate pair
             return False
         plan = derive_plan(
             self._plan.source, self._plan.target, PlanRules((*self._rules.fields, *added), drop_rest=True)

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Body, Depends, Path
+from fastapi import Body
 
-from counterfoil.registry.api.http.paths import decode_segment
+from counterfoil.registry.api.changes.parameters import ScopeSubject
 from counterfoil.registry.api.routes.services import CasesOfRequest
-from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 
-
-def _subject(subject: Annotated[str, Path()]) -> QualifiedSubject:
-    return parse_subject(decode_segment(subject))
-
-
-SubjectOfPath = Annotated[QualifiedSubject, Depends(_subject)]
 SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
 
 
@@ -24,16 +17,16 @@ async def list_sketches(cases: CasesOfRequest) -> Any:
     return [str(subject) for subject in await cases.sketches.subjects()]
 
 
-async def get_sketch(cases: CasesOfRequest, subject: SubjectOfPath) -> Any:
+async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:
     """Return the sketch of a subject."""
     return await cases.sketches.get(subject)
 
 
-async def put_sketch(cases: CasesOfRequest, subject: SubjectOfPath, body: SketchBody) -> None:
+async def put_sketch(cases: CasesOfRequest, subject: ScopeSubject, body: SketchBody) -> None:
     """Store a sketch with its subject, instead of the one before."""
     await cases.sketches.put(subject, body)
 
 
-async def delete_sketch(cases: CasesOfRequest, subject: SubjectOfPath) -> None:
+async def delete_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> None:
     """Delete the sketch of a subject."""
     await cases.sketches.delete(subject)
