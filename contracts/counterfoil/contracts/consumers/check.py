@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.consumers.agreements import Links
-from counterfoil.contracts.consumers.findings import WAS_SO, findings_of, readers_of
+from counterfoil.contracts.consumers.findings import findings_of, readers_of
 from counterfoil.contracts.consumers.gates import Gates, apply_gates
 from counterfoil.contracts.consumers.judging import Pairing, judge_topics
-from counterfoil.contracts.consumers.pairs import Schemas, TopicChange, changes_of, removed_topics, topics_of
-from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
-from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.contracts.consumers.pairs import Schemas, changes_of, topics_of
+from counterfoil.contracts.consumers.states import (
+    invalid_files,
+    is_of_version,
+    reader_schemas,
+    removed_contracts,
+    state_of,
+    unknown_contracts,
+)
 from counterfoil.schema.position import Position
-from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.consumers.agreements import AgreementFile, Agreements, Consumer
+    from counterfoil.contracts.consumers.agreements import Agreements, Consumer
     from counterfoil.contracts.consumers.pairs import Topic
-    from counterfoil.contracts.model import CheckReport, Gate, Readers
+    from counterfoil.contracts.model import CheckReport, Finding, Gate, Readers
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Contract
     from counterfoil.schema.parsed import ParsedSchema
-
-_REMOVED: Final = "contract-removed"
-_UNREAD: Final = "contract-unread"
-_UNJUDGED: Final = "contract-without-schema"
-_UNKNOWN: Final = "contract-unknown"
-_OTHER_VERSION: Final = "contract-version-differs"
-_NO_FILE: Final = "schema-file-missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +70,14 @@ class _ConsumerCheck:
         self._gates = Gates(request.tree, request.project, request.gate)
 
     def run(self) -> CheckReport:
-        findings = [*self._faults(), *self._removed(), *self._unknown()]
-        for path, contract in self._after.contracts.values():
+        after, before, is_wanted = self._after, self._before, self._request.is_wanted
+        findings = [
+            *invalid_files(after, before, is_wanted),
+            *removed_contracts(after, before, is_wanted),
+            *unknown_contracts(after, before),
+            *reader_schemas(after, before, self._links),
+        ]
+        for path, contract in after.contracts.values():
             findings += self._judge(path, contract)
         report = self._report
         known = [replace(each, readers=self._readers(each)) for each in report.findings]
@@ -96,7 +99,9 @@ class _ConsumerCheck:
         known = self._before.contracts.get(contract.id)
         before = topics_of(*known, self._links_before) if known is not None else None
         changes = tuple(changes_of(topics, before, self._schemas))
-        consumers = tuple(self._of_version(contract, known[1] if known is not None else None))
+        consumers = tuple(
+            each for each in self._after.of_contract(contract.id) if is_of_version(each, contract, known and known[1])
+        )
         for topic in topics:
             self._note(topic, consumers)
         pairings = [self._pairing(each) for each in consumers]
@@ -106,7 +111,7 @@ class _ConsumerCheck:
         )
         for change in changes:
             if change.is_changed and self._is_wanted(change.after):
-                yield from self._state_of(change, consumers)
+                yield from state_of(change, consumers)
 
     def _note(self, topic: Topic, consumers: Sequence[Consumer]) -> None:
         """Remember who reads the schemas of a topic, and which gate it has."""
@@ -119,45 +124,6 @@ class _ConsumerCheck:
     def _is_wanted(self, topic: Topic) -> bool:
         paths = (topic.path, topic.value_path, topic.key_path)
         return any(path is not None and self._request.is_wanted(path) for path in paths)
-
-    def _state_of(self, change: TopicChange, consumers: Sequence[Consumer]) -> Iterator[Finding]:
-        """Yield what hinders the judgement of a changed topic: no schema, or no consumer."""
-        topic = change.after
-        subject, position = topic.promise.subject, topic.promise.position
-        if not consumers:
-            text = f"no consumer that is known here reads {topic.contract.id}"
-            yield _finding(_UNREAD, Severity.NOTICE, subject, topic.path, text, position)
-        elif topic.value_path is None:
-            link = topic.promise.schema
-            if link is not None and "://" not in link.url:
-                was_so = change.before is not None and change.before.value_path is None
-                text = f"there is no schema file {link.url}"
-                yield _finding(
-                    _NO_FILE,
-                    Severity.ERROR,
-                    subject,
-                    topic.path,
-                    text,
-                    link.position,
-                    was_so=was_so,
-                    readers=readers_of((), consumers),
-                )
-            else:
-                text = "no schema file of the topic is known here, so the reads of its consumers are not compared"
-                yield _finding(
-                    _UNJUDGED,
-                    Severity.WARNING,
-                    subject,
-                    topic.path,
-                    text,
-                    position,
-                    readers=readers_of((), consumers),
-                )
-
-    def _of_version(self, contract: Contract, before: Contract | None) -> Iterator[Consumer]:
-        """Yield the consumers of the major version that a contract has or had."""
-        versions = {_major(each.version) for each in (contract, before) if each is not None}
-        return (each for each in self._after.of_contract(contract.id) if _major(each.expectation.version) in versions)
 
     def _pairing(self, consumer: Consumer) -> Pairing:
         before = self._before.same(consumer)
@@ -176,106 +142,3 @@ class _ConsumerCheck:
         if here is not None and there is not None and not self._schemas.is_changed(there, here):
             return schema
         return None if there is None else self._links_before.tree.read(there).schema
-
-    def _faults(self) -> Iterator[Finding]:
-        """Yield the mistakes in the files that are compared; in a file that is unchanged they are warnings."""
-        for path, file in self._after.files.items():
-            if path not in self._after.consumer_files and not self._request.is_wanted(path):
-                continue
-            before = self._before.files.get(path)
-            was_so = before is not None and before.data == file.data
-            for fault in file.reading.faults:
-                yield _finding(
-                    fault.rule,
-                    Severity.ERROR,
-                    _id(file),
-                    path,
-                    fault.problem,
-                    fault.position,
-                    was_so=was_so,
-                    at_least=Severity.WARNING,
-                )
-
-    def _removed(self) -> Iterator[Finding]:
-        """Yield the contracts and topics that are gone; those that are read break their consumers."""
-        for path, contract, promises in removed_topics(self._after, self._before):
-            file = self._after.files.get(path)
-            if not self._request.is_wanted(path) or (file is not None and file.reading.agreement is None):
-                continue
-            kept = self._after.contracts.get(contract.id)
-            consumers = self._after.of_contract(contract.id)
-            severity = Severity.ERROR if consumers else Severity.WARNING
-            readers = readers_of((), consumers, broken=tuple(each.name for each in consumers))
-            texts = [f"the contract {contract.id} was removed"]
-            if kept is not None:
-                texts = [f"the topic {each.topic} was removed from the contract" for each in promises]
-            place = (path, None) if kept is None else (kept[0], kept[1].position)
-            for text in texts:
-                yield _finding(_REMOVED, severity, contract.id, place[0], text, place[1], readers=readers)
-
-    def _unknown(self) -> Iterator[Finding]:
-        """Yield the consumers of a contract that does not exist, or of another version of it."""
-        for consumer in self._after.consumers:
-            port = consumer.expectation
-            known = self._after.contracts.get(port.contract_id)
-            before = self._before.contracts.get(port.contract_id)
-            same = self._before.same(consumer)
-            was_so = same is not None and same.expectation.version == port.version
-            if known is None:
-                if before is None:
-                    text = f"no file here is the contract {port.contract_id}, so its reads are not compared"
-                    yield _finding(
-                        _UNKNOWN,
-                        Severity.WARNING,
-                        consumer.application.id,
-                        consumer.path,
-                        text,
-                        port.position,
-                        was_so=was_so,
-                    )
-            elif not any(each is consumer for each in self._of_version(known[1], before and before[1])):
-                text = f"it reads version {port.version} of {port.contract_id}, and {known[0]} is {known[1].version}"
-                yield _finding(
-                    _OTHER_VERSION,
-                    Severity.WARNING,
-                    consumer.application.id,
-                    consumer.path,
-                    text,
-                    port.position,
-                    was_so=was_so,
-                )
-
-
-def _finding(
-    rule: str,
-    severity: Severity,
-    subject: str,
-    path: str,
-    text: str,
-    position: Position | None,
-    *,
-    was_so: bool = False,
-    at_least: Severity = Severity.NOTICE,
-    readers: Readers | None = None,
-) -> Finding:
-    """Return a finding about an agreement; one that ``was_so`` before the change has the severity ``at_least``."""
-    known = LINT_RULE_BY_ID.get(rule)
-    return Finding(
-        rule=rule,
-        severity=at_least if was_so else severity,
-        subject=subject,
-        path=path,
-        text=f"{text}{WAS_SO if was_so else ''}",
-        fingerprint=fingerprint(rule, subject, text),
-        position=position,
-        advice=known.fix if known is not None else advice_for(rule),
-        readers=readers,
-    )
-
-
-def _major(version: str) -> str:
-    return version.removeprefix("v").partition(".")[0]
-
-
-def _id(file: AgreementFile) -> str:
-    return file.reading.agreement.id if file.reading.agreement is not None else file.path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.paths import KEY, PathNotFound, resolve_path
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.paths import KEY, PathNotFound, StepKind, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,9 +68,11 @@ def _in_promise(change: TopicChange, finding: ReadFinding) -> Position:
         known = was.enum or ()
         changed = (each.position for each in now.enum or () if each not in known and each.position is not None)
         return next(changed, around)
-    parts = [each for each in _PARTS_BY_RULE[finding.rule] if each in places]
-    differing = [each for each in parts if was is None or now is None or _part(was, each) != _part(now, each)]
-    return places[(differing or parts)[0]] if parts else around
+    is_header = finding.element[:1] and finding.element[0].kind is StepKind.HEADER
+    parts = ("headers",) if is_header else _PARTS_BY_RULE[finding.rule]
+    if was is not None and now is not None:
+        parts = tuple(each for each in parts if _part(was, each) != _part(now, each)) or parts
+    return next((places[each] for each in parts[:1] if each in places), around)
 
 
 def _part(promise: FieldPromise, key: str) -> object:
@@ -92,10 +95,11 @@ def _in_schema(
     around, pointer = _nearest(schema, path)
     if around == path:
         return schema.locate(pointer)
-    if earlier is not None:
-        before, inside = _pointer(earlier, around), _pointer(earlier, path[: len(around) + 1])
-        if inside is not None and before is not None and inside[: len(before)] == before:
-            return schema.locate((*pointer, *inside[len(before) : -1]))
+    before, inside = _pointer(earlier, around), _pointer(earlier, path[: len(around) + 1])
+    if inside and format_for(schema.schema_type).pointers_are_names:
+        return schema.locate(inside[:-1])
+    if inside and inside[: len(before)] == before:
+        return schema.locate((*pointer, *inside[len(before) : -1]))
     return schema.locate(pointer)
 
 
@@ -108,8 +112,8 @@ def _nearest(schema: ParsedSchema, path: FieldPath) -> tuple[FieldPath, Pointer]
     return (), ()
 
 
-def _pointer(schema: ParsedSchema, path: FieldPath) -> Pointer | None:
+def _pointer(schema: ParsedSchema | None, path: FieldPath) -> Pointer:
     try:
-        return resolve_path(schema, path).pointer
+        return resolve_path(schema, path).pointer if schema is not None else ()
     except PathNotFound:
-        return None
+        return ()

@@ -56,7 +56,7 @@ def _entry(finding: Finding, *, is_failing: bool) -> Entry:
     return Entry(
         rule=finding.rule,
         severity=finding.severity,
-        text=what_is_found(finding),
+        text=_text(finding),
         fingerprint=finding.fingerprint,
         subject=finding.subject,
         path=finding.path,
@@ -68,11 +68,15 @@ def _entry(finding: Finding, *, is_failing: bool) -> Entry:
     )
 
 
+def _text(finding: Finding) -> str:
+    """Return the sentence of a finding, with the consumers, which every format is to show."""
+    text = what_is_found(finding)
+    return text if finding.readers is None else f"{text}; {finding.readers.text}"
+
+
 def _details(finding: Finding) -> Iterator[str]:
     if finding.direction:
         yield who_fails(finding)
-    if finding.readers is not None:
-        yield finding.readers.text
     if finding.records is not None:
         yield finding.records.text
     if finding.no_witness:

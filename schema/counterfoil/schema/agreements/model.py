@@ -130,7 +130,10 @@ class QualityRule:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a contract promises of one topic: one entry of its ``schema``. ``places`` are those of our own properties."""
+    """What a contract promises of one topic: one entry of its ``schema``.
+
+    ``places`` are those of our own properties.
+    """
 
     name: str
     topic: str
