@@ -112,6 +112,7 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         FileRule(
             "contract-unread",
             "No consumer is known that reads the contract, so only its compatibility level protects those who do.",
+            "Write the files of its consumers: counterfoil generate consumer.",
         ),
         FileRule(
             "contract-without-schema",

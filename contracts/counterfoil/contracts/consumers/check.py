@@ -117,9 +117,9 @@ class _ConsumerCheck:
         """Remember who reads the schemas of a topic, and which gate it has."""
         for path in (topic.path, *(each.path for each in consumers)):
             self._gates.lend(topic.value_path or topic.path, path)
-        for path in (topic.value_path, topic.key_path):
-            if path is not None:
-                self._readers_by_schema.setdefault(path, []).extend(consumers)
+        for schema in (topic.value_path, topic.key_path):
+            if schema is not None:
+                self._readers_by_schema.setdefault(schema, []).extend(consumers)
 
     def _is_wanted(self, topic: Topic) -> bool:
         paths = (topic.path, topic.value_path, topic.key_path)

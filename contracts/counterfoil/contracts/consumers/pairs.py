@@ -10,7 +10,7 @@ from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.model import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.consumers.agreements import Agreements, Links
@@ -128,13 +128,10 @@ def changes_of(after: tuple[Topic, ...], before: tuple[Topic, ...] | None, schem
 
     Topics are the same if they have the same subject, or else the same name.
     """
-    known: list[tuple[Callable[[Promise], str], dict[str, Topic]]] = [
-        (key, {key(each.promise): each for each in before or ()})
-        for key in (lambda promise: promise.subject, lambda promise: promise.name)
-    ]
+    by_subject = {each.promise.subject: each for each in before or ()}
+    by_name = {each.promise.name: each for each in before or ()}
     for each in after:
-        found = next((one for key, by_key in known if (one := by_key.get(key(each.promise))) is not None), None)
-        yield TopicChange(found, each, schemas)
+        yield TopicChange(by_subject.get(each.promise.subject) or by_name.get(each.promise.name), each, schemas)
 
 
 def removed_topics(after: Agreements, before: Agreements) -> Iterator[tuple[str, Contract, tuple[Promise, ...]]]:
