@@ -93,6 +93,27 @@ def offer_with_two_lines(stage: Stage) -> None:
     _changed(stage.folder, lines, {"shop/offer.proto": offer + "message Offer { Line line = 1; }\n"})
 
 
+def a_note_that_billing_reads(stage: Stage) -> None:
+    """Make a contract and two consumers, and remove a field that one of them reads."""
+    contract = (
+        "{apiVersion: v3.1.0, kind: DataContract, id: orders, version: 1.0.0, status: active,\n"
+        " schema: [{name: Order, physicalName: orders,\n"
+        "           authoritativeDefinitions: [{type: schema, url: order.avsc}]}]}\n"
+    )
+    product = (
+        "{{apiVersion: v1.0.0, kind: DataProduct, id: {0}, name: {0}, version: {1}, status: active,\n"
+        " inputPorts: [{{name: orders, version: '1', contractId: orders,\n"
+        "               customProperties: [{{property: reads, value: [{2}]}}]}}]}}\n"
+    )
+    files = {
+        "order.avsc": ORDER % ("long", NOTE),
+        "orders.odcs.yaml": contract,
+        "consumers/billing.odps.yaml": product.format("billing", "4.7.1", "id, note"),
+        "consumers/audit.odps.yaml": product.format("audit", "1.2.0", "id"),
+    }
+    _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
+
+
 def decimal_became_finer(stage: Stage) -> None:
     """Make two files to compare."""
     for name, scale in (("old", 2), ("new", 4)):
@@ -318,7 +339,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     each.__name__: each
     for each in (
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
-        offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
+        offer_with_two_lines, a_note_that_billing_reads, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, schemas_of_a_project, a_written_ride, a_topic_of_rides,

@@ -105,6 +105,21 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Keep the file at its place; for Protobuf, a file at the old place can import the new one publicly.",
         ),
         FileRule(
+            "contract-removed",
+            "A contract, or one of its topics, is no longer there. It is an error if a consumer reads it.",
+            "Restore it until nobody reads it any more.",
+        ),
+        FileRule(
+            "contract-unread",
+            "No consumer is known that reads the contract, so only its compatibility level protects those who do.",
+            "Write the files of its consumers: counterfoil generate consumer.",
+        ),
+        FileRule(
+            "contract-without-schema",
+            "No schema file of the contract is known, so it cannot be said whether its consumers can still read.",
+            "Refer to the schema file: authoritativeDefinitions: [{type: schema, url: ...}].",
+        ),
+        FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
             "its earlier versions cannot be requested from the registry.",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
+    from counterfoil.contracts.yaml_files import YamlFiles
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
@@ -65,7 +66,7 @@ class TreeBaseline:
 
     ``head`` is the tree that is checked; ``is_wanted`` returns for a path of the newest state whether its removal
     matters; ``origin`` has, for the newest state, the file that each file of the head comes from, if paths and names do
-    not show it.
+    not show it. ``yaml_files`` lists the YAML files of the newest state; it is None where there are none to compare.
     """
 
     def __init__(
@@ -77,14 +78,21 @@ class TreeBaseline:
         is_wanted: Callable[[str], bool],
         origin: Mapping[str, str] | None = None,
         note: str = "",
+        yaml_files: Callable[[], YamlFiles] | None = None,
     ) -> None:
         self.label = label
+        self.yaml_files = yaml_files
         self.note = note
         self.names_subjects = False
         self._head = head
         self._states = tuple(states)
         self._is_wanted = is_wanted
         self._origins: dict[int, Mapping[str, str]] = {} if origin is None else {0: origin}
+
+    @property
+    def newest(self) -> SchemaTree | None:
+        """The newest state; None without one."""
+        return self._states[0] if self._states else None
 
     def subject(self, path: str) -> str | None:
         """Return None: trees have files, not subjects."""

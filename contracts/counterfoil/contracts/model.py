@@ -32,6 +32,18 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
+class Gate(StrEnum):
+    """What decides whether a change is allowed, where consumers are known.
+
+    ``STRICT``: both the compatibility level and the consumers. ``CONSUMERS``: the consumers alone. ``OBSERVE``: nothing
+    fails, everything is reported.
+    """
+
+    STRICT = "strict"
+    CONSUMERS = "consumers"
+    OBSERVE = "observe"
+
+
 class Status(StrEnum):
     """The result of the check of one schema file."""
 
@@ -113,6 +125,26 @@ class TopicRecords:
 
 
 @dataclass(frozen=True, slots=True)
+class Readers:
+    """The consumers of a contract as a finding concerns them, by name and version.
+
+    ``reading`` read the part of the schema that the finding is about, ``others`` do not; ``broken`` are those of
+    ``reading`` that fail.
+    """
+
+    broken: tuple[str, ...] = ()
+    reading: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence for people."""
+        named = [f"{each} (breaks)" if each in self.broken else each for each in self.reading]
+        read = f"read by {', '.join(named)}" if named else "read by nobody that is known"
+        return f"{read}; not read by {', '.join(self.others)}" if self.others else read
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One result about one schema file.
 
@@ -122,8 +154,9 @@ class Finding:
     versions; ``direction`` which side fails to read the other's records, if it is about compatibility. Then
     ``evidence`` is the record that proves it, or ``no_witness`` has the number of records that were tried without a
     result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
-    many records of the topic trigger it, if a sketch of the topic was given. A finding with an ``approval`` is accepted
-    and breaks no check.
+    many records of the topic trigger it, if a sketch of the topic was given. ``readers`` are the consumers of the
+    contract, if consumers were given. A finding with an ``approval`` is accepted and breaks no check, nor does one that
+    ``is_observed``.
     """
 
     rule: str
@@ -141,7 +174,9 @@ class Finding:
     advice: str = ""
     also_breaks: tuple[Dependant, ...] = ()
     records: TopicRecords | None = None
+    readers: Readers | None = None
     approval: Approval | None = None
+    is_observed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +207,8 @@ class CheckReport:
     ``against`` names what the files were compared with, ``note`` is a sentence about that, usually empty.
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
     the result is "cannot say" if a file could not be judged. ``fail_on_by_path`` has the least severity that fails for
-    the files that have one of their own.
+    the files that have one of their own. ``consumers`` counts the consumers whose reads were compared; None if none
+    were given.
     """
 
     against: str
@@ -182,6 +218,7 @@ class CheckReport:
     names_subjects: bool = False
     needs_all: bool = False
     fail_on_by_path: Mapping[str, FailOn] = field(default_factory=dict)
+    consumers: int | None = None
 
     @property
     def checked(self) -> int:
@@ -213,7 +250,12 @@ class CheckReport:
         return sum(finding.approval is not None for finding in self.findings)
 
     def is_failing(self, finding: Finding, fail_on: FailOn | None) -> bool:
-        """Return whether a finding is not approved and at least as severe as ``fail_on``, or else its file's own."""
+        """Return whether a finding is not approved and at least as severe as ``fail_on``, or else its file's own.
+
+        One that is only observed never is.
+        """
+        if finding.is_observed:
+            return False
         limit = fail_on or self.fail_on_by_path.get(finding.path, FailOn.ERROR)
         return finding.approval is None and finding.severity in _FAILING[limit]
 

@@ -119,7 +119,7 @@ def test_paths_can_be_relative_to_a_folder_around_the_file() -> None:
     assert project.mapping("services/a[1]/schemas/orders/placed.avsc") is not None
     assert project.mapping("services/a1/schemas/orders/placed.avsc") is None
     assert project.mapping("schemas/orders/placed.avsc") is None
-    assert project.is_contract("services/a[1]/contracts/orders/placed.odcs.yaml")
+    assert project.is_agreement("services/a[1]/contracts/orders/placed.odcs.yaml")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
 from counterfoil.contracts.baselines.workspace import (
     neighbours,
+    paths_below,
     read_head,
     read_schema_file,
     read_staged,
@@ -30,13 +31,14 @@ from counterfoil.contracts.languages import has_schema_suffix
 from counterfoil.contracts.matching import match_paths
 from counterfoil.contracts.project.mapping import mapping_of, settings_of
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.yaml_files import YamlFiles, is_yaml
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.baselines.git import Blob, GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.baselines.workspace import Scope
     from counterfoil.contracts.project.finding import ProjectFile
@@ -109,6 +111,15 @@ class Comparison:
             return tuple(wanted)
         return tuple(path for path in wanted if not ((found := self._mapping(path)) and found.line.is_part))
 
+    @cached_property
+    def yaml_files(self) -> YamlFiles:
+        """The YAML files of the side that is checked; in a repository, those that git tracks or would track."""
+        if self.request.is_staged and self.repository is not None:
+            return _in_blobs(self.repository, self.repository.staged_blobs())
+        root = self.scope.root
+        listed = self.repository.working_paths() if self.repository else paths_below(root, is_yaml)
+        return _on_disk(root, listed)
+
     @property
     def _is_transitive(self) -> bool:
         if self.request.is_transitive is not None:
@@ -169,7 +180,14 @@ class Comparison:
     def _before_everything(self) -> Baseline:
         self._insist_on_paths()
         note = "there is no commit yet, so every file is new"
-        return TreeBaseline(self.head, (), label="the empty history", is_wanted=self.scope.is_wanted, note=note)
+        return TreeBaseline(
+            self.head,
+            (),
+            label="the empty history",
+            is_wanted=self.scope.is_wanted,
+            note=note,
+            yaml_files=lambda: YamlFiles((), lambda _: {}),
+        )
 
     def _at_commit(self, repository: GitRepository, commit: str, *, ref: str, note: str = "") -> Baseline:
         by_name = [path for path in self.scope.wanted if path in self.head.paths and not has_schema_suffix(path)]
@@ -183,7 +201,14 @@ class Comparison:
         )
         self._insist_on_paths(known=states[0].paths)
         notes = "; ".join(one for one in (note, cut) if one)
-        return TreeBaseline(self.head, states, label=states[0].label, is_wanted=self.scope.is_wanted, note=notes)
+        return TreeBaseline(
+            self.head,
+            states,
+            label=states[0].label,
+            is_wanted=self.scope.is_wanted,
+            note=notes,
+            yaml_files=lambda: _in_blobs(repository, repository.blobs(commit, is_yaml)),
+        )
 
     def _at_file(self, place: Path, *, label: str) -> Baseline:
         """Return the one file at ``place``, with the other schemas of its folder as possible references."""
@@ -222,7 +247,14 @@ class Comparison:
             other=lambda path: beside(path.removeprefix(prefix)) if path.startswith(prefix) else None,
         )
         origin = match_paths(self.head.only(self.selected), tree)  # the folder may be part of the head itself
-        return TreeBaseline(self.head, [tree], label=label, is_wanted=self.scope.is_wanted, origin=origin)
+        return TreeBaseline(
+            self.head,
+            [tree],
+            label=label,
+            is_wanted=self.scope.is_wanted,
+            origin=origin,
+            yaml_files=lambda: _on_disk(str(place), paths_below(str(place), is_yaml), prefix=prefix),
+        )
 
     def _in_registry(self) -> Baseline:
         registry = self._registry
@@ -281,6 +313,28 @@ def _refuse_idl(scope: Scope) -> None:
                 f"{path} is in Avro IDL, which counterfoil does not read; make schema files of it with Avro's own tool "
                 f"(java -jar avro-tools.jar idl2schemata {path} schemas/), keep them in the repository, and check those"
             )
+
+
+def _in_blobs(repository: GitRepository, blobs: Sequence[Blob]) -> YamlFiles:
+    """Return the YAML files among ``blobs``, which are read at once."""
+    object_by_path = {blob.path: blob.object_id for blob in blobs if is_yaml(blob.path)}
+
+    def contents(paths: Sequence[str]) -> Mapping[str, bytes]:
+        found = repository.contents(object_by_path[path] for path in paths)
+        return {path: found[object_by_path[path]] for path in paths}
+
+    return YamlFiles(tuple(sorted(object_by_path)), contents)
+
+
+def _on_disk(root: str, paths: Sequence[str], *, prefix: str = "") -> YamlFiles:
+    """Return the YAML files among ``paths`` below ``root``, each with ``prefix`` in front of its path."""
+    read = reader_of(root)
+
+    def contents(wanted: Sequence[str]) -> Mapping[str, bytes]:
+        found = ((path, read(path.removeprefix(prefix))) for path in wanted)
+        return {path: data for path, data in found if data is not None}
+
+    return YamlFiles(tuple(sorted(f"{prefix}{path}" for path in paths if is_yaml(path))), contents)
 
 
 def _identity(tree: SchemaTree, path: str) -> tuple[SchemaType, str | None]:

@@ -31,6 +31,7 @@ LEVELS: Final = (
     "FULL",
     "FULL_TRANSITIVE",
 )
+GATES: Final = ("strict", "consumers", "observe")
 POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
 CONFIRMED: Final = 100
 """How many generated records are written and read by default."""
@@ -48,6 +49,8 @@ class Judging(NamedTuple):
     config: str | None
     offline: bool
     staged: bool
+    consumers: tuple[str, ...]
+    gate: str | None
 
     def run(
         self,
@@ -80,7 +83,29 @@ class Judging(NamedTuple):
                 project=comparison.project,
                 generated_code=GeneratedCode(generated_code),
             )
+            report = self._with_consumers(comparison, report)
         return comparison, _accepted(comparison, report, load_approvals(comparison.scope.root))
+
+    def _with_consumers(self, comparison: Comparison, report: CheckReport) -> CheckReport:
+        """Return the report with what breaks for consumers, and with the gates applied; without both, the same one."""
+        from counterfoil.contracts.model import Gate
+
+        project, given = comparison.project, Gate(self.gate) if self.gate else None
+        if self.consumers or (project is not None and project.consumers):
+            from counterfoil.contracts.consumers.check import check_consumers
+            from counterfoil.contracts.consumers.selection import request_of
+
+            return check_consumers(report, request_of(comparison, self.consumers, given))
+        gates = {given} if given or project is None else project.gates
+        if Gate.CONSUMERS in gates:
+            raise click.UsageError(
+                "the gate consumers needs them: --consumers DIR, or consumers with globs in counterfoil.yaml"
+            )
+        if Gate.OBSERVE not in gates:
+            return report
+        from counterfoil.contracts.consumers.gates import Gates, apply_gates
+
+        return apply_gates(report, comparison.head, Gates(comparison.head, project, given), {})
 
     def _request(self) -> Request:
         from counterfoil.contracts.baselines.choose import NamedRegistry, Request
@@ -164,5 +189,18 @@ _OPTIONS: Final = chain(
     project_option,
     registry_options(THE_REGISTRY),
     click.option("--offline", is_flag=True, help="Do not send requests to a registry."),
+    click.option(
+        "--consumers",
+        multiple=True,
+        metavar="DIR",
+        help="A folder with product files (.odps.yaml), or one such file: what its consumers read is compared with the "
+        "contracts (.odcs.yaml) of the repository and their schemas. Repeatable; also in the project file.",
+    ),
+    click.option(
+        "--gate",
+        type=click.Choice(GATES),
+        help="With consumers, what makes the check fail: the level and the consumers (strict), the consumers where a "
+        "schema has any (consumers), or nothing (observe). Default: the project's for the file, else strict.",
+    ),
     click.option("--staged", is_flag=True, help="Check what is staged for the next commit, not the working tree."),
 )

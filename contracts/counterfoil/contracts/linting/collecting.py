@@ -11,12 +11,11 @@ from counterfoil.contracts.errors import InputNotFound, NoRepository
 from counterfoil.contracts.linting.lint import AGREEMENT_SUFFIXES, LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
 from counterfoil.contracts.project.model import FILE_NAME, Project
+from counterfoil.contracts.yaml_files import is_yaml
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-_YAML: tuple[str, ...] = (".yaml", ".yml")
 
 
 class Collected(NamedTuple):
@@ -42,7 +41,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     top = repository.top if repository else None
     file, project = _project(current, config, scope.root, top) if has_project else (None, None)
     listed = repository.working_paths() if repository else paths_below(scope.root, lambda _: True)
-    is_agreement = _agreement_test(project, scope.wanted)
+    is_agreement = agreement_test(project, scope.wanted)
     agreements = [path for path in dict.fromkeys((*listed, *scope.wanted)) if is_agreement(path)]
     read = reader_of(scope.root)
     for path in scope.wanted:
@@ -52,7 +51,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     given = LintInput(
         tree=tree,
         read=read,
-        schemas=[path for path in tree.paths if scope.is_wanted(path) and not path.endswith(_YAML)],
+        schemas=[path for path in tree.paths if scope.is_wanted(path) and not is_yaml(path)],
         agreements=sorted(wanted),
         project=file if file is not None and scope.is_wanted(file) else None,
         others=sorted(set(agreements).difference(wanted)),
@@ -77,14 +76,14 @@ def _project(current: str, config: str | None, root: str, top: str | None) -> tu
         return path, None
 
 
-def _agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
+def agreement_test(project: Project | None, named: Sequence[str]) -> Callable[[str], bool]:
     """Return the test for contract and product files: by suffix, by the project, or because they were named."""
 
     def test(path: str) -> bool:
         if path.endswith(AGREEMENT_SUFFIXES):
             return True
-        if not path.endswith(_YAML) or path.rpartition("/")[2] == FILE_NAME:
+        if not is_yaml(path) or path.rpartition("/")[2] == FILE_NAME:
             return False
-        return path in named or (project is not None and project.is_contract(path))
+        return path in named or (project is not None and project.is_agreement(path))
 
     return test

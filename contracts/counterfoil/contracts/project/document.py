@@ -2,11 +2,12 @@
 
 ::
 
-    project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ]     # of all files
-                [ managed-by ] [ schemas ] [ contracts ] [ ignore ] [ accepted ]
+    project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ] [ gate ]     # of all files
+                [ managed-by ] [ schemas ] [ contracts ] [ consumers ] [ ignore ] [ accepted ]
     schemas   = [ { files: globs, [ subject | part: true ], [ level ], [ policy ], [ fail-on ], [ owner ],
-                    [ registry ], [ mode ], [ aliases: [ subject, ... ] ] }, ... ]
+                    [ registry ], [ gate ], [ mode ], [ aliases: [ subject, ... ] ] }, ... ]
     contracts = globs
+    consumers = globs
     ignore    = [ { rule, reason, [ files: globs ] }, ... ]
     accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD, [ migration: path ] }, ... ]
     globs     = glob | [ glob, ... ]
@@ -20,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.model import FailOn
+from counterfoil.contracts.model import FailOn, Gate
 from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.documents.nodes import MappingNode, Node
 
-SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry")
+SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry", "gate")
 FINGERPRINT_PATTERN: Final = "[0-9a-f]{12}"
 _FINGERPRINT: Final = re.compile(FINGERPRINT_PATTERN)
 
@@ -64,7 +65,9 @@ def read_project(text: str) -> Project:
     if root is None:
         raise InvalidDocument("the file is empty; it needs schemas, a list of files with their subjects")
     top = block(
-        root, what="the project", optional=(*SETTINGS, "managed-by", "schemas", "contracts", "ignore", "accepted")
+        root,
+        what="the project",
+        optional=(*SETTINGS, "managed-by", "schemas", "contracts", "consumers", "ignore", "accepted"),
     )
     accepted = tuple(accepted_finding(each, what="an entry of accepted") for each in _listed(top, "accepted"))
     seen: set[str] = set()
@@ -78,6 +81,7 @@ def read_project(text: str) -> Project:
         contracts=_globs(top.entries["contracts"], "contracts") if "contracts" in top.entries else (),
         ignored=tuple(_ignored(each) for each in _listed(top, "ignore")),
         accepted=accepted,
+        consumers=_globs(top.entries["consumers"], "consumers") if "consumers" in top.entries else (),
         managed_by=words(top.entries["managed-by"], what="managed-by") if "managed-by" in top.entries else None,
     )
 
@@ -95,6 +99,7 @@ def _settings(entry: MappingNode) -> Settings:
         fail_on=choice(given["fail-on"], FailOn, what="fail-on") if "fail-on" in given else None,
         owner=words(given["owner"], what="owner") if "owner" in given else None,
         registry=address(given["registry"], what="registry") if "registry" in given else None,
+        gate=choice(given["gate"], Gate, what="gate") if "gate" in given else None,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from counterfoil.contracts.model import FailOn
+from counterfoil.contracts.model import FailOn, Gate
 from counterfoil.contracts.project.document import FINGERPRINT_PATTERN
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -15,7 +15,7 @@ def project_json_schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of ``counterfoil.yaml``.
 
     >>> sorted(project_json_schema()["properties"])[:4]
-    ['accepted', 'contracts', 'fail-on', 'ignore']
+    ['accepted', 'consumers', 'contracts', 'fail-on']
     """
     text = {"type": "string", "minLength": 1}
     glob = {"type": "string", "pattern": r"^(?!/)(?!(.*/)?\.\.(/|$))[^\\]+$"}
@@ -26,6 +26,7 @@ def project_json_schema() -> dict[str, Any]:
         "fail-on": _one_of(FailOn, "The least severity that makes a check fail."),
         "owner": {**text, "description": "The team that is responsible for the files."},
         "registry": {"type": "string", "pattern": "^https?://", "description": "The address of the registry."},
+        "gate": _one_of(Gate, "Whether the compatibility level, the consumers, or neither makes a check fail."),
     }
     line = {
         "files": {
@@ -66,6 +67,10 @@ def project_json_schema() -> dict[str, Any]:
                 },
                 "schemas": _list(_closed(line, "files"), "Which files belong to which subject."),
                 "contracts": {**globs, "description": "The contract files of the project (ODCS, ODPS)."},
+                "consumers": {
+                    **globs,
+                    "description": "The product files (ODPS) whose reads counterfoil check compares with contracts.",
+                },
                 "ignore": _list(_closed(ignored, "rule", "reason"), "Rules whose findings are not reported."),
                 "accepted": _list(
                     _closed({**accepted, "migration": {**text, "description": "A converter's file."}}, *accepted),

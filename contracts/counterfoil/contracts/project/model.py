@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import date
 
-    from counterfoil.contracts.model import FailOn
+    from counterfoil.contracts.model import FailOn, Gate
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
@@ -33,7 +33,8 @@ PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 class Settings:
     """How files are checked; None where nothing is said.
 
-    ``owner`` is the team that is responsible, ``registry`` the address of the registry with the subjects.
+    ``owner`` is the team that is responsible, ``registry`` the address of the registry with the subjects; ``gate``
+    says whether the compatibility level or the consumers decide.
     """
 
     level: CompatibilityLevel | None = None
@@ -41,6 +42,7 @@ class Settings:
     fail_on: FailOn | None = None
     owner: str | None = None
     registry: str | None = None
+    gate: Gate | None = None
 
     def or_else(self, other: Settings) -> Settings:
         """Return these settings, with those of ``other`` where nothing is said."""
@@ -50,6 +52,7 @@ class Settings:
             self.fail_on if self.fail_on is not None else other.fail_on,
             self.owner if self.owner is not None else other.owner,
             self.registry if self.registry is not None else other.registry,
+            self.gate if self.gate is not None else other.gate,
         )
 
 
@@ -115,7 +118,10 @@ class StaleEntry:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project: its settings, the lines that map files, the globs of its contract files, ignored and accepted."""
+    """A project: its settings, the lines that map files, the globs of its contract files, ignored and accepted.
+
+    ``consumers`` are the globs of the product files whose reads are compared with contracts.
+    """
 
     settings: Settings = Settings()
     schemas: tuple[SchemaLine, ...] = ()
@@ -123,6 +129,7 @@ class Project:
     ignored: tuple[IgnoredRule, ...] = ()
     accepted: tuple[AcceptedFinding, ...] = ()
     managed_by: str | None = None
+    consumers: tuple[str, ...] = ()
 
     def mapping(self, path: str, *, name: str | None = None) -> FileMapping | None:
         """Return what the first line that matches ``path`` says of the file; None where no line maps it.
@@ -135,9 +142,18 @@ class Project:
         subject = None if line.is_part else _subject(line.subject, path, name)
         return FileMapping(line, subject, line.settings.or_else(self.settings))
 
-    def is_contract(self, path: str) -> bool:
-        """Return whether ``path`` is one of the project's contract files."""
-        return is_match(path, self.contracts)
+    def is_agreement(self, path: str) -> bool:
+        """Return whether ``path`` is one of the project's contract or product files."""
+        return is_match(path, (*self.contracts, *self.consumers))
+
+    @property
+    def gates(self) -> frozenset[Gate | None]:
+        """The gates that are set, for all files or for some."""
+        return frozenset(each.gate for each in (self.settings, *(line.settings for line in self.schemas)))
+
+    def is_consumer(self, path: str) -> bool:
+        """Return whether ``path`` is one of the product files whose reads are compared with contracts."""
+        return is_match(path, self.consumers)
 
     def ignores(self, rule: str, path: str) -> IgnoredRule | None:
         """Return the entry because of which findings of ``rule`` at ``path`` are not reported; None without one."""
@@ -165,6 +181,7 @@ class Project:
             self,
             schemas=tuple(replace(each, files=moved(each.files)) for each in self.schemas),
             contracts=moved(self.contracts),
+            consumers=moved(self.consumers),
             ignored=tuple(replace(each, files=moved(each.files)) for each in self.ignored),
         )
 

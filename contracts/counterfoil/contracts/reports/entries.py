@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
+from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
 from counterfoil.contracts.model import Status
 from counterfoil.contracts.reports.sentences import (
     how_it_is_proved,
@@ -15,6 +16,7 @@ from counterfoil.contracts.reports.sentences import (
     who_fails,
 )
 from counterfoil.schema.formats.rules import RULE_BY_ID
+from counterfoil.schema.reads import rules as reads
 from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def _entry(finding: Finding, *, is_failing: bool) -> Entry:
     return Entry(
         rule=finding.rule,
         severity=finding.severity,
-        text=what_is_found(finding),
+        text=_text(finding),
         fingerprint=finding.fingerprint,
         subject=finding.subject,
         path=finding.path,
@@ -64,6 +66,12 @@ def _entry(finding: Finding, *, is_failing: bool) -> Entry:
         is_failing=is_failing,
         approval=finding.approval,
     )
+
+
+def _text(finding: Finding) -> str:
+    """Return the sentence of a finding, with the consumers, which every format is to show."""
+    text = what_is_found(finding)
+    return text if finding.readers is None else f"{text}; {finding.readers.text}"
 
 
 def _details(finding: Finding) -> Iterator[str]:
@@ -84,4 +92,7 @@ def _rule(name: str) -> Rule:
     if (known := RULE_BY_ID.get(name)) is not None:
         return Rule(known.why, f"{_PAGES}/reference/{known.page}")
     about_files = FILE_RULE_BY_ID.get(name)
+    about_agreements = reads.RULE_BY_ID.get(name) or LINT_RULE_BY_ID.get(name)
+    if about_files is None and about_agreements is not None:
+        return Rule(about_agreements.why, f"{_PAGES}/reference/contract-rules.md#{name}")
     return Rule(about_files.why if about_files else "", f"{_PAGES}/check.md#which-changes-are-allowed")

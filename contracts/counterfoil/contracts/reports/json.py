@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, Dependant, Evidence, FileOutcome, Finding, TopicRecords
+    from counterfoil.contracts.model import (
+        CheckReport,
+        Dependant,
+        Evidence,
+        FileOutcome,
+        Finding,
+        Readers,
+        TopicRecords,
+    )
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.reports.model import Approval
 
@@ -35,6 +43,7 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
             "warnings": report.count(Severity.WARNING),
             "notices": report.count(Severity.NOTICE),
             "approved": report.approved,
+            **({"consumers": report.consumers} if report.consumers is not None else {}),
         },
         "files": [_file(outcome) for outcome in report.files],
         "findings": [_finding(finding) for finding in report.findings],
@@ -75,6 +84,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "alsoBreaks": [_dependant(dependant) for dependant in finding.also_breaks],
         "approval": _approval(finding.approval),
         **({"records": _records(finding.records)} if finding.records is not None else {}),
+        **({"consumers": _readers(finding.readers)} if finding.readers is not None else {}),
+        **({"observed": True} if finding.is_observed else {}),
     }
 
 
@@ -98,6 +109,10 @@ def _records(records: TopicRecords) -> dict[str, Any]:
         "sampled": records.is_sample,
         "text": records.text,
     }
+
+
+def _readers(readers: Readers) -> dict[str, Any]:
+    return {"breaks": list(readers.broken), "readBy": list(readers.reading), "notReadBy": list(readers.others)}
 
 
 def _dependant(dependant: Dependant) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _check() -> dict[str, Any]:
             "against": _TEXT,
             "note": _TEXT,
             "exitCode": {"enum": [int(code) for code in ExitCode]},
-            "summary": _object(dict.fromkeys(counts, _COUNT)),
+            "summary": _object(dict.fromkeys((*counts, "consumers"), _COUNT), "consumers"),
             "files": _list(_object(file)),
             "findings": _list({"$ref": "#/$defs/finding"}),
         }
@@ -100,8 +100,12 @@ def _finding() -> dict[str, Any]:
             "alsoBreaks": _list(_object({**place, "against": _TEXTS})),
             "approval": _or_null(_object({**approval, "migration": _TEXT_OR_NULL})),
             "records": _object(records),
+            "consumers": _object({"breaks": _TEXTS, "readBy": _TEXTS, "notReadBy": _TEXTS}),
+            "observed": {"const": True},
         },
         "records",
+        "consumers",
+        "observed",
     )
 
 

@@ -71,13 +71,14 @@ def summary(report: CheckReport, exit_code: ExitCode) -> str:
 
 def _looked_at(report: CheckReport) -> str:
     """Return how many files were checked; against a registry also how many were judged, and why others were not."""
+    consumers = "" if report.consumers is None else f", {counted(report.consumers, 'consumer')}"
     if not report.names_subjects:
-        return f"{counted(report.checked, 'schema')} checked"
+        return f"{counted(report.checked, 'schema')}{consumers} checked"
     others = [f"{report.new} new", f"{report.unmapped} unmapped"]
     unread = len(report.files) - report.judged - report.new - report.unmapped
     if unread:
         others.append(f"{unread} not comparable")
-    return f"{counted(report.judged, 'schema')} judged, {', '.join(others)},"
+    return f"{counted(report.judged, 'schema')} judged, {', '.join(others)}{consumers},"
 
 
 def _named(dependant: Dependant, shown_path: Callable[[str], str]) -> str:

@@ -112,6 +112,8 @@ def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
         yield f"  {word}{finding.rule}  {said}"
     if finding.direction:
         yield from _wrapped(who_fails(finding))
+    if finding.readers is not None:
+        yield from _wrapped(finding.readers.text)
     if finding.records is not None:
         yield from _wrapped(finding.records.text)
     yield from _witness(finding)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.agreements.model import Agreement
 
-_PROSE: Final = frozenset({"position", "description", "status", "owner", "name", "version", "servers"})
+_PROSE: Final = frozenset({"position", "places", "description", "status", "owner", "name", "version", "servers"})
 """What changes no verdict: places, texts for people, and where a contract is deployed."""
 _NAMED: Final = frozenset({"HeaderPromise", "Expectation"})
 """The values whose name says what they are about."""

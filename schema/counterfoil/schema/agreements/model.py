@@ -62,11 +62,15 @@ class EnumValue:
 
     value: Scalar
     description: str = ""
+    position: Position | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldPromise:
-    """What a contract promises of one field. ``enum`` is None where values are not listed."""
+    """What a contract promises of one field. ``enum`` is None where values are not listed.
+
+    ``places`` are those of the keys, and of our own properties, that say more than one thing about the field.
+    """
 
     path: FieldPath
     position: Position
@@ -80,6 +84,7 @@ class FieldPromise:
     is_deprecated: bool = False
     classification: str | None = None
     tags: tuple[str, ...] = ()
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
     @property
     def is_personal(self) -> bool:
@@ -131,7 +136,10 @@ class QualityRule:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a contract promises of one topic: one entry of its ``schema``."""
+    """What a contract promises of one topic: one entry of its ``schema``.
+
+    ``places`` are those of our own properties.
+    """
 
     name: str
     topic: str
@@ -143,6 +151,7 @@ class Promise:
     headers: tuple[HeaderPromise, ...] = ()
     fields: tuple[FieldPromise, ...] = ()
     quality: tuple[QualityRule, ...] = ()
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
     def field(self, path: FieldPath) -> FieldPromise | None:
         """Return what is promised of the field at ``path``; None if nothing is."""

@@ -85,6 +85,7 @@ def _promise(entry: Entry, faults: Faults) -> Promise:
         headers=faults.value(own, "headers", _headers, ()),
         fields=tuple(each[0] for each in fields),
         quality=(*_quality(entry, ()), *(rule for each in fields for rule in each[1])),
+        places={key: node.position for key, node in own.items()},
     )
 
 
@@ -135,6 +136,7 @@ def _field(entry: Entry, path: FieldPath, faults: Faults) -> FieldPromise:
         is_deprecated=entry.flag("deprecated"),
         classification=entry.text("classification"),
         tags=entry.texts("tags"),
+        places={key: node.position for key, node in (*entry.node.entries.items(), *own.items())},
     )
 
 
@@ -150,7 +152,10 @@ def _range(options: Entry) -> Range:
 
 
 def _enum(entry: Entry) -> tuple[EnumValue, ...]:
-    return tuple(EnumValue(each.scalar("value"), each.text("description") or "") for each in entry.entries("enum"))
+    return tuple(
+        EnumValue(each.scalar("value"), each.text("description") or "", each.node.position)
+        for each in entry.entries("enum")
+    )
 
 
 def _quality(entry: Entry, path: FieldPath) -> Iterator[QualityRule]:

@@ -61,25 +61,30 @@ def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple
     Without a list of reads, all of them are read.
     """
     tagged = [each for each in promise.fields if each.is_personal]
-    before = {each.path for each in tagged if earlier is not None and _reads(earlier.expectation, each.path)}
+    before = {each.path for each in tagged if earlier is not None and is_read(earlier.expectation, each.path)}
+    expectation = later.expectation
     return tuple(
         ReadFinding(
             "pii-newly-read",
             f"{later.application} newly reads {print_path(each.path)}, which is tagged {', '.join(each.tags)}",
             each.path,
-            position=later.expectation.position,
+            position=next((one.position for one in _reads_of(expectation, each.path)), expectation.position),
             application=later.application,
         )
         for each in tagged
-        if each.path not in before and _reads(later.expectation, each.path)
+        if each.path not in before and is_read(expectation, each.path)
     )
 
 
-def _reads(expectation: Expectation, path: FieldPath) -> bool:
-    """Return whether a path is read: itself, something inside it, or something that contains it."""
-    if expectation.reads is None:
-        return True
-    return any(each.path[: len(path)] == path or path[: len(each.path)] == each.path for each in expectation.reads)
+def is_read(expectation: Expectation, path: FieldPath) -> bool:
+    """Return whether a consumer reads a path: itself, something inside it, or something that contains it."""
+    return expectation.reads is None or any(_reads_of(expectation, path))
+
+
+def _reads_of(expectation: Expectation, path: FieldPath) -> Iterator[Read]:
+    for each in expectation.reads or ():
+        if each.path[: len(path)] == path or path[: len(each.path)] == each.path:
+            yield each
 
 
 def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:

@@ -35,7 +35,7 @@ def unreadable(writer: ParsedSchema, reader: Reader, schema: ParsedSchema) -> It
         difference = each.difference
         if ignores_enums and "enum" in difference.rule:
             continue
-        path = _without_message(difference.element, schema)
+        path = without_message(difference.element, schema)
         if expectation.reads is None:
             yield ReadFinding("consumer-incompatible", difference.text, path, difference.writer_pointer)
             continue
@@ -64,7 +64,7 @@ def _pointer(schema: ParsedSchema, path: FieldPath) -> Pointer:
         return ()
 
 
-def _without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
+def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
     """Return the path without the name of the message with which the paths of differences in Protobuf begin."""
     name = (schema.name or "").rpartition(".")[2]
     return path[1:] if path and path[0].name == name and path[0].name not in schema.field_names() else path

@@ -1,0 +1,144 @@
+"""The check of a change by its consumers: from contract and product files of both sides to findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.consumers.agreements import Links
+from counterfoil.contracts.consumers.findings import findings_of, readers_of
+from counterfoil.contracts.consumers.gates import Gates, apply_gates
+from counterfoil.contracts.consumers.judging import Pairing, judge_topics
+from counterfoil.contracts.consumers.pairs import Schemas, changes_of, topics_of
+from counterfoil.contracts.consumers.states import (
+    invalid_files,
+    is_of_version,
+    reader_schemas,
+    removed_contracts,
+    state_of,
+    unknown_contracts,
+)
+from counterfoil.schema.position import Position
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.consumers.agreements import Agreements, Consumer
+    from counterfoil.contracts.consumers.pairs import Topic
+    from counterfoil.contracts.model import CheckReport, Finding, Gate, Readers
+    from counterfoil.contracts.project.model import Project
+    from counterfoil.contracts.tree import SchemaTree
+    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.parsed import ParsedSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRequest:
+    """What is compared: the agreements and schemas of both sides.
+
+    ``before`` and ``tree_before`` are None for a baseline without files: contracts and consumers are then unchanged.
+    ``is_wanted`` is whether a file is among those that are checked; ``gate`` has precedence over the project's.
+    """
+
+    after: Agreements
+    before: Agreements | None
+    tree: SchemaTree
+    tree_before: SchemaTree | None
+    baseline: Baseline
+    is_wanted: Callable[[str], bool]
+    project: Project | None = None
+    gate: Gate | None = None
+
+
+def check_consumers(report: CheckReport, request: ConsumerRequest) -> CheckReport:
+    """Return the report with what the change breaks for consumers, and with the gates applied."""
+    return _ConsumerCheck(report, request).run()
+
+
+class _ConsumerCheck:
+    def __init__(self, report: CheckReport, request: ConsumerRequest) -> None:
+        self._report = report
+        self._request = request
+        self._after = request.after
+        self._before = request.before if request.before is not None else request.after
+        self._links = Links(request.tree, request.project)
+        before = Links(request.tree_before, request.project) if request.tree_before is not None else None
+        self._links_before = before or self._links
+        self._schemas = Schemas(self._links, before, request.baseline)
+        self._readers_by_schema: dict[str, list[Consumer]] = {}
+        self._gates = Gates(request.tree, request.project, request.gate)
+
+    def run(self) -> CheckReport:
+        after, before, is_wanted = self._after, self._before, self._request.is_wanted
+        findings = [
+            *invalid_files(after, before, is_wanted),
+            *removed_contracts(after, before, is_wanted),
+            *unknown_contracts(after, before),
+            *reader_schemas(after, before, self._links),
+        ]
+        for path, contract in after.contracts.values():
+            findings += self._judge(path, contract)
+        report = self._report
+        known = [replace(each, readers=self._readers(each)) for each in report.findings]
+        ordered = sorted([*known, *findings], key=lambda one: (one.path, one.position or Position(0, 0), one.rule))
+        report = replace(report, findings=tuple(ordered), consumers=self._after.applications)
+        read = {path: bool(readers) for path, readers in self._readers_by_schema.items()}
+        return apply_gates(report, self._request.tree, self._gates, read)
+
+    def _readers(self, finding: Finding) -> Readers | None:
+        """Return the consumers of a schema as a finding about its compatibility concerns them."""
+        consumers = self._readers_by_schema.get(finding.path)
+        if not consumers or finding.direction is None:
+            return None
+        return readers_of(self._links.path_of(finding.path, finding.element), consumers)
+
+    def _judge(self, path: str, contract: Contract) -> Iterator[Finding]:
+        """Yield the findings about one contract."""
+        topics = topics_of(path, contract, self._links)
+        known = self._before.contracts.get(contract.id)
+        before = topics_of(*known, self._links_before) if known is not None else None
+        changes = tuple(changes_of(topics, before, self._schemas))
+        consumers = tuple(
+            each for each in self._after.of_contract(contract.id) if is_of_version(each, contract, known and known[1])
+        )
+        for topic in topics:
+            self._note(topic, consumers)
+        pairings = [self._pairing(each) for each in consumers]
+        judged = judge_topics(changes, pairings)
+        yield from findings_of(
+            (each for each in judged if each[1].is_by_consumer or self._is_wanted(each[0].after)), consumers
+        )
+        for change in changes:
+            if change.is_changed and self._is_wanted(change.after):
+                yield from state_of(change, consumers)
+
+    def _note(self, topic: Topic, consumers: Sequence[Consumer]) -> None:
+        """Remember who reads the schemas of a topic, and which gate it has."""
+        for path in (topic.path, *(each.path for each in consumers)):
+            self._gates.lend(topic.value_path or topic.path, path)
+        for schema in (topic.value_path, topic.key_path):
+            if schema is not None:
+                self._readers_by_schema.setdefault(schema, []).extend(consumers)
+
+    def _is_wanted(self, topic: Topic) -> bool:
+        paths = (topic.path, topic.value_path, topic.key_path)
+        return any(path is not None and self._request.is_wanted(path) for path in paths)
+
+    def _pairing(self, consumer: Consumer) -> Pairing:
+        before = self._before.same(consumer)
+        now = self._schema(self._links, consumer)
+        was = None if before is None else self._schema_before(before, consumer, now)
+        return Pairing(consumer, before, now, was)
+
+    def _schema(self, links: Links, consumer: Consumer) -> ParsedSchema | None:
+        path = links.file(consumer.path, consumer.expectation.reader_schema)
+        return None if path is None else links.tree.read(path).schema
+
+    def _schema_before(self, before: Consumer, now: Consumer, schema: ParsedSchema | None) -> ParsedSchema | None:
+        """Return the reader's schema before the change: the same object where its text is the same."""
+        here = self._links.file(now.path, now.expectation.reader_schema)
+        there = self._links_before.file(before.path, before.expectation.reader_schema)
+        if here is not None and there is not None and not self._schemas.is_changed(there, here):
+            return schema
+        return None if there is None else self._links_before.tree.read(there).schema

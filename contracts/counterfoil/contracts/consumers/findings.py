@@ -1,0 +1,107 @@
+"""Findings of a check from those about topics and consumers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.consumers.places import place_of
+from counterfoil.contracts.model import Finding, Readers, fingerprint
+from counterfoil.schema.paths import KEY, print_path
+from counterfoil.schema.reads.judge import is_read
+from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.contracts.consumers.agreements import Consumer
+    from counterfoil.contracts.consumers.judging import Found
+    from counterfoil.contracts.consumers.pairs import TopicChange
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.position import Position
+    from counterfoil.schema.reads.model import ReadFinding
+
+WAS_SO: Final = " (it was so before this change)"
+_MISSING: Final = "consumer-field-missing"
+_OWN_FIX: Final = "Change what the consumer expects, or have the producer of {contract} offer it first."
+
+
+@dataclass(slots=True)
+class _Group:
+    """Findings that are one: of the same rule, about the same element, at the same place."""
+
+    change: TopicChange
+    found: Found
+    path: str
+    position: Position | None
+    broken: dict[str, Consumer] = field(default_factory=dict)
+    texts: dict[str, None] = field(default_factory=dict)
+
+
+def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence[Consumer]) -> Iterator[Finding]:
+    """Yield one finding for each break, with all of its ``consumers``."""
+    groups: dict[object, _Group] = {}
+    for change, found in judged:
+        path, position = place_of(change, found)
+        finding = found.finding
+        key = (finding.rule, finding.element, finding.is_preexisting, found.is_by_consumer, path)
+        group = groups.setdefault(key, _Group(change, found, path, position))
+        if found.consumer is not None:
+            group.broken[found.consumer.name] = found.consumer
+        elif group.found.consumer is not None:  # what the contract itself says is the better sentence
+            group.found, group.texts = found, {}
+        if found.consumer is None or group.found.consumer is not None:
+            group.texts[_text(finding)] = None
+    yield from (_finding(group, consumers) for group in groups.values())
+
+
+def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
+    found, topic = group.found, group.change.after
+    finding, rule = found.finding, RULE_BY_ID[found.finding.rule]
+    element = print_path(finding.element)
+    text = "; ".join(group.texts)
+    broken = tuple(sorted({each.application.id for each in group.broken.values()}))
+    is_own = found.is_by_consumer and found.consumer is not None
+    return Finding(
+        rule=finding.rule,
+        severity=_severity(is_breaking=rule.is_breaking, is_preexisting=finding.is_preexisting),
+        subject=found.consumer.application.id if is_own and found.consumer is not None else topic.promise.subject,
+        path=group.path,
+        text=f"{text}{WAS_SO if finding.is_preexisting else ''}",
+        fingerprint=fingerprint(finding.rule, topic.promise.subject, element, _facts(finding, text), broken),
+        position=group.position,
+        element=element,
+        advice=_OWN_FIX.format(contract=topic.contract.id) if is_own and rule.is_breaking else rule.fix,
+        readers=readers_of(finding.element, consumers, broken=tuple(group.broken) if rule.is_breaking else ()),
+    )
+
+
+def _text(finding: ReadFinding) -> str:
+    """Return the sentence without the name of the element at its start, which reports put in front of it."""
+    element = print_path(finding.element)
+    text = finding.text.removeprefix(f"{element}: ")
+    return f"it {text.removeprefix(f'{element} ')}" if text.startswith(f"{element} ") else text
+
+
+def _facts(finding: ReadFinding, text: str) -> str:
+    """Return what is there and what was; of a missing field, the sentence names the others, which do not matter."""
+    return "" if finding.rule == _MISSING else text
+
+
+def _severity(*, is_breaking: bool, is_preexisting: bool) -> Severity:
+    if is_preexisting:
+        return Severity.NOTICE
+    return Severity.ERROR if is_breaking else Severity.WARNING
+
+
+def readers_of(path: FieldPath, consumers: Sequence[Consumer], *, broken: tuple[str, ...] = ()) -> Readers:
+    """Return which of ``consumers`` read the part of a schema at ``path``; the key is read by all of them."""
+    reading = [
+        each.name
+        for each in consumers
+        if path == (KEY,) or not path or each.name in broken or is_read(each.expectation, path)
+    ]
+    names = tuple(dict.fromkeys(reading))
+    others = tuple(dict.fromkeys(each.name for each in consumers if each.name not in names))
+    return Readers(broken, names, others)

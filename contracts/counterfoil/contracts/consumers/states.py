@@ -1,0 +1,148 @@
+"""Findings about contracts and consumers as such: invalid files, removed contracts, consumers of unknown contracts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counterfoil.contracts.advice import advice_for
+from counterfoil.contracts.consumers.findings import WAS_SO, readers_of
+from counterfoil.contracts.consumers.pairs import removed_topics
+from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
+from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from counterfoil.contracts.consumers.agreements import Agreements, Consumer, Links
+    from counterfoil.contracts.consumers.pairs import TopicChange
+    from counterfoil.contracts.model import Readers
+    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.position import Position
+
+_REMOVED: Final = "contract-removed"
+_UNREAD: Final = "contract-unread"
+_UNJUDGED: Final = "contract-without-schema"
+_UNKNOWN: Final = "contract-unknown"
+_OTHER_VERSION: Final = "contract-version-differs"
+_NO_FILE: Final = "schema-file-missing"
+
+
+class _Place(NamedTuple):
+    """What a finding is about, and where."""
+
+    subject: str
+    path: str
+    position: Position | None
+
+
+def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield the mistakes in the files of contracts that are checked, and in those of consumers.
+
+    In a file that is unchanged they are warnings.
+    """
+    for path, file in after.files.items():
+        if path in after.consumer_files or is_wanted(path):
+            known, found = before.files.get(path), file.reading.agreement
+            was_so = known is not None and known.data == file.data
+            for fault in file.reading.faults:
+                place = _Place(path if found is None else found.id, path, fault.position)
+                severity = Severity.WARNING if was_so else Severity.ERROR
+                yield _finding(fault.rule, severity, fault.problem, place, was_so=was_so)
+
+
+def removed_contracts(after: Agreements, before: Agreements, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield the contracts and topics that are gone; those that are read break their consumers."""
+    for path, contract, promises in removed_topics(after, before):
+        file = after.files.get(path)
+        if not is_wanted(path) or (file is not None and file.reading.agreement is None):
+            continue
+        consumers = after.of_contract(contract.id)
+        severity = Severity.ERROR if consumers else Severity.WARNING
+        readers = readers_of((), consumers, broken=tuple(each.name for each in consumers))
+        kept = after.contracts.get(contract.id)
+        texts = [f"the contract {contract.id} was removed"]
+        place = _Place(contract.id, path, None)
+        if kept is not None:
+            texts = [f"the topic {each.topic} was removed from the contract" for each in promises]
+            place = _Place(contract.id, kept[0], kept[1].position)
+        for text in texts:
+            yield _finding(_REMOVED, severity, text, place, readers=readers)
+
+
+def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding]:
+    """Yield the consumers of a contract that does not exist, or of another version of it.
+
+    Consumers of a contract that was removed are named where that is reported.
+    """
+    for consumer in after.consumers:
+        port, same = consumer.expectation, before.same(consumer)
+        known, known_before = after.contracts.get(port.contract_id), before.contracts.get(port.contract_id)
+        was_so = same is not None and same.expectation.version == port.version
+        severity = Severity.NOTICE if was_so else Severity.WARNING
+        place = _Place(consumer.application.id, consumer.path, port.position)
+        if known is None and known_before is None:
+            text = f"no file here is the contract {port.contract_id}, so its reads are not compared"
+            yield _finding(_UNKNOWN, severity, text, place, was_so=was_so)
+        elif known is not None and not is_of_version(consumer, known[1], known_before and known_before[1]):
+            text = (
+                f"it reads version {port.version} of {port.contract_id}, and {known[0]} is version {known[1].version}"
+            )
+            yield _finding(_OTHER_VERSION, severity, text, place, was_so=was_so)
+
+
+def is_of_version(consumer: Consumer, *contracts: Contract | None) -> bool:
+    """Return whether a consumer reads the major version of one of ``contracts``: those after and before a change."""
+    wanted = _major(consumer.expectation.version)
+    return any(each is not None and _major(each.version) == wanted for each in contracts)
+
+
+def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Iterator[Finding]:
+    """Yield the consumers whose own schema is not among the files."""
+    for consumer in after.consumers:
+        link = consumer.expectation.reader_schema
+        if link is not None and "://" not in link.url and links.file(consumer.path, link) is None:
+            same = before.same(consumer)
+            was_so = same is not None and same.expectation.reader_schema == link
+            severity = Severity.NOTICE if was_so else Severity.ERROR
+            place = _Place(consumer.application.id, consumer.path, link.position)
+            yield _finding(_NO_FILE, severity, f"there is no schema file {link.url}", place, was_so=was_so)
+
+
+def state_of(change: TopicChange, consumers: Sequence[Consumer]) -> Iterator[Finding]:
+    """Yield what hinders the judgement of a changed topic: no schema, or no consumer."""
+    topic = change.after
+    subject, position = topic.promise.subject, topic.promise.position
+    link, readers = topic.promise.schema, readers_of((), consumers)
+    if not consumers:
+        text = f"no consumer that is known here reads {topic.contract.id}"
+        yield _finding(_UNREAD, Severity.NOTICE, text, _Place(subject, topic.path, position))
+    elif topic.value_path is None and link is not None and "://" not in link.url:
+        was_so = change.before is not None and change.before.value_path is None
+        severity, place = Severity.NOTICE if was_so else Severity.ERROR, _Place(subject, topic.path, link.position)
+        text = f"there is no schema file {link.url}"
+        yield _finding(_NO_FILE, severity, text, place, was_so=was_so, readers=readers)
+    elif topic.value_path is None:
+        text = "no schema file of the topic is known here, so the reads of its consumers are not compared"
+        yield _finding(_UNJUDGED, Severity.WARNING, text, _Place(subject, topic.path, position), readers=readers)
+
+
+def _finding(
+    rule: str, severity: Severity, text: str, place: _Place, *, was_so: bool = False, readers: Readers | None = None
+) -> Finding:
+    known = LINT_RULE_BY_ID.get(rule)
+    return Finding(
+        rule=rule,
+        severity=severity,
+        subject=place.subject,
+        path=place.path,
+        text=f"{text}{WAS_SO if was_so else ''}",
+        fingerprint=fingerprint(rule, place.subject, text),
+        position=place.position,
+        advice=known.fix if known is not None else advice_for(rule),
+        readers=readers,
+    )
+
+
+def _major(version: str) -> str:
+    return version.removeprefix("v").partition(".")[0]
