@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("github", "json", "markdown", "sarif")
 _FORMATS_OF_PLAN: Final = ("text", "json", "markdown")
 _NO_ANSWER: Final = frozenset({ExitCode.UNREACHABLE, ExitCode.REFUSED})
+_ANSWERS: Final = frozenset({ExitCode.OK, ExitCode.BROKEN})
+"""The exit codes of a command that has written a report; Python itself ends with 1, too."""
 _SKIPPED: Final = (
     "The verdict of the registry was skipped: this pull request is from a fork, whose workflow has no secrets, and the "
     "registry did not answer without them."
@@ -115,6 +117,7 @@ def _run(step: Step, folder: Path, request: Request) -> Result:
     if step.needs_registry and code in _NO_ANSWER and not request.has_secrets:
         return Result(step, ExitCode.OK, None, _announced("warning", _SKIPPED, f"> {_SKIPPED}"))
     if not files["json"].exists():
+        code = ExitCode.BUG if code in _ANSWERS else code
         title = f"### {PROGRAM} {plain(step.name)}: {verdict_of(code)}"
         return Result(step, code, None, _announced("error", done.stderr, f"{title}\n\n{plain(done.stderr)}"))
     if "sarif" in files:
