@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -135,6 +136,8 @@ def test_the_reusable_workflow_passes_its_inputs_to_this_version_of_the_action()
     assert step["uses"] == f"counterfoil/counterfoil@v{VERSION}"
     assert step["with"] == {name: f"${{{{ inputs.{name} }}}}" for name in inputs}
     assert set(inputs) == set(action["inputs"]) - {"token"}
+    page = (ROOT / "docs/ci.md").read_text()
+    assert set(re.findall(r"\bv(\d+\.\d+\.\d+)\b", page)) == {VERSION}
 
 
 @pytest.mark.long

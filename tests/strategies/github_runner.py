@@ -8,7 +8,6 @@ import subprocess
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,6 +15,7 @@ import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _EXPRESSION = re.compile(r"\$\{\{(.+?)\}\}")
 _NAME = re.compile(r"\b(?:inputs|github|steps)(?:\.[\w-]+)+")
