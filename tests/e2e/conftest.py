@@ -115,6 +115,24 @@ class Workshop:
         self.folder = folder
         self._home = home
 
+    def environment(self) -> dict[str, str]:
+        """The variables of a process that works in the repository, with the commands of this installation."""
+        path = os.pathsep.join([str(EXECUTABLE.parent), os.environ["PATH"]])
+        return {**git_environment(self._home), "PATH": path}
+
+    def run(self, *words: object, folder: str = ".", settings: Mapping[str, str] | None = None) -> Outcome:
+        """How a program ended that was run in the repository."""
+        done = subprocess.run(
+            [*map(str, words)],
+            cwd=self.folder / folder,
+            env={**self.environment(), **(settings or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE_S,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
     def git(self, *arguments: object) -> str:
         """What git prints."""
         return subprocess.run(

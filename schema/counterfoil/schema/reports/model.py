@@ -115,7 +115,7 @@ class Report:
     @property
     def title(self) -> str:
         """The command, and whether it found a problem."""
-        return f"{PROGRAM} {self.command}: {_WORD_BY_CODE.get(self.exit_code, self.exit_code.name.lower())}"
+        return f"{PROGRAM} {self.command}: {verdict_of(self.exit_code)}"
 
     @property
     def open(self) -> tuple[Entry, ...]:
@@ -129,3 +129,8 @@ class Report:
 
 
 _WORD_BY_CODE: Final = {ExitCode.OK: "passed", ExitCode.BROKEN: "broken", ExitCode.CANNOT_SAY: "cannot say"}
+
+
+def verdict_of(code: ExitCode) -> str:
+    """Return the words for an exit code: ``passed``, ``broken``, ``cannot say``, or the name of the code."""
+    return _WORD_BY_CODE.get(code, code.name.lower())
