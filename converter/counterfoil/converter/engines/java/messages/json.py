@@ -13,7 +13,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.messages.constants import constant
 from counterfoil.converter.engines.java.messages.json_limits import Limits, limits_of
 from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import block, quoted
+from counterfoil.converter.engines.java.source import block, quoted, signed
 from counterfoil.schema.evolution.languages.jsonschema import tree_of
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Opaque, Record, Union
 from counterfoil.schema.evolution.types import WHOLE, describe, range_of, split_null, value_of_json
@@ -36,7 +36,7 @@ def read_lines(java: JavaClass, source: JsonSchema, writer_by_id: Mapping[int, J
     """Return the statements that read the text ``b`` from ``p`` on, by its schema id."""
     name = _Types(java).name(tree_of(source), "", has_null=True)
     java.member("final JsonReader reader = new JsonReader()")
-    known = [f"case {each if each < 1 << 31 else each - (1 << 32)}:" for each in sorted(writer_by_id)]
+    known = [f"case {signed(each)}:" for each in sorted(writer_by_id)]
     read = f"return (Object[]) JsonSettling.value({name}, reader.read({name}, b, p));"
     return block("switch (id)", [*known, f"  {read}", "default:", "  return null;"])
 
