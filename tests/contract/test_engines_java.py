@@ -158,12 +158,16 @@ def test_a_constant_may_be_longer_than_a_java_literal(convert: Any) -> None:
     assert len(value) > 140_000
 
 
-LIST = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
+SIDES = [record(("x", "int"), name=name) for name in ("Left", "Right")]
+PLACES = [record(("x", "int"), name="Place"), {"type": "map", "values": "int"}]
 
 
 @pytest.mark.parametrize(
     ("source", "field", "why"),
-    [(schema(("u", ["int", "string"])), "u", "union"), (schema(("list", LIST)), "list.next", "contains itself")],
+    [
+        (schema(("u", SIDES)), "u", "a union of records with the same fields"),
+        (schema(("us", {"type": "array", "items": ["null", *PLACES]})), "us[]", "a union of a record and a map"),
+    ],
 )
 def test_java_names_the_field_that_it_cannot_do_and_auto_takes_another_engine(
     source: Any, field: str, why: str

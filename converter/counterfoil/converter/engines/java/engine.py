@@ -6,6 +6,7 @@ to the reference evaluator, so no value leaves Java.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pyspark.sql.utils import is_remote
@@ -52,8 +53,9 @@ class JavaEngine:
 
 
 def _source_of(conversion: Conversion) -> JavaSource:
-    """Return the class of a plan: a walk over the bytes between Avro schemas, else one over objects."""
+    """Return the class of a plan: a walk over the bytes between Avro schemas that it covers, else one over objects."""
     schemas = (conversion.plan.source, conversion.plan.target)
     if all(schema.schema_type is SchemaType.AVRO for schema in schemas):
-        return plan_source(conversion)
+        with suppress(EngineCannot):
+            return plan_source(conversion)
     return message_source(conversion)

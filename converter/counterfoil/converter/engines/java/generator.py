@@ -20,6 +20,8 @@ from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.converter.engines.java.slots import Slot
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.schema.formats.avro.schema import AvroSchema
@@ -69,7 +71,7 @@ def plan_source(conversion: Conversion) -> JavaSource:
     if not isinstance(target.root, Record):
         raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
     root = make_slot(source.root, java)
-    steps = [(ids, *_reading(writer, source)) for ids, writer in _writers(conversion)]
+    steps = [(ids, *_reading(writer, source)) for ids, writer in writers_by_ids(conversion.writer_by_id)]
     for _, step, _ in steps:
         note_defaults(step, root)
     writing = TargetWriter(java).root(conversion.plan.root, target.root, root)
@@ -127,12 +129,12 @@ def packaged(stem: str, text: str, first: str, uses: tuple[JavaSource, ...] = ()
     return JavaSource(package, "\n".join([*lines, text, ""]), first, uses)
 
 
-def _writers(conversion: Conversion) -> list[tuple[list[int], AvroSchema]]:
-    """Return the schemas of written records, each with the ids that have it."""
+def writers_by_ids(writer_by_id: Mapping[int, ParsedSchema]) -> list[tuple[list[int], AvroSchema]]:
+    """Return the types below logical types of written records, each with the ids that have them."""
     ids_by_text: dict[str, list[int]] = {}
-    for schema_id, schema in sorted(conversion.writer_by_id.items()):
+    for schema_id, schema in sorted(writer_by_id.items()):
         ids_by_text.setdefault(base_text(require_avro(ENGINE, schema).root), []).append(schema_id)
-    return [(ids, _avro(conversion.writer_by_id[ids[0]])) for ids in ids_by_text.values()]
+    return [(ids, _avro(writer_by_id[ids[0]])) for ids in ids_by_text.values()]
 
 
 def _avro(schema: ParsedSchema) -> AvroSchema:

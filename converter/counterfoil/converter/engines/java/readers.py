@@ -13,7 +13,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.slots import ENGINE, REAL
 from counterfoil.converter.engines.java.source import block, indented, quoted, real
 from counterfoil.converter.engines.java.wire import is_read_as_written
-from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Record
+from counterfoil.schema.formats.avro.types import Array, Enum, Kind, Record, Union
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -46,6 +46,8 @@ _FIELDS_PER_METHOD: Final = 16
 
 def note_defaults(step: Step, slot: Slot) -> None:
     """Mark the slots that a reader's default may fill."""
+    if isinstance(slot.inner, Union):  # of several types: its branches have no slots
+        return
     match step:
         case RecordStep(fields=fields, defaults=defaults):
             for name in defaults:

@@ -14,6 +14,7 @@ _SMALLEST_LITERAL: Final = 1e-300
 """Janino refuses the smallest numbers as literals."""
 _LONGEST_LITERAL: Final = 60_000
 """A Java string literal has at most 65,535 bytes."""
+_VALUES_PER_METHOD: Final = 100
 
 
 def quoted(text: str) -> str:
@@ -116,6 +117,18 @@ class JavaClass:
     def static(self, statement: str) -> None:
         """Add a statement that runs when the class is loaded."""
         self.statics.append(statement)
+
+    def fill(self, name: str, java_type: str, values: Sequence[str]) -> None:
+        """Call a constant's method ``fill`` with an array when the class is loaded, in methods of moderate size."""
+        method = self.fresh("fill")
+        body = [f"{java_type}[] all = new {java_type}[{len(values)}];"]
+        for start in range(0, len(values), _VALUES_PER_METHOD):
+            part = list(enumerate(values))[start : start + _VALUES_PER_METHOD]
+            lines = [f"all[{number}] = {value};" for number, value in part]
+            self.method(f"static void {method}_{start}({java_type}[] all)", lines)
+            body.append(f"{method}_{start}(all);")
+        self.method(f"static void {method}()", [*body, f"{name}.fill(all);"])
+        self.static(f"{method}();")
 
     def method(self, head: str, lines: Iterable[str]) -> None:
         """Add a method."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -29,7 +30,12 @@ _REAL_SIZE = {Kind.FLOAT: 4, Kind.DOUBLE: 8}
 
 
 def is_same_wire(source: AvroType, target: AvroType) -> bool:
-    """Return whether every value of ``source`` is written with the same bytes as ``target``."""
+    """Return whether every value of ``source`` is written with the same bytes as ``target``.
+
+    No for unions of several types besides null, which may contain themselves.
+    """
+    if isinstance(split_null(source)[1], Union):
+        return False
     if isinstance(source, Record) and isinstance(target, Record):
         return [member.name for member in source.fields] == [member.name for member in target.fields] and all(
             is_same_wire(left.type, right.type) for left, right in zip(source.fields, target.fields, strict=True)

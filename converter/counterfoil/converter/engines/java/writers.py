@@ -113,10 +113,10 @@ class TargetWriter:
         has_null, inner = split_null(node)
         if isinstance(op, Constant):
             return [f"out.put({self._constant(node, op.value)});"]
+        if isinstance(inner, Union) or (inner is None and not has_null):
+            raise EngineCannot(ENGINE, field=where, why=_NO_UNION)
         if inner is None:
             return _branch_of(node, is_null=True)
-        if isinstance(inner, Union):
-            raise EngineCannot(ENGINE, field=where, why=_NO_UNION)
         part = self._part(op.of if isinstance(op, (ReplaceNull, RequireValue)) else op, inner, scope, where)
         written = [*_branch_of(node, is_null=False), *part.written]
         if part.null_when is None or (not has_null and not isinstance(op, (ReplaceNull, RequireValue))):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.messages.places import branch_with, has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import quoted, real
 from counterfoil.schema.evolution.numbers import LONG_RANGE
 from counterfoil.schema.evolution.tree import Array, Map, Record, Union
-from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.evolution.types import is_text, split_null
 
 if TYPE_CHECKING:
     from counterfoil.converter.engines.java.source import JavaClass
@@ -25,6 +26,8 @@ def constant(java: JavaClass, node: Node, value: Any, where: str) -> str:
 
 def _spelt(java: JavaClass, node: Node, value: Any, where: str) -> str:
     if isinstance(value, str):
+        if not is_text(value):
+            raise EngineCannot(ENGINE, field=where, why="a text that UTF-8 cannot hold")
         return f"Values.text({java.data(value.encode())})"
     if isinstance(value, bytes):
         return java.data(value)
@@ -42,6 +45,11 @@ def _with_parts(java: JavaClass, node: Node, value: Any, where: str) -> str:
     if isinstance(node, Union):
         if isinstance(value, tuple):
             return f"new Tagged({value[0]}, {constant(java, node.branches[value[0]], value[1], where)})"
+        if isinstance(value, dict) and has_tagged_records(node):
+            index = branch_with(node, set(value))
+            if index is None:
+                raise EngineCannot(ENGINE, field=where, why="a constant of several records with the same fields")
+            return f"new Tagged({index}, {constant(java, node.branches[index], value, where)})"
         wanted = Array if isinstance(value, list) else (Record, Map)
         node = next(branch for branch in node.branches if isinstance(branch, wanted))
     if isinstance(node, Array):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.messages.places import has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block
 from counterfoil.schema.evolution.tree import Array, Map, Opaque, Record, Union
@@ -13,6 +14,9 @@ from counterfoil.schema.evolution.types import same_values, split_null
 if TYPE_CHECKING:
     from counterfoil.converter.engines.java.source import JavaClass
     from counterfoil.schema.evolution.tree import Node
+
+
+_CLASS_BY_KIND: Final = {"record": "Object[]", "array": "Items", "map": "Entries"}
 
 
 class Copies:
@@ -48,10 +52,26 @@ class Copies:
         elif isinstance(source, Map) and isinstance(target, Map):
             one, cast = self._one("from.values[i]", source.values, target.values, where), "Entries"
             end = "new Entries((Texts[]) java.util.Arrays.copyOf(from.keys, from.count), made)"
+        elif isinstance(source, Union) and isinstance(target, Union):
+            return self._branches(source, target, where)
         else:
-            raise EngineCannot(ENGINE, field=where, why="a union whose records have their fields in another order")
+            raise EngineCannot(ENGINE, field=where, why=f"a copy of {source.kind} as {target.kind}")
         start = [f"{cast} from = ({cast}) given;", "Object[] made = new Object[from.count];"]
         return [*start, *block("for (int i = 0; i < made.length; i++)", [f"made[i] = {one};"]), f"return {end};"]
+
+    def _branches(self, source: Union, target: Union, where: str) -> list[str]:
+        """Return the statements that copy a value of a union: the branches are equal, one by one."""
+        lines = []
+        for index, (left, right) in enumerate(zip(source.branches, target.branches, strict=True)):
+            name = self.call(left, right, where)
+            if name is None:
+                continue
+            if source.is_tagged or (isinstance(left, Record) and has_tagged_records(source)):
+                lines += [f"if (given instanceof Tagged && ((Tagged) given).index == {index})"]
+                lines += [f"  return new Tagged({index}, {name}(((Tagged) given).value));"]
+            else:
+                lines += [f"if (given instanceof {_CLASS_BY_KIND[left.kind]}) return {name}(given);"]
+        return [*lines, "return given;"]
 
     def _one(self, value: str, source: Node, target: Node, where: str) -> str:
         name = self.call(split_null(source)[1] or source, target, where)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot, require_frames
 from counterfoil.converter.engines.java.generator import JavaSource, conversion_class, packaged, runtime_source
-from counterfoil.converter.engines.java.messages import json, protobuf
+from counterfoil.converter.engines.java.messages import avro, json, protobuf
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.messages.places import Place
 from counterfoil.converter.engines.java.slots import ENGINE
@@ -19,15 +19,15 @@ from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion
-    from counterfoil.schema.parsed import ParsedSchema
 
 _PARTS: Final = (
     *("Values", "Items", "Entries", "Tagged", "Misfit", "MessageWorker", "Wholes", "Forms"),
     *("Member", "Symbols", "Layout", "MessageIndexes", "WireReader", "Faults", "ByKey", "Settling"),
     *("Fitting", "WireOrder", "WireWriter"),
+    *("AvroStep", "AvroReader", "AvroWriter"),
     *("JsonType", "JsonReader", "JsonSettling", "JsonForm", "JsonLimit", "JsonChecks", "JsonWriter"),
 )
-_LANGUAGES: Final = {SchemaType.PROTOBUF: protobuf, SchemaType.JSON: json}
+_LANGUAGES: Final = {SchemaType.AVRO: avro, SchemaType.PROTOBUF: protobuf, SchemaType.JSON: json}
 
 
 @cache
@@ -41,7 +41,7 @@ def message_runtime() -> JavaSource:
 def message_source(conversion: Conversion) -> JavaSource:
     """Return the class of a conversion. Raises ``EngineCannot`` for what it cannot do exactly."""
     plan, java = conversion.plan, JavaClass()
-    reading, writing = (_language(schema) for schema in (plan.source, plan.target))
+    reading, writing = (_LANGUAGES[schema.schema_type] for schema in (plan.source, plan.target))
     source, target = tree_of(plan.source), tree_of(plan.target)
     if not isinstance(source, Record) or not isinstance(target, Record):  # a plan is made between records
         raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
@@ -59,10 +59,3 @@ def message_source(conversion: Conversion) -> JavaSource:
         *block("protected String knownIds()", [f"return {known};"]),
     ]
     return conversion_class("MessageWorker", java, body, (runtime_source(), message_runtime()))
-
-
-def _language(schema: ParsedSchema) -> Any:
-    found = _LANGUAGES.get(schema.schema_type)
-    if found is None:
-        raise EngineCannot(ENGINE, field="", why=f"it does not convert {schema.schema_type} yet")
-    return found

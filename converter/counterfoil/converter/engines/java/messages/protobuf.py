@@ -35,7 +35,6 @@ _KIND_BY_TYPE: Final = {
     )
 }
 _FORM_BY_WORD: Final = {"timestamp-nanos": "NANOS", "duration-nanos": "DURATION", "date": "DATE"}
-_MEMBERS_PER_METHOD: Final = 100
 
 
 class Layouts:
@@ -66,7 +65,7 @@ class Layouts:
             self._member(field, message.fields.get(field.number) if message else None, nodes.get(field.number), fields)
             for field in fields
         ]
-        self._filled(name, spelt)
+        self._java.fill(name, "Member", spelt)
         if _needs_settling(fields) if self._is_source else not self._is_free(descriptor, set()):
             self._java.static(f"{name}.isSettled = false;")
         return name
@@ -76,18 +75,6 @@ class Layouts:
         name = self._java.fresh("L")
         self._java.member(f"static final Layout {name} = new Layout({quoted(descriptor.full_name)})")
         return name
-
-    def _filled(self, name: str, spelt: list[str]) -> None:
-        fill = self._java.fresh("fill")
-        body = [f"Member[] all = new Member[{len(spelt)}];"]
-        for start in range(0, len(spelt), _MEMBERS_PER_METHOD):
-            part = [f"all[{number}] = {each};" for number, each in enumerate(spelt)][
-                start : start + _MEMBERS_PER_METHOD
-            ]
-            self._java.method(f"static void {fill}_{start}(Member[] all)", part)
-            body.append(f"{fill}_{start}(all);")
-        self._java.method(f"static void {fill}()", [*body, f"{name}.fill(all);"])
-        self._java.static(f"{fill}();")
 
     def _member(self, field: AnyField, type_: FieldType | None, node: Node | None, beside: list[AnyField]) -> str:
         checks = type_ is None or type_.features.checks_utf8
@@ -134,7 +121,9 @@ class Layouts:
             inside = f".of({self._symbols(value)})"
         elif value.message_type is not None:
             inside = f".of({self._layout(value.message_type, held.message if held else None, value_node)})"
-        self._filled(name, [self._spelt(key, unchecked, None), self._spelt(value, unchecked, form) + inside])
+        self._java.fill(
+            name, "Member", [self._spelt(key, unchecked, None), self._spelt(value, unchecked, form) + inside]
+        )
         return name
 
     def _symbols(self, field: AnyField) -> str:

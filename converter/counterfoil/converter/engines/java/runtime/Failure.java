@@ -13,6 +13,11 @@ public final class Failure extends RuntimeException {
     this.text = text;
   }
 
+  /** Return the same failure with another code. */
+  public Failure as(int other) {
+    return new Failure(other, field, text);
+  }
+
   /** Return the same failure inside a field of a record. */
   public Failure inField(String name) {
     field = field.length() == 0 || field.charAt(0) == '[' ? name + field : name + "." + field;

@@ -4,8 +4,10 @@ package counterfoil.messages;
 public abstract class MessageWorker extends Worker {
   /** The source's record. */
   private Object[] record;
+  /** The position after the message; that of the end where a reader reads all bytes. */
+  protected int end;
 
-  /** Read the message of a schema id from a position to the end; null for an unknown id. */
+  /** Read the message of a schema id from a position on; null for an unknown id. */
   protected abstract Object[] readMessage(int schemaId, byte[] data, int at);
 
   /** Convert the record. */
@@ -16,8 +18,9 @@ public abstract class MessageWorker extends Worker {
 
   protected final int read(int schemaId, byte[] data, int at) {
     try {
+      end = data.length;
       record = readMessage(schemaId, data, at);
-      return record == null ? -1 : data.length;
+      return record == null ? -1 : end;
     } catch (Misfit misfit) {
       throw misfit.asFailure();
     } catch (StackOverflowError tooDeep) {
