@@ -45,12 +45,15 @@ class Request(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One run of ``counterfoil``: the name of its reports, its arguments, and the formats of its reports."""
+    """One run of ``counterfoil``: the name of its reports, its arguments, and the formats of its reports.
+
+    One that ``may_be_skipped`` is no error where the registry refuses or cannot be reached.
+    """
 
     name: str
     arguments: tuple[str, ...]
     formats: tuple[str, ...] = _FORMATS
-    needs_registry: bool = False
+    may_be_skipped: bool = False
 
 
 class Result(NamedTuple):
@@ -62,9 +65,9 @@ class Result(NamedTuple):
     section: str
 
     @property
-    def is_without_report(self) -> bool:
-        """Whether nothing is known of the findings that the step would have had."""
-        return self.report is None and self.code is not ExitCode.OK
+    def hides_findings(self) -> bool:
+        """Whether the step may have found errors that no report has; that of a plan has no findings."""
+        return self.code is not ExitCode.OK and "findings" not in (self.report or {})
 
 
 def main() -> None:
@@ -89,16 +92,17 @@ def planned(request: Request) -> list[Step]:
     against = ("--against", request.against) if request.against else ()
     if request.command == "plan":
         registry = ("--registry", request.registry) if request.registry else ()
-        return [Step("plan", ("plan", *registry, *request.arguments), _FORMATS_OF_PLAN, needs_registry=True)]
+        return [Step("plan", ("plan", *registry, *request.arguments), _FORMATS_OF_PLAN)]
     if request.command != "check":
         return [Step(request.command, (request.command, *request.arguments))]
     steps = [Step("lint", ("lint", "--allow-empty"))]
-    if request.against != "registry":
+    uses_git = request.against != "registry"
+    if uses_git:
         steps.append(Step("check", ("check", *against, *request.arguments)))
-    if request.registry or request.against == "registry":
+    if request.registry or not uses_git:
         registry = ("--registry", request.registry) if request.registry else ()
         arguments = ("check", "--against", "registry", *registry, *request.arguments)
-        steps.append(Step("registry", arguments, needs_registry=True))
+        steps.append(Step("registry", arguments, may_be_skipped=uses_git and not request.has_secrets))
     return steps
 
 
@@ -110,11 +114,11 @@ def _run(step: Step, folder: Path, request: Request) -> Result:
     formats = [step.formats[0], *(f"{form}={file}" for form, file in files.items())]
     options = [word for form in formats for word in ("--format", form)]
     print(f"{PROGRAM} {shlex.join(step.arguments)}", flush=True)
-    program = Path(sys.executable).with_name(PROGRAM)
-    done = subprocess.run([program, *step.arguments, *options], stderr=subprocess.PIPE, text=True, check=False)
+    words = [str(Path(sys.executable).with_name(PROGRAM)), *step.arguments, *options]
+    done = subprocess.run(words, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     print(done.stderr, end="", flush=True)
-    code = ExitCode(done.returncode) if done.returncode in set(ExitCode) else ExitCode.BUG
-    if step.needs_registry and code in _NO_ANSWER and not request.has_secrets:
+    code = next((each for each in ExitCode if each == done.returncode), ExitCode.BUG)
+    if step.may_be_skipped and code in _NO_ANSWER:
         return Result(step, ExitCode.OK, None, _announced("warning", _SKIPPED, f"> {_SKIPPED}"))
     if not files["json"].exists():
         code = ExitCode.BUG if code in _ANSWERS else code
@@ -151,7 +155,7 @@ def _outputs(results: Sequence[Result], folder: Path, request: Request) -> dict[
     has_sarif = any((folder / "sarif").glob("*"))
     return {
         "verdict": verdict_of(code).replace(" ", "-"),
-        "breaking-count": "" if any(result.is_without_report for result in results) else _count_errors(reported),
+        "breaking-count": "" if any(result.hides_findings for result in results) else _count_errors(reported),
         "report-path": folder / "json" / f"{main.step.name}.json" if main else "",
         "comment-path": comment,
         "sarif-path": folder / "sarif" if has_sarif else "",

@@ -13,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from counterfoil.contracts.reports.json_schema import report_json_schema
+from github_action.run import Request, planned
 from github_runner import CommentApi, Runner
 from local_services import free_port
 
@@ -120,6 +121,24 @@ def test_a_push_is_compared_with_the_commit_before_it_and_has_no_comment(runner,
     assert (job.code, api.comments) == (1, []), job.log
     new_branch = runner.run({"before": "0" * 40}, command="lint", arguments="--rules -owner-missing")
     assert (new_branch.code, new_branch.outputs["verdict"]) == (0, "passed"), new_branch.log
+
+
+def test_the_plan_of_a_registry_is_the_comment(runner, workshop, base, live_registry, api):
+    subject = "orders-planned"
+    lines = f"  - {{files: '**/*.avsc', subject: {subject}, level: FULL}}"
+    workshop.write("counterfoil.yaml", f"registry: {live_registry.url}\nschemas:\n{lines}\n")
+    job = runner.run(_event(base), command="plan", comment="true")
+    assert (job.code, job.outputs["verdict"], job.outputs["breaking-count"]) == (0, "passed", "0"), job.log
+    assert json.loads(Path(job.outputs["report-path"]).read_text())["kind"] == "plan"
+    assert subject in api.comments[0]["body"]
+
+
+@pytest.mark.parametrize(
+    ("against", "has_secrets", "skippable"), [("main", False, True), ("main", True, False), ("registry", False, False)]
+)
+def test_a_registry_is_skipped_only_for_forks_that_are_compared_with_git(against, has_secrets, skippable):
+    request = Request("check", against, "http://registry", (), ".", has_secrets)
+    assert planned(request)[-1].may_be_skipped is skippable
 
 
 def test_a_command_that_does_not_exist_ends_in_a_usage_error(runner, broken):
