@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.converter.run.checkpoint import Checkpoint
+    from counterfoil.schema.rest.versions import SubjectVersion
     from counterfoil.sdk import Registry
 
 _Part = TypeVar("_Part")
@@ -109,7 +110,8 @@ class WriterDecisions:
     def _decided(self, schema_id: int) -> Decision:
         from counterfoil.sdk import Visibility
 
-        subject, uses = self._bridge.file.source_subject, ()
+        subject = self._bridge.file.source_subject
+        uses: tuple[SubjectVersion, ...] = ()
         if schema_id <= _LARGEST_ID:
             with suppress(SchemaNotFound):
                 uses = self._registry.versions_of_id(schema_id, subject=subject, visibility=Visibility.WITH_DELETED)
