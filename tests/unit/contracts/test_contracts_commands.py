@@ -110,3 +110,6 @@ def test_a_generated_consumer_reads_what_the_contract_has(folder: Path, capsys: 
     assert run(generate, ["consumer", "orders.odcs.yaml", *out, "--reads", "items[].sk"]) == 2
     assert "has no field 'sk'; it has sku" in capsys.readouterr().err
     assert run(generate, ["consumer", "billing.odcs.yaml", *out]) == 14
+    (folder / "latin.odcs.yaml").write_bytes(b"id: caf\xe9")
+    assert run(generate, ["consumer", "latin.odcs.yaml", *out]) == 14
+    assert run(generate, ["consumer", "orders.odcs.yaml", *out, "--out", "latin.odcs.yaml", "--check"]) == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.git import find_repository, open_repository
 from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
@@ -291,10 +291,7 @@ class Comparison:
 
 def open_comparison(request: Request) -> Comparison:
     """Read the head that ``request`` names, and return it with its baseline, which is read when it is first used."""
-    try:
-        repository = open_repository(request.current)
-    except NoRepository:
-        repository = None
+    repository = find_repository(request.current)
     scope = scope_of(request.current, request.paths, repository=repository)
     project = request.project(repository.top if repository else None) if request.project else None
     _refuse_idl(scope)

@@ -115,17 +115,25 @@ class GitRepository:
 
 def open_repository(folder: str) -> GitRepository:
     """Return the repository that ``folder`` is in; raise ``NoRepository`` when it is in none."""
+    found = find_repository(folder)
+    if found is None:
+        raise NoRepository(
+            "this folder is not in the working tree of a git repository; "
+            "compare with --against FILE or --against registry instead"
+        )
+    return found
+
+
+def find_repository(folder: str) -> GitRepository | None:
+    """Return the repository in whose working tree ``folder`` is; None when it is in none."""
     try:
         is_inside = _run(folder, "rev-parse", "--is-inside-work-tree").strip() == b"true"
     except GitFailed as failure:
         if "not a git repository" not in str(failure):
             raise
-        is_inside = False
+        return None
     if not is_inside:
-        raise NoRepository(
-            "this folder is not in the working tree of a git repository; "
-            "compare with --against FILE or --against registry instead"
-        )
+        return None
     return GitRepository(folder, top=os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
 
 

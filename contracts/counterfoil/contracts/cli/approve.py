@@ -134,13 +134,10 @@ def _list(records: tuple[ApprovalRecord, ...]) -> None:
 
 def _root() -> str:
     """Return the top of the repository; without one, the current folder."""
-    from counterfoil.contracts.baselines.git import open_repository
-    from counterfoil.contracts.errors import NoRepository
+    from counterfoil.contracts.baselines.git import find_repository
 
-    try:
-        return open_repository(".").top
-    except NoRepository:
-        return "."
+    repository = find_repository(".")
+    return "." if repository is None else repository.top
 
 
 def _parse_day(text: str) -> date:

@@ -70,7 +70,7 @@ def _explanation(found: Found, *, has_registry: bool) -> str:
     from counterfoil.schema.counting import counted
 
     lines = lines_of(found)
-    guesses = sum("guess" in line.comment for line in lines)
+    guesses = sum(line.is_guess for line in lines)
     text = (
         f"{FILE_NAME} maps {counted(len(found.schemas), 'schema file')} in {counted(len(lines), 'entry', 'entries')}.\n"
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a repository has: its schema files, the subjects that contracts give them, its contract files.
+    """What a repository has: its schema files, and the subjects that contracts give them.
 
     ``parts`` has the files that other schema files refer to, and that no contract names.
     """
@@ -29,7 +29,6 @@ class Found:
     schemas: tuple[str, ...]
     subject_by_path: Mapping[str, str]
     parts: frozenset[str]
-    agreements: tuple[str, ...]
 
     def below(self, folder: str) -> Found:
         """Return what is below a folder, with paths relative to it."""
@@ -45,17 +44,17 @@ class Found:
             tuple(inside(self.schemas)),
             {path.removeprefix(start): subject for path, subject in subjects.items()},
             frozenset(inside(self.parts)),
-            tuple(inside(self.agreements)),
         )
 
 
 class Line(NamedTuple):
-    """One entry of ``schemas`` with the comment above it."""
+    """One entry of ``schemas`` with the comment above it; ``is_guess``: nothing but its name says the subject."""
 
     files: tuple[str, ...]
     comment: str
     subject: str | None = None
     is_part: bool = False
+    is_guess: bool = False
 
 
 def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None]) -> Found:
@@ -72,7 +71,7 @@ def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None]) -> Found:
     known_parts = (path for path in tree.paths if path in referred and path not in subjects)
     parts = frozenset(path for path in known_parts if subject_in_name(path) is None)
     known = {path: subject for path, subject in subjects.items() if path in tree.paths}
-    return Found(tuple(tree.paths), known, parts, tuple(agreements))
+    return Found(tuple(tree.paths), known, parts)
 
 
 def lines_of(found: Found) -> list[Line]:
@@ -110,7 +109,7 @@ def _folder_lines(glob: str, paths: list[str]) -> list[Line]:
         )
     if unnamed:
         comment = f"{counted(len(unnamed), 'file')}; the subject is a guess: the topic may have another name."
-        lines.append(Line((glob,), comment, "{stem}-value"))
+        lines.append(Line((glob,), comment, "{stem}-value", is_guess=True))
     return lines
 
 
@@ -132,17 +131,6 @@ def project_text(found: Found, *, registry: str | None = None, owner: str | None
         "# In a subject, {stem} is the file's name without suffix, {name} the schema's full name, {folder} its folder.",
         "schemas:",
         *(text for line in lines_of(found) for text in _entry(line)),
-    ]
-    if any(not path.endswith((".odcs.yaml", ".odps.yaml")) for path in found.agreements):
-        lines += [
-            "",
-            "# Contract files (ODCS) and product files (ODPS) that do not end in .odcs.yaml or .odps.yaml.",
-            "contracts:",
-        ]
-        lines += [
-            f"  - {_quoted(path)}" for path in found.agreements if not path.endswith((".odcs.yaml", ".odps.yaml"))
-        ]
-    lines += [
         "",
         "# Rules whose findings are not reported, each with the reason, and single findings that someone answers for:",
         "# ignore:",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.git import find_repository
 from counterfoil.contracts.baselines.workspace import paths_below, read_head, reader_of, scope_of
-from counterfoil.contracts.errors import InputNotFound, NoRepository
+from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.linting.lint import AGREEMENT_SUFFIXES, LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
 from counterfoil.contracts.project.model import FILE_NAME, Project
@@ -32,10 +32,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     ``config`` is the path of the project file; without it the nearest one applies, and none if not ``has_project``.
     Raises ``InputNotFound``.
     """
-    try:
-        repository = open_repository(current)
-    except NoRepository:
-        repository = None
+    repository = find_repository(current)
     scope = scope_of(current, paths, repository=repository)
     tree = read_head(scope, repository=repository)
     top = repository.top if repository else None
