@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import TopicPartition
 
 from bridge_program import BridgeProgram, end
 from counterfoil.converter.kafka.cluster import Cluster
@@ -18,6 +18,7 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.bridges import NewBridge
 from counterfoil.sdk import Registry, operations
+from kafka_records import produce
 from local_services import RegistryProcess, free_port, wait_until
 
 if TYPE_CHECKING:
@@ -149,11 +150,8 @@ class Case(BridgeProgram):
         return text + more + rules
 
     def produce(self, *values: bytes) -> None:
-        settings = {"bootstrap.servers": self.broker.bootstrap_servers, "message.max.bytes": 8_000_000, "log_level": 0}
-        producer = Producer(settings)
-        for number, value in enumerate(values):
-            producer.produce(self.source, value=value, key=str(number).encode(), partition=0)
-        assert producer.flush(60) == 0
+        records = ({"value": value, "key": str(number).encode(), "partition": 0} for number, value in enumerate(values))
+        produce(self.broker.bootstrap_servers, self.source, records, **{"message.max.bytes": 8_000_000})
 
     def framed(self, body: bytes) -> bytes:
         return b"\x00" + self.schema_id.to_bytes(4, "big") + body

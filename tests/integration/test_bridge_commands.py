@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from bridge_program import BridgeProgram, end
@@ -26,6 +25,7 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import BridgeState, NewBridge
 from counterfoil.sdk import Registry, operations
+from kafka_records import produce
 from local_services import SparkCluster, connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
@@ -104,13 +104,15 @@ class Bench(BridgeProgram):
 
     def produce(self, count: int, *, first: int = 0) -> None:
         schemas = [fastavro.parse_schema(each) for each in (FIRST_WRITER, SECOND_WRITER)]
-        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "linger.ms": 20, "log_level": 0})
-        for number in range(first, first + count):
-            value = None if number % TOMBSTONE_EVERY == 1 else self._value(number, schemas)
-            producer.produce(self.source, value=value, key=f"k{number % 97}".encode(), partition=number % PARTITIONS)
-            if number % 10_000 == 0:
-                producer.flush()
-        assert producer.flush(60) == 0
+        records = (
+            {
+                "value": None if number % TOMBSTONE_EVERY == 1 else self._value(number, schemas),
+                "key": f"k{number % 97}".encode(),
+                "partition": number % PARTITIONS,
+            }
+            for number in range(first, first + count)
+        )
+        produce(self.broker.bootstrap_servers, self.source, records)
 
     def _value(self, number: int, schemas: list[Any]) -> bytes:
         which = number % 5 == 0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bridge_driver import run_bridge
-from confluent_kafka import Producer
 
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
@@ -32,6 +31,7 @@ from counterfoil.sdk import (
     Registry,
     SerializationContext,
 )
+from kafka_records import produce
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,10 +219,8 @@ def test_keys_are_converted_by_a_plan_of_their_own(
         value = write_value({"fare": 7})
         records = [*((write_key(key), value) for key in good), (write_key(bad), value), (write_key(bad), None)]
         records += [(write_key(good[0]), None), (None, value), (b"x", value)]
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
-        for key, each in records:
-            producer.produce(source, value=each, key=key, partition=0)
-        assert producer.flush(60) == 0
+        made = ({"value": each, "key": key, "partition": 0} for key, each in records)
+        produce(broker.bootstrap_servers, source, made)
 
         bridge = resolve(file, registry)
         assert (bridge.problems, bridge.keys is None) == ((), False)
@@ -268,10 +266,10 @@ def test_keys_are_converted_by_a_plan_of_their_own(
 
 def _produce(broker: KafkaClient, registry: Registry, pair: Pair, topic: str) -> None:
     serialize = pair.serializer(registry, pair.source)
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+    records = []
     for number in range(RECORDS):
         fare = 1e9 if number == TOO_LONG and pair.source is JSON_SCHEMA else number / 4
         ride = {"ride_id": number, "fare": fare, "vendor": ["CMT", "HELIX"][number % 2], "note": "x"}
         value = None if number == TOMBSTONE else serialize(ride, SerializationContext(topic))
-        producer.produce(topic, value=value, key=str(number).encode(), partition=number % 2)
-    assert producer.flush(60) == 0
+        records.append({"value": value, "key": str(number).encode(), "partition": number % 2})
+    produce(broker.bootstrap_servers, topic, records)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bridge_driver import run_bridge
-from confluent_kafka import Producer
 
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
@@ -24,6 +23,7 @@ from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk import AvroSerializer, Registry
+from kafka_records import produce
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,10 +67,8 @@ class Route:
         self.write(values)
 
     def write(self, values: list[bytes]) -> None:
-        producer = Producer({"bootstrap.servers": self.cluster.bootstrap_servers, "log_level": 0})
-        for number, value in enumerate(values):
-            producer.produce(self.bridge.file.source_topic, value=value, partition=number // 3 % 2)
-        assert producer.flush(60) == 0
+        records = ({"value": value, "partition": number // 3 % 2} for number, value in enumerate(values))
+        produce(self.cluster.bootstrap_servers, self.bridge.file.source_topic, records)
 
     def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Any:
         writers = WriterService(self.lines.append)

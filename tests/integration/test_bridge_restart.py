@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bridge_driver import bridge_between, run_bridge, swap
-from confluent_kafka import Producer
 
 from bridge_program import end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
+from kafka_records import produce
 from local_services import connector_jars, wait_until
 
 if TYPE_CHECKING:
@@ -40,12 +40,11 @@ def value_of(number: int) -> bytes | None:
 
 
 def fill(bootstrap_servers: str, topic: str) -> None:
-    producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 20, "log_level": 0})
-    for number in range(RECORDS):
-        producer.produce(topic, value=value_of(number), key=f"k{number % 500}".encode(), partition=number % PARTITIONS)
-        if number % 20_000 == 0:
-            producer.flush()
-    producer.flush()
+    records = (
+        {"value": value_of(number), "key": f"k{number % 500}".encode(), "partition": number % PARTITIONS}
+        for number in range(RECORDS)
+    )
+    produce(bootstrap_servers, topic, records)
 
 
 @contextmanager

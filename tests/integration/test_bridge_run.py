@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from bridge_driver import bridge_between, run_bridge, swap
-from confluent_kafka import Producer
 
 from counterfoil.converter.check.preflight import Severity, inspect, prepare_topics
 from counterfoil.converter.engines.record import Converted
@@ -21,6 +20,7 @@ from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.bridges.model import StopAbove
 from counterfoil.schema.evolution import ConversionError, FailureCode
 from counterfoil.schema.exit_codes import ExitCode
+from kafka_records import produce
 from local_services import wait_until
 
 if TYPE_CHECKING:
@@ -53,10 +53,7 @@ class Route:
         return Cluster(self.broker.bootstrap_servers)
 
     def produce(self, records: list[dict[str, Any]], topic: str | None = None) -> None:
-        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers, "log_level": 0})
-        for record in records:
-            producer.produce(topic or self.source, **record)
-        assert producer.flush(30) == 0
+        produce(self.broker.bootstrap_servers, topic or self.source, records)
 
     def bridge(self, **changes: Any) -> ResolvedBridge:
         return bridge_between(self.source, self.target, **changes)

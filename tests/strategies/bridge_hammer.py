@@ -17,8 +17,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from confluent_kafka import Producer
-
 from bridge_program import DEADLINE_S, BridgeProgram, code_of, end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.schema.bridges.model import Delivery
@@ -33,6 +31,7 @@ from counterfoil.sdk import (
     SerializationContext,
     operations,
 )
+from kafka_records import produce
 from local_services import wait_until
 from small_disks import can_mount, filled, small_disk
 from warm_commands import process_of
@@ -177,18 +176,20 @@ class _Run:
             self._produce(serializer(registry, source))
 
     def _produce(self, serialize: Callable[..., bytes]) -> None:
-        producer = Producer({"bootstrap.servers": self._world.broker.bootstrap_servers, "log_level": 0})
         context = SerializationContext(self._source)
-        for number in range(RECORDS):
-            value: bytes | None = serialize({"id": number, "fare": number / 4}, context)
+
+        def value_of(number: int) -> bytes | None:
             if number % NO_FRAME_EVERY == 0:
-                value = b"no frame"
-            elif number % TOMBSTONE_EVERY == 0:
-                value = None
-            producer.produce(self._source, value=value, key=f"k{number}".encode(), partition=number % PARTITIONS)
-            if number % 10_000 == 0:
-                producer.flush()
-        assert producer.flush(60) == 0
+                return b"no frame"
+            if number % TOMBSTONE_EVERY == 0:
+                return None
+            return serialize({"id": number, "fare": number / 4}, context)
+
+        records = (
+            {"value": value_of(number), "key": f"k{number}".encode(), "partition": number % PARTITIONS}
+            for number in range(RECORDS)
+        )
+        produce(self._world.broker.bootstrap_servers, self._source, records)
 
     def run_with_fault(self) -> int:
         """Start the bridge, cause the fault at its moment, and return the exit code of this start."""

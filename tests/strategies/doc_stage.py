@@ -22,6 +22,7 @@ import yaml
 
 from doc_setups import SETUPS
 from doc_snippets import Command, Snippet, snippets_of
+from kafka_records import produce
 from local_services import (
     KafkaClient,
     PostgresClient,
@@ -113,12 +114,7 @@ class Stage:
 
     def produce(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         """Write records to a topic of the broker."""
-        from confluent_kafka import Producer
-
-        producer = Producer({"bootstrap.servers": self.broker.bootstrap_servers})
-        for key, value in records:
-            producer.produce(topic, key=key, value=value)
-        producer.flush()
+        produce(self.broker.bootstrap_servers, topic, ({"key": key, "value": value} for key, value in records))
 
     def file_of(self, page: str, name: str) -> str:
         """Return the text of the block of a page that is the file ``name``."""

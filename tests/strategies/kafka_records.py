@@ -1,4 +1,4 @@
-"""Topics of the tests of adapters: what they write and what is in them, without any adapter."""
+"""Topics of tests: what is written to them and what is in them, without any adapter or bridge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from local_services.process import wait_until
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from local_services import KafkaClient, RegistryProcess
 
@@ -28,14 +28,24 @@ KEY = '"string"'
 RIDES = [{"vendor": number % 2, "fare": number + 0.5} for number in range(4)]
 NOT_FRAMED = b"no frame"
 VALUE_HEADER = "__value_schema_id"
+_MOST_WAITING = 10_000
+
+
+def produce(bootstrap_servers: str, topic: str, records: Iterable[dict[str, Any]], **settings: Any) -> None:
+    """Write records, which are arguments of confluent-kafka's ``produce``, and wait until the broker has them."""
+    producer = Producer({"bootstrap.servers": bootstrap_servers, "linger.ms": 20, "log_level": 0, **settings})
+    for number, record in enumerate(records, 1):
+        producer.produce(topic, **record)
+        if number % _MOST_WAITING == 0:
+            producer.flush()
+    assert producer.flush(60) == 0
 
 
 def write(broker: KafkaClient, topic: str, *records: tuple[Any, Any, Any], partition: int = 0) -> None:
     """Write records of key, value and headers, which are bytes."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    for key, value, headers in records:
-        producer.produce(topic, key=key, value=value, headers=headers, partition=partition)
-    producer.flush()
+    names = ("key", "value", "headers")
+    made = ({**dict(zip(names, record, strict=True)), "partition": partition} for record in records)
+    produce(broker.bootstrap_servers, topic, made)
 
 
 def framed(url: str, topic: str, *, id_location: Any = "prefix") -> list[tuple[bytes, bytes, Any]]:
