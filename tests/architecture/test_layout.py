@@ -142,6 +142,7 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
     own = {path.stem for path in folder.rglob("*.py")} | {path.parent.name for path in folder.rglob("__init__.py")}
     own |= {path.stem for path in ROOT.glob("tests/*/*.py")} | {
         "counterfoil",
+        "github_action",
         "local_services",
         "nowhere_to_be_found",
         "quixstreams",  # beside .venv: deploy/local_services/quixstreams.txt
