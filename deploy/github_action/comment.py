@@ -33,7 +33,7 @@ def main() -> None:
     if pull_request is None:
         print("No comment is written, since the workflow does not run for a pull request.")
         return
-    body = _fitting(Path(os.environ["COMMENT_PATH"]).read_text(encoding="utf-8"))
+    body = fitting(Path(os.environ["COMMENT_PATH"]).read_text(encoding="utf-8"))
     headers = {
         "Accept": "application/vnd.github+json",
         "Authorization": f"Bearer {os.environ['TOKEN']}",
@@ -75,11 +75,13 @@ def _comments(client: httpx.Client, place: str) -> Iterator[dict[str, Any]]:
 
 def _is_own(comment: dict[str, Any], marker: str) -> bool:
     """Return whether an earlier run wrote the comment, not a stranger who could change it again afterwards."""
-    is_trusted = comment["user"]["type"] == "Bot" or comment["author_association"] in _TRUSTED
+    user = comment["user"] or {}  # null: the account was deleted
+    is_trusted = user.get("type") == "Bot" or comment["author_association"] in _TRUSTED
     return is_trusted and str(comment["body"]).startswith(marker)
 
 
-def _fitting(body: str) -> str:
+def fitting(body: str) -> str:
+    """Return a comment that GitHub accepts: whole lines, and a last one that says where the rest is."""
     if len(body) <= MAX_CHARACTERS:
         return body
     return body[: body.rindex("\n", 0, MAX_CHARACTERS - len(_CUT))] + _CUT

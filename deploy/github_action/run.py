@@ -72,12 +72,19 @@ class Result(NamedTuple):
 
 def main() -> None:
     """Run what the inputs request, and write the outputs."""
+    try:
+        arguments = tuple(shlex.split(os.environ["INPUT_ARGUMENTS"]))
+    except ValueError as mistake:
+        problem = f"The input arguments is not written as in a shell: {mistake}"
+        _announced("error", problem, problem)
+        _write_outputs({"verdict": verdict_of(ExitCode.USAGE), "exit-code": int(ExitCode.USAGE)})
+        return
     pull_request = read_pull_request()
     request = Request(
         command=os.environ["INPUT_COMMAND"],
         against=os.environ["INPUT_AGAINST"].strip("0") and os.environ["INPUT_AGAINST"],  # zeros: a new branch
         registry=os.environ["INPUT_REGISTRY"],
-        arguments=tuple(shlex.split(os.environ["INPUT_ARGUMENTS"])),
+        arguments=arguments,
         directory=os.environ["INPUT_DIRECTORY"],
         has_secrets=pull_request is None or not pull_request.is_from_fork,
     )

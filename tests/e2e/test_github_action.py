@@ -13,6 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from counterfoil.contracts.reports.json_schema import report_json_schema
+from github_action.comment import MAX_CHARACTERS, fitting
 from github_action.run import Request, planned
 from github_runner import CommentApi, Runner
 from local_services import free_port
@@ -144,13 +145,24 @@ def test_a_registry_is_skipped_only_for_forks_that_are_compared_with_git(against
 def test_a_command_that_does_not_exist_ends_in_a_usage_error(runner, broken):
     job = runner.run(broken, command="chekc")
     assert (job.code, job.outputs["verdict"], job.outputs["report-path"]) == (2, "usage", ""), job.log
+    job = runner.run(broken, arguments="--level 'FULL")
+    assert (job.code, job.outputs["verdict"], "No closing quotation" in job.log) == (2, "usage", True), job.log
+
+
+def test_a_report_that_is_too_long_for_a_comment_is_cut_between_lines():
+    report = "one finding\n" * 10_000
+    lines = fitting(report).splitlines()
+    assert len(fitting(report)) <= MAX_CHARACTERS
+    assert set(lines[:-2]) == {"one finding"}
+    assert lines[-1] == "The rest is in the summary of the job."
+    assert fitting("short") == "short"
 
 
 def test_the_reusable_workflow_passes_its_inputs_to_this_version_of_the_action():
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     workflow = yaml.safe_load((ROOT / ".github/workflows/contracts.yml").read_text())
     inputs = workflow[True]["workflow_call"]["inputs"]  # the key `on` is a boolean in YAML 1.1
-    checkout, step, _ = workflow["jobs"]["contracts"]["steps"]
+    checkout, step = workflow["jobs"]["contracts"]["steps"]
     assert checkout["with"]["fetch-depth"] == 0
     assert step["uses"] == f"counterfoil/counterfoil@v{VERSION}"
     assert step["with"] == {name: f"${{{{ inputs.{name} }}}}" for name in inputs}
