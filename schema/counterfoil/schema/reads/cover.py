@@ -19,7 +19,9 @@ def uncovered(read: Read, promise: FieldPromise | None, facts: FieldFacts) -> It
     if read.range.is_limited:
         yield from _range(read.range, promised)
     if read.pattern is not None and (promise is None or promise.pattern != read.pattern):
-        yield from _texts("pattern", read.pattern, promise.pattern if promise is not None else None)
+        pattern = promise.pattern if promise is not None else None
+        promised_instead = "none is promised" if pattern is None else f"another one is promised: {pattern}"
+        yield _UNBACKED, f"the pattern {read.pattern} is expected, and {promised_instead}"
     if read.unit is not None:
         unit = promise.unit if promise is not None else None
         if unit is None:
@@ -50,13 +52,6 @@ def _is_within(given: float | str, limit: float | str, *, is_lower: bool) -> boo
     if isinstance(given, str) is not isinstance(limit, str):
         return False
     return given >= limit if is_lower else given <= limit  # type: ignore[operator] # both are texts, or both are numbers
-
-
-def _texts(name: str, expected: str, promised: str | None) -> Iterator[tuple[str, str]]:
-    if promised is None:
-        yield _UNBACKED, f"the {name} {expected} is expected, and none is promised"
-    else:
-        yield _UNBACKED, f"the {name} {expected} is expected, and another one is promised: {promised}"
 
 
 def _enum(read: Read, promise: FieldPromise | None) -> Iterator[tuple[str, str]]:

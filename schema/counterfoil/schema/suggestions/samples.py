@@ -95,12 +95,12 @@ class Samples:
         if first is not None and second is not None:
             if first != second:
                 why = f"all numbers are moments, with {first:,} and {second:,} ticks a second"
-                yield {"expr": _scaled(source, second / first)}, 1.15, why
+                yield {"expr": scaled(source, second / first)}, 1.15, why
             return
         found = distributions.factor_between(one, other)
         if found is not None:
             why = f"the ranges {one.least:g} to {one.most:g} and {other.least:g} to {other.most:g} differ as {found[1]}"
-            yield {"expr": _scaled(source, found[0])}, 1.12, why
+            yield {"expr": scaled(source, found[0])}, 1.12, why
 
     def joined(self, target: Path, unused: Sequence[Path]) -> Iterator[tuple[dict[str, Any], float, str]]:
         """Yield the join of source fields whose texts are the pieces of the target's texts."""
@@ -145,6 +145,7 @@ def _best(piece: dict[str, float], counts: FieldCounts) -> tuple[Path, float] | 
     return found[0][1], found[0][0]
 
 
-def _scaled(source: Path, factor: float) -> str:
+def scaled(source: Path, factor: float) -> str:
+    """Return the formula that multiplies a source field; it divides for a factor below 1."""
     sign, number = ("*", factor) if factor >= 1 else ("/", round(1 / factor, 9))
     return f"{spell_in_formula(source)} {sign} {number:.10g}"

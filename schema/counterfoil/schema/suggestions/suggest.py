@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.derive import derive_plan
 from counterfoil.schema.evolution.errors import PlanError
-from counterfoil.schema.evolution.field_paths import spell, spell_in_formula, target_path
+from counterfoil.schema.evolution.field_paths import spell, target_path
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.model import ProblemKind
 from counterfoil.schema.evolution.rules import PlanRules, parse_rules
@@ -41,7 +41,7 @@ from counterfoil.schema.evolution.types import (
     split_null,
 )
 from counterfoil.schema.evolution.types import widens as is_wider
-from counterfoil.schema.suggestions.samples import Samples
+from counterfoil.schema.suggestions.samples import Samples, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -211,12 +211,7 @@ def _scalar_rules(
     """Yield rules between two scalars, each with a share of confidence and its reason."""
     source, factor = spell(path), _factor(path[-1], target)
     if factor is not None and left.word in NUMERIC and right.word in NUMERIC:
-        sign, number = ("*", factor) if factor >= 1 else ("/", round(1 / factor, 9))
-        yield (
-            {"expr": f"{spell_in_formula(path)} {sign} {number:.10g}"},
-            1.1,
-            f"the names end in units, 1 to {factor:.10g}",
-        )
+        yield {"expr": scaled(path, factor)}, 1.1, f"the names end in units, 1 to {factor:.10g}"
     if left.word == right.word == "enum":
         table = _symbols(left, right)
         if table:
