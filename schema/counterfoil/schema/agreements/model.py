@@ -164,6 +164,7 @@ class ServiceLevel:
     value: Scalar
     unit: str | None = None
     element: str | None = None
+    position: Position | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
