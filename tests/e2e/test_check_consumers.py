@@ -375,6 +375,29 @@ def test_a_protobuf_message_and_its_readers(run, shop):
     ]
 
 
+def test_a_json_schema_and_its_readers(run, shop):
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "total_cents": {"type": "integer"}, "items": {"type": "array"}},
+        "required": ["order_id", "total_cents"],
+        "additionalProperties": False,
+    }
+    shop.write(ORDERS, CONTRACT.partition("    properties:")[0].replace("order.avsc", "order.schema.json"))
+    shop.write("schemas/order.schema.json", schema)
+    shop.git("rm", "-q", ORDER, OTHER)
+    reads = "          - {path: order_id, required: true}\n          - {path: total_cents, as: integer}\n"
+    shop.write(PRODUCT, BILLING.partition("          - {path: order_id")[0] + reads)
+    shop.commit()
+    shop.write("schemas/order.schema.json", {**schema, "required": ["total_cents"]})
+    _edit(shop, "schemas/order.schema.json", '"type": "integer"', '"type": "number"')
+    outcome = run(*BY_LEVEL_NONE, "--against", "HEAD", "--format", "json")
+    assert [(place[0], place[3]) for place in _places(outcome)] == [
+        ("consumer-nullable", 5),
+        ("consumer-type-narrowed", 8),
+    ]
+
+
 def test_the_json_report_fits_its_schema(run, shop):
     from jsonschema import Draft202012Validator
 

@@ -212,7 +212,11 @@ def _check_expectation(
         findings.add("contract-version-differs", text, expectation.position)
         return
     topics = [
-        _Topic(each, _quietly(each.schema, path, files), _quietly(each.key and each.key.schema, path, files))
+        _Topic(
+            each,
+            _quietly(each.schema, path, files),
+            None if each.key is None else _quietly(each.key.schema, path, files),
+        )
         for each in contract.promises
     ]
     for read in expectation.reads or ():
