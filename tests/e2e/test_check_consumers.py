@@ -217,6 +217,15 @@ def test_what_was_so_before_is_listed_and_does_not_fail(run, shop):
     assert outcome.report["findings"][0]["text"].endswith("(it was so before this change)")
 
 
+def test_a_contract_that_was_not_valid_before(run, shop):
+    _edit(shop, ORDERS, "status: active", "statsu: active")
+    shop.commit()
+    _edit(shop, ORDERS, "statsu: active", "status: active")
+    _edit(shop, ORDERS, "EUR.cent", "EUR")
+    outcome = run("--format", "json", "--against", "HEAD")
+    assert (outcome.code, _places(outcome)) == (0, [("baseline-invalid", "warning", ORDERS, None)])
+
+
 def test_a_consumer_that_stops_reading_allows_the_removal(run, shop):
     _edit(shop, ORDER, '  {"name": "total_cents", "type": "long"},\n', "")
     _edit(shop, PRODUCT, "          - {path: total_cents, as: integer, min: 0, unit: EUR.cent}\n", "")

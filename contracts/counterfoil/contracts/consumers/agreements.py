@@ -28,11 +28,15 @@ _RETIRED: Final = "retired"
 
 @dataclass(frozen=True, slots=True)
 class AgreementFile:
-    """A contract or product file: its path, its bytes, and what was read of it."""
+    """A contract or product file: its path, its bytes, and what was read of it.
+
+    ``is_stand_in``: it is the present file in the place of an earlier one that was not valid.
+    """
 
     path: str
     data: bytes
     reading: Reading
+    is_stand_in: bool = False
 
 
 def read_file(path: str, data: bytes) -> AgreementFile:

@@ -25,6 +25,7 @@ _UNREAD: Final = "contract-unread"
 _UNJUDGED: Final = "contract-without-schema"
 _UNKNOWN: Final = "contract-unknown"
 _OTHER_VERSION: Final = "contract-version-differs"
+_BASELINE: Final = "baseline-invalid"
 _NO_FILE: Final = "schema-file-missing"
 
 
@@ -45,6 +46,9 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
         if path in after.consumer_files or is_wanted(path):
             known, found = before.files.get(path), file.reading.agreement
             was_so = known is not None and known.data == file.data
+            if known is not None and known.is_stand_in and found is not None:
+                text = "its earlier text was not valid, so that a change in it cannot be told and counts as none"
+                yield _finding(_BASELINE, Severity.WARNING, text, _Place(found.id, path, None))
             for fault in file.reading.faults:
                 place = _Place(path if found is None else found.id, path, fault.position)
                 severity = Severity.WARNING if was_so else Severity.ERROR
