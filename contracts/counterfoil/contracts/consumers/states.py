@@ -105,7 +105,7 @@ def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Itera
     """Yield the consumers whose own schema is not among the files."""
     for consumer in after.consumers:
         link = consumer.expectation.reader_schema
-        if link is not None and "://" not in link.url and links.file(consumer.path, link) is None:
+        if link is not None and link.is_file and links.file(consumer.path, link) is None:
             same = before.same(consumer)
             was_so = same is not None and same.expectation.reader_schema == link
             severity = Severity.NOTICE if was_so else Severity.ERROR
@@ -121,7 +121,7 @@ def state_of(change: TopicChange, consumers: Sequence[Consumer]) -> Iterator[Fin
     if not consumers:
         text = f"no consumer that is known here reads {topic.contract.id}"
         yield _finding(_UNREAD, Severity.NOTICE, text, _Place(subject, topic.path, position))
-    elif topic.value_path is None and link is not None and "://" not in link.url:
+    elif topic.value_path is None and link is not None and link.is_file:
         was_so = change.before is not None and change.before.value_path is None
         severity, place = Severity.NOTICE if was_so else Severity.ERROR, _Place(subject, topic.path, link.position)
         text = f"there is no schema file {link.url}"

@@ -49,7 +49,7 @@ class SchemaFiles:
 
     def linked(self, link: SchemaLink | None, findings: FileFindings) -> SchemaFacts | None:
         """Return the schema that a file refers to; None, with a finding, where it is missing or invalid."""
-        if link is None or "://" in link.url:
+        if link is None or not link.is_file:
             return None
         path = below(findings.path, link.url)
         if not self._tree.has(path, language_of(path)):

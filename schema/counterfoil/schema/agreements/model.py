@@ -93,6 +93,11 @@ class SchemaLink:
     url: str
     position: Position
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a path, and no address."""
+        return "://" not in self.url
+
 
 @dataclass(frozen=True, slots=True)
 class KeyPromise:
