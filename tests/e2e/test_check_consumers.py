@@ -217,6 +217,15 @@ def test_what_was_so_before_is_listed_and_does_not_fail(run, shop):
     assert outcome.report["findings"][0]["text"].endswith("(it was so before this change)")
 
 
+def test_a_contract_that_was_not_valid_before(run, shop):
+    _edit(shop, ORDERS, "status: active", "statsu: active")
+    shop.commit()
+    _edit(shop, ORDERS, "statsu: active", "status: active")
+    _edit(shop, ORDERS, "EUR.cent", "EUR")
+    outcome = run("--format", "json", "--against", "HEAD")
+    assert (outcome.code, _places(outcome)) == (0, [("baseline-invalid", "warning", ORDERS, None)])
+
+
 def test_a_consumer_that_stops_reading_allows_the_removal(run, shop):
     _edit(shop, ORDER, '  {"name": "total_cents", "type": "long"},\n', "")
     _edit(shop, PRODUCT, "          - {path: total_cents, as: integer, min: 0, unit: EUR.cent}\n", "")
@@ -372,6 +381,29 @@ def test_a_protobuf_message_and_its_readers(run, shop):
     assert _places(outcome) == [
         ("consumer-type-narrowed", "error", "schemas/order.proto", 5),
         ("consumer-field-missing", "error", "schemas/order.proto", 11),
+    ]
+
+
+def test_a_json_schema_and_its_readers(run, shop):
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {"order_id": {"type": "string"}, "total_cents": {"type": "integer"}, "items": {"type": "array"}},
+        "required": ["order_id", "total_cents"],
+        "additionalProperties": False,
+    }
+    shop.write(ORDERS, CONTRACT.partition("    properties:")[0].replace("order.avsc", "order.schema.json"))
+    shop.write("schemas/order.schema.json", schema)
+    shop.git("rm", "-q", ORDER, OTHER)
+    reads = "          - {path: order_id, required: true}\n          - {path: total_cents, as: integer}\n"
+    shop.write(PRODUCT, BILLING.partition("          - {path: order_id")[0] + reads)
+    shop.commit()
+    shop.write("schemas/order.schema.json", {**schema, "required": ["total_cents"]})
+    _edit(shop, "schemas/order.schema.json", '"type": "integer"', '"type": "number"')
+    outcome = run(*BY_LEVEL_NONE, "--against", "HEAD", "--format", "json")
+    assert [(place[0], place[3]) for place in _places(outcome)] == [
+        ("consumer-nullable", 5),
+        ("consumer-type-narrowed", 8),
     ]
 
 

@@ -24,6 +24,24 @@ def subject(live_registry, unique_name, order):
     return name
 
 
+def test_consumers_are_judged_against_the_latest_version(counterfoil, live_registry, subject, order, tmp_path):
+    (tmp_path / f"{subject}.avsc").write_text(json.dumps(order(id="string"), indent=1))
+    head = "apiVersion: v3.1.0\nkind: DataContract\nid: orders\nversion: 1.0.0\nstatus: active\n"
+    topic = subject.removesuffix("-value")  # no schema file is named: that of the subject counts
+    (tmp_path / "orders.odcs.yaml").write_text(f"{head}schema:\n  - {{name: Order, physicalName: {topic}}}\n")
+    (tmp_path / "billing.odps.yaml").write_text(
+        "apiVersion: v1.0.0\nkind: DataProduct\nid: billing\nversion: 2.0.0\nstatus: active\ninputPorts:\n"
+        "  - {name: orders, version: '1', contractId: orders,\n"
+        "     customProperties: [{property: reads, value: [total]}]}\n"
+    )
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url, "--format", "json"]
+    assert counterfoil(*arguments).rules == []
+    result = counterfoil(*arguments, "--consumers", ".")
+    assert (result.code, result.rules) == (1, ["consumer-field-missing"])
+    (finding,) = result.report["findings"]
+    assert (finding["path"], finding["subject"]) == (f"{subject}.avsc", subject)
+
+
 def test_the_files_name_is_the_subject_and_the_registry_has_the_level(
     counterfoil, live_registry, subject, order, tmp_path
 ):

@@ -68,7 +68,8 @@ SEEDED = [
     ("schema-file-missing", CONTRACT_FILE, "schemas/order.avsc", "schemas/orders.avsc", "schemas/orders.avsc"),
     ("schema-invalid", SCHEMA_FILE, '"type": "long"}', '"type": "lnog"}', "lnog"),
     ("path-missing", CONTRACT_FILE, "name: sku", "name: skus", "name: skus"),
-    ("path-missing", CONTRACT_FILE, "field: order_id", "field: orderid", "name: OrderPlaced"),
+    ("path-missing", CONTRACT_FILE, "field: order_id", "field: orderid", "field: orderid"),
+    ("path-missing", CONTRACT_FILE, "OrderPlaced.placed_at", "OrderPlaced.paid_at", "OrderPlaced.paid_at"),
     ("path-missing", CONTRACT_FILE, "message.discount_cents", "message.discont_cents", "discont"),
     ("path-missing", APPLICATION_FILE, "path: status", "path: state", "path: state"),
     ("path-missing", APPLICATION_FILE, "$header.trace_id", "$header.trace", "$header.trace"),
@@ -106,6 +107,22 @@ def test_a_mistake_is_found_at_its_line(rule: str, path: str, old: str, new: str
     assert expected in places, [f"{one.path}:{one.position} {one.rule} {one.text}" for one in found]
     followed = {"version-not-semantic": {"contract-version-differs"}, "schema-invalid": set()}
     assert {one.rule for one in found} - {rule} <= followed.get(rule, set())
+
+
+def test_what_is_read_of_the_key_must_be_in_its_schema() -> None:
+    key = '{"type": "record", "name": "OrderKey", "fields": [{"name": "id", "type": "string"}]}'
+    files = {
+        **FILES,
+        CONTRACT_FILE: CONTRACT.replace("subject: orders.placed-key", "schema: schemas/key.avsc"),
+        "schemas/key.avsc": key,
+    }
+    wrong = {path: text.replace("- order_id", "- $key.number") for path, text in files.items()}
+    right = {path: text.replace("- order_id", "- $key.id") for path, text in files.items()}
+    assert lint(right).findings == ()
+    (found,) = lint(wrong).findings
+    assert (found.rule, found.path, found.element) == ("path-missing", APPLICATION_FILE, "$key.number")
+    assert found.position is not None
+    assert found.position.line == line_of(APPLICATION_FILE, wrong, "$key.number")
 
 
 def test_every_rule_is_seeded() -> None:

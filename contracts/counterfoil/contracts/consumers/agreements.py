@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.languages import language_of, subject_in_name
@@ -28,11 +28,15 @@ _RETIRED: Final = "retired"
 
 @dataclass(frozen=True, slots=True)
 class AgreementFile:
-    """A contract or product file: its path, its bytes, and what was read of it."""
+    """A contract or product file: its path, its bytes, and what was read of it.
+
+    ``is_stand_in``: it is the present file in the place of an earlier one that was not valid.
+    """
 
     path: str
     data: bytes
     reading: Reading
+    is_stand_in: bool = False
 
 
 def read_file(path: str, data: bytes) -> AgreementFile:
@@ -66,7 +70,8 @@ class Agreements:
     files: Mapping[str, AgreementFile]
     contracts: Mapping[str, tuple[str, Contract]]
     consumers: tuple[Consumer, ...]
-    consumer_files: frozenset[str] = field(default=frozenset())
+    consumer_files: frozenset[str]
+    _by_contract: Mapping[str, tuple[Consumer, ...]]
 
     @classmethod
     def of(cls, files: Iterable[AgreementFile], *, consumer_files: frozenset[str]) -> Agreements:
@@ -84,7 +89,11 @@ class Agreements:
                 contracts.setdefault(found.id, (path, found))
             elif isinstance(found, Application) and path in consumer_files and found.status != _RETIRED:
                 consumers += [Consumer(path, found, each) for each in found.expectations]
-        return cls(by_path, contracts, tuple(consumers), consumer_files)
+        by_contract: dict[str, list[Consumer]] = {}
+        for consumer in consumers:
+            by_contract.setdefault(consumer.expectation.contract_id, []).append(consumer)
+        index = {contract_id: tuple(readers) for contract_id, readers in by_contract.items()}
+        return cls(by_path, contracts, tuple(consumers), consumer_files, index)
 
     @property
     def applications(self) -> int:
@@ -93,7 +102,7 @@ class Agreements:
 
     def of_contract(self, contract_id: str) -> tuple[Consumer, ...]:
         """Return the consumers of one contract."""
-        return tuple(each for each in self.consumers if each.expectation.contract_id == contract_id)
+        return self._by_contract.get(contract_id, ())
 
     def same(self, consumer: Consumer) -> Consumer | None:
         """Return the input port of this side that is the same as one of another side; None without one."""
@@ -117,18 +126,21 @@ class Links:
 
     def value_of(self, path: str, promise: Promise) -> str | None:
         """Return the path of the schema of a promise in the contract at ``path``; None where there is no such file."""
-        return self.file(path, promise.schema) or self._of_subject(promise.subject)
+        link = promise.schema
+        return self.file(path, link) if link is not None and link.is_file else self._of_subject(promise.subject)
 
     def key_of(self, path: str, promise: Promise) -> str | None:
         """Return the path of the schema of the keys; None where there is no such file."""
         key = promise.key
         if key is None:
             return None
-        return self.file(path, key.schema) or (self._of_subject(key.subject) if key.subject else None)
+        if key.schema is not None and key.schema.is_file:
+            return self.file(path, key.schema)
+        return self._of_subject(key.subject) if key.subject else None
 
     def file(self, path: str, link: SchemaLink | None) -> str | None:
         """Return the path of the schema file that ``link`` names in the file at ``path``; None where it is missing."""
-        if link is None or "://" in link.url:
+        if link is None or not link.is_file:
             return None
         target = below(path, link.url)
         return target if self.tree.has(target, language_of(target)) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ def _unless_same(now: AgreementFile | None, path: str, data: bytes) -> Agreement
     if now is not None and now.data == data:
         return now
     was = read_file(path, data)
-    return now if now is not None and was.reading.agreement is None else was
+    return replace(now, is_stand_in=True) if now is not None and was.reading.agreement is None else was
 
 
 class _Selection:

@@ -25,6 +25,7 @@ _UNREAD: Final = "contract-unread"
 _UNJUDGED: Final = "contract-without-schema"
 _UNKNOWN: Final = "contract-unknown"
 _OTHER_VERSION: Final = "contract-version-differs"
+_BASELINE: Final = "baseline-invalid"
 _NO_FILE: Final = "schema-file-missing"
 
 
@@ -45,6 +46,9 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
         if path in after.consumer_files or is_wanted(path):
             known, found = before.files.get(path), file.reading.agreement
             was_so = known is not None and known.data == file.data
+            if known is not None and known.is_stand_in and found is not None:
+                text = "its earlier text was not valid, so that a change in it cannot be told and counts as none"
+                yield _finding(_BASELINE, Severity.WARNING, text, _Place(found.id, path, None))
             for fault in file.reading.faults:
                 place = _Place(path if found is None else found.id, path, fault.position)
                 severity = Severity.WARNING if was_so else Severity.ERROR
@@ -101,7 +105,7 @@ def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Itera
     """Yield the consumers whose own schema is not among the files."""
     for consumer in after.consumers:
         link = consumer.expectation.reader_schema
-        if link is not None and "://" not in link.url and links.file(consumer.path, link) is None:
+        if link is not None and link.is_file and links.file(consumer.path, link) is None:
             same = before.same(consumer)
             was_so = same is not None and same.expectation.reader_schema == link
             severity = Severity.NOTICE if was_so else Severity.ERROR
@@ -117,7 +121,7 @@ def state_of(change: TopicChange, consumers: Sequence[Consumer]) -> Iterator[Fin
     if not consumers:
         text = f"no consumer that is known here reads {topic.contract.id}"
         yield _finding(_UNREAD, Severity.NOTICE, text, _Place(subject, topic.path, position))
-    elif topic.value_path is None and link is not None and "://" not in link.url:
+    elif topic.value_path is None and link is not None and link.is_file:
         was_so = change.before is not None and change.before.value_path is None
         severity, place = Severity.NOTICE if was_so else Severity.ERROR, _Place(subject, topic.path, link.position)
         text = f"there is no schema file {link.url}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.languages import language_of
 from counterfoil.contracts.linting.expressions import compile_rule
@@ -50,7 +50,7 @@ class SchemaFiles:
 
     def linked(self, link: SchemaLink | None, findings: FileFindings) -> SchemaFacts | None:
         """Return the schema that a file refers to; None, with a finding, where it is missing or invalid."""
-        if link is None or "://" in link.url:
+        if link is None or not link.is_file:
             return None
         path = below(findings.path, link.url)
         if not self._tree.has(path, language_of(path)):
@@ -85,7 +85,7 @@ def check_contract(contract: Contract, findings: FileFindings, files: SchemaFile
             schema = files.linked(about.schema, findings) if about is not None and path else None
             if schema is not None:
                 text = f"slaProperties.{level.property}"
-                _check_path_text(path, schema, findings, contract.position, about=text)
+                _check_path_text(path, schema, findings, level.position or contract.position, about=text)
 
 
 def _check_head(agreement: Contract | Application, findings: FileFindings) -> None:
@@ -104,7 +104,8 @@ def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles)
     if key is not None:
         files.linked(key.schema, findings)
         if key.field is not None and schema is not None:
-            _check_path_text(key.field, schema, findings, promise.position, about="messageKey")
+            place = promise.places.get("messageKey", promise.position)
+            _check_path_text(key.field, schema, findings, place, about="messageKey")
     for rule in promise.quality:
         if rule.engine == _CEL and rule.implementation is not None:
             outcome = compile_rule(rule.implementation)
@@ -209,9 +210,24 @@ def _check_expectation(
         text = f"it reads version {expectation.version} of {contract.id}, and {path} is version {contract.version}"
         findings.add("contract-version-differs", text, expectation.position)
         return
-    schemas = [(promise, _quietly(promise.schema, path, files)) for promise in contract.promises]
+    topics = [
+        _Topic(
+            each,
+            _quietly(each.schema, path, files),
+            None if each.key is None else _quietly(each.key.schema, path, files),
+        )
+        for each in contract.promises
+    ]
     for read in expectation.reads or ():
-        _check_read(read, schemas, findings)
+        _check_read(read, topics, findings)
+
+
+class _Topic(NamedTuple):
+    """A topic of a contract, with the schemas of its records that are known."""
+
+    promise: Promise
+    value: SchemaFacts | None
+    key: SchemaFacts | None
 
 
 def _quietly(link: SchemaLink | None, path: str, files: SchemaFiles) -> SchemaFacts | None:
@@ -219,19 +235,20 @@ def _quietly(link: SchemaLink | None, path: str, files: SchemaFiles) -> SchemaFa
     return files.linked(link, FileFindings(path))
 
 
-def _check_read(read: Read, schemas: list[tuple[Promise, SchemaFacts | None]], findings: FileFindings) -> None:
+def _check_read(read: Read, topics: list[_Topic], findings: FileFindings) -> None:
     """Add a finding where no schema of the contract has the path; one about the last of them."""
     first = read.path[0] if read.path else None
-    if first is None or first == KEY or read.when_present:
+    if first is None or read.when_present:
         return
     if first.kind is StepKind.HEADER:
-        declared = [header for promise, _ in schemas for header in promise.headers]
+        declared = [header for each in topics for header in each.promise.headers]
         if declared and not any(header.name == first.name for header in declared):
             text = f"the contract has no header {first.name}; it has {', '.join(each.name for each in declared)}"
             findings.add("path-missing", text, read.position, element=print_path(read.path))
         return
-    known = [schema for _, schema in schemas if schema is not None]
-    missing = [mistake for schema in known if (mistake := _missing(schema, read.path)) is not None]
+    inside = read.path[1:] if first == KEY else read.path
+    known = [schema for each in topics if (schema := each.key if first == KEY else each.value) is not None]
+    missing = [mistake for schema in known if (mistake := _missing(schema, inside)) is not None]
     if known and len(missing) == len(known):
         findings.add("path-missing", str(missing[-1]), read.position, element=print_path(read.path))
         return

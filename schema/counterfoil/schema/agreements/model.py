@@ -99,6 +99,11 @@ class SchemaLink:
     url: str
     position: Position
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a path, and no address."""
+        return "://" not in self.url
+
 
 @dataclass(frozen=True, slots=True)
 class KeyPromise:
@@ -170,6 +175,7 @@ class ServiceLevel:
     value: Scalar
     unit: str | None = None
     element: str | None = None
+    position: Position | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,14 @@ def _header(node: Node) -> HeaderPromise:
 
 
 def _service_level(entry: Entry) -> ServiceLevel:
-    return ServiceLevel(entry.text("property") or "", entry.scalar("value"), entry.text("unit"), entry.text("element"))
+    element = entry.get("element")
+    return ServiceLevel(
+        entry.text("property") or "",
+        entry.scalar("value"),
+        entry.text("unit"),
+        entry.text("element"),
+        entry.node.position if element is None else element.position,
+    )
 
 
 def _server(entry: Entry, faults: Faults) -> Server:

@@ -16,11 +16,7 @@ from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.cel.expression import function_alias
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
-
-try:
-    import cel as rust
-except ImportError:
-    rust = None  # type: ignore[assignment]  # the extra rules-fast has it
+from counterfoil.sdk.serde.rules.cel.rust_engine import find_engine
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.cel.expression import Expression
@@ -28,6 +24,7 @@ if TYPE_CHECKING:
 Evaluate: TypeAlias = Callable[[dict[str, Any]], Any]
 """Evaluates an expression with variables; raises ``CelError``."""
 
+rust = find_engine()
 _OWN: Final[Mapping[str, Callable[..., Any]]] = {function_alias(name): call for name, call in FUNCTIONS.items()}
 _EXACT: Final = frozenset(function_alias(name) for name in FUNCTIONS if name.startswith("decimal"))
 _INT_MAX: Final = 2**63 - 1

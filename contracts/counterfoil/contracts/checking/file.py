@@ -1,0 +1,230 @@
+"""The check of one schema file: what it is by itself, and against its earlier versions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.checking.differences import names_of
+from counterfoil.contracts.checking.drafting import FileDrafts
+from counterfoil.contracts.checking.records import TopicWeights
+from counterfoil.contracts.checking.versions import VersionCheck
+from counterfoil.contracts.folding import Draft
+from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
+from counterfoil.contracts.model import FileOutcome, Status, fingerprint
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.sentences import show
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.paths import print_path
+from counterfoil.schema.pointer import print_pointer
+from counterfoil.schema.position import Position
+from counterfoil.schema.reports.model import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.checking.request import FileRequest
+    from counterfoil.contracts.model import Finding
+    from counterfoil.contracts.tree import Problem, ReadSchema, SchemaTree
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.paths import FieldPath
+
+_MISSING_IMPORT: Final = "missing-import"
+_WAS_SO: Final = " (it was so before this change)"
+
+
+class FileCheck:
+    """The check of one file; ``drafts`` grows while it runs."""
+
+    def __init__(self, head: SchemaTree, path: str, baseline: Baseline, request: FileRequest) -> None:
+        self._candidate = head.read(path)
+        self._language = head.language(path)
+        self._path = path
+        self._baseline = baseline
+        self._request = request
+        names = head.outline(path)
+        self._subject = baseline.subject(path) or request.subject or (names and names.name) or path
+        self._confirmed = 0
+        self._compared: tuple[str, ...] = ()
+        self.drafts = FileDrafts(head, path, self._subject)
+        self._weights = TopicWeights(self._candidate.schema, request, self.drafts)
+
+    def run(self) -> FileOutcome:
+        """Check the file and return its outcome."""
+        if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
+            text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
+            self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
+        history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
+        if self._candidate.problem is not None:
+            self._report_missing(history or ())
+            return self._invalid(self._candidate.problem, history or ())
+        if history is None:
+            self._report_not_judged("subject-unknown", "nothing says which subject this file holds")
+            return replace(self._outcome(Status.SKIPPED), is_mapped=False)
+        if history and _is_same(history[0], self._candidate):
+            self._report_move(history[0])
+            return self._outcome(Status.UNCHANGED, history[:1])
+        self._report_missing(history)
+        self._report_warnings(history)
+        if not history:
+            where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
+            self._report_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
+            return self._outcome(Status.NEW)
+        return self._compare(history)
+
+    def _report_not_judged(self, rule: str, text: str) -> None:
+        """Add a notice, or a warning if every file must be judged."""
+        if self._request.needs_all:
+            self.drafts.report(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
+        else:
+            self.drafts.report(rule, Severity.NOTICE, text)
+
+    def findings(self) -> list[Finding]:
+        """Return the findings in the order of their positions, each with its proof."""
+        return sorted((self._weights.with_records(draft.finished()) for draft in self.drafts), key=_reading_order)
+
+    def take_over(self, draft: Draft, dependant: FileCheck) -> Draft | None:
+        """Return the finding of a dependant at its cause in this file; None if this file was judged differently."""
+        schema, cause = self._candidate.schema, draft.cause
+        is_alike = self._request.policy is dependant._request.policy and self._compared
+        if not is_alike or schema is None or cause is None or cause.direction not in self._request.level.directions:
+            return None
+        element = schema.path_at(cause.steps)
+        facts = [(name, show(fact)) for name, fact in cause.facts]
+        found = draft.finding
+        finding = replace(
+            found,
+            subject=self._subject,
+            path=self._path,
+            fingerprint=fingerprint(
+                found.rule, self._subject, found.direction, names_of(element), [print_pointer(cause.steps)], facts
+            ),
+            position=schema.locate(cause.steps),
+            element=print_path(element),
+            against=self._compared,
+        )
+        return Draft(finding, cause, is_own=True, search=draft.search)
+
+    def _invalid(self, problem: Problem, history: Sequence[ReadSchema]) -> FileOutcome:
+        before = history[0] if history else None
+        was_so = before is not None and (
+            before.content == self._candidate.content
+            or (before.problem is not None and before.problem.text == problem.text)
+        )
+        text, severity = (f"{problem.text}{_WAS_SO}", Severity.WARNING) if was_so else (problem.text, Severity.ERROR)
+        self.drafts.report("schema-invalid", severity, text, position=problem.position)
+        return self._outcome(Status.INVALID, history[:1])
+
+    def _report_missing(self, history: Sequence[ReadSchema]) -> None:
+        """Add the imports that no file here has, unless the schema is invalid for that reason alone."""
+        problem = self._candidate.problem
+        before = {one.text for one in history[0].missing} if history else set()
+        for missing in self._candidate.missing:
+            if problem is None or problem.text != missing.text:
+                self._report(_MISSING_IMPORT, missing.text, was_so=missing.text in before, position=missing.position)
+
+    def _report_warnings(self, history: Sequence[ReadSchema]) -> None:
+        """Add what the language forbids and registries accept."""
+        schema = self._candidate.schema
+        before = {(one.rule, one.text) for one in _warnings(history[0].schema)} if history else set()
+        for warning in _warnings(schema):
+            if (
+                warning.rule != _MISSING_IMPORT or not self._candidate.missing
+            ):  # missing imports are reported with their positions
+                self._report(
+                    warning.rule,
+                    f"{warning.text[:1].lower()}{warning.text[1:]}",
+                    was_so=(warning.rule, warning.text) in before,
+                    position=schema.locate(warning.pointer) if schema else None,
+                    path=schema.path_at(warning.pointer) if schema else (),
+                )
+
+    def _report(self, rule: str, text: str, *, was_so: bool, position: Position | None, path: FieldPath = ()) -> None:
+        """Add a warning, or an error under SOUND if it is caused by this change."""
+        is_error = self._request.policy is CompatibilityPolicy.SOUND and not was_so
+        self.drafts.report(
+            rule,
+            Severity.ERROR if is_error else Severity.WARNING,
+            f"{text}{_WAS_SO if was_so else ''}",
+            position=position,
+            path=path,
+            identity=(names_of(path), text),
+        )
+
+    def _compare(self, history: Sequence[ReadSchema]) -> FileOutcome:
+        schema = self._candidate.schema
+        if schema is None:
+            return self._outcome(Status.SKIPPED)
+        versions = VersionCheck(schema, self._request, self.drafts)
+        judged = [earlier for earlier in history if versions.judge(earlier)]
+        self._confirmed = versions.confirmed
+        self._weights.weigh(versions.weighable)
+        if self._request.generated_code is not GeneratedCode.NONE:
+            self._report_generated_code(history[0])
+        self._compared = tuple(earlier.label for earlier in judged)
+        return self._outcome(Status.COMPARED if judged else Status.SKIPPED, judged)
+
+    def _report_move(self, earlier: ReadSchema) -> None:
+        """Add a finding if the schema was in another file and that breaks generated code."""
+        is_moved = earlier.path != self._path and not self._baseline.names_subjects
+        if is_moved and self._request.generated_code is GeneratedCode.FILE:
+            text = f"the schema was moved from {earlier.path}, so code that is generated from the file moves too"
+            self.drafts.report(FILE_MOVED, Severity.ERROR, text, against=(earlier.label,))
+
+    def _report_generated_code(self, earlier: ReadSchema) -> None:
+        """Add the changes since ``earlier`` that break code which is generated from the schema."""
+        schema = self._candidate.schema
+        if schema is None or earlier.schema is None:
+            return
+        self._report_move(earlier)
+        for rule, change in changes_of_generated_code(earlier.schema, schema):
+            place = change.later_pointer or change.earlier_pointer[:-1]
+            self.drafts.report(
+                rule,
+                Severity.ERROR,
+                f"{change.element}: {change.text}" if change.element else change.text,
+                position=schema.locate(place),
+                identity=(change.kind, change.element, change.earlier, change.later),
+                against=(earlier.label,),
+            )
+
+    def _outcome(self, status: Status, compared: Sequence[ReadSchema] = ()) -> FileOutcome:
+        labels = tuple(earlier.label for earlier in compared)
+        request = self._request
+        return FileOutcome(
+            self._path,
+            self._subject,
+            status,
+            request.level,
+            request.policy,
+            labels,
+            self._confirmed,
+            owner=request.owner,
+        )
+
+    @property
+    def has_sketch(self) -> bool:
+        """Whether a sketch has the records of this schema's subject."""
+        return self._weights.has_sketch
+
+
+def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:
+    return finding.position or Position(0, 0), finding.rule, finding.direction or "", finding.fingerprint
+
+
+def _warnings(schema: ParsedSchema | None) -> Sequence[SchemaWarning]:
+    return schema.warnings() if schema else ()
+
+
+def _is_same(earlier: ReadSchema, candidate: ReadSchema) -> bool:
+    """Return whether nothing changed: the same texts, or, without references, texts with the same meaning."""
+    if earlier.content == candidate.content:
+        return True
+    is_alone = len(earlier.content) == len(candidate.content) == 1
+    return (
+        is_alone
+        and earlier.schema is not None
+        and candidate.schema is not None
+        and candidate.schema.is_equivalent(earlier.schema)
+    )
