@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_DEPTH: Final = 8
-WHOLES: Final = (0, 1, -1, 5, 63, 300, 2**24 + 1, 2**31 - 1, -(2**31))
+FEW: Final = (0, 1, 2, 5, 63)
+WHOLES: Final = (-1, 64, 300, 2**24 + 1, 2**31 - 1, -(2**31))
 LONGS: Final = (*WHOLES, 2**31, 2**53 + 1, 1_700_000_000_123_456, 2**63 - 1, -(2**63))
 REALS: Final = (0.0, -0.0, 1.5, 0.1, -2.5, 1e300, float("inf"), float("nan"))
 TEXTS: Final = ("", "a", "é", "A", "B", "2020-01-02", "12", "k\U0001f600")
@@ -67,9 +68,9 @@ def _scalar(rng: Random, node: AvroType) -> bytes:
         case Kind.BOOLEAN:
             return rng.choice((b"\x00", b"\x01"))
         case Kind.INT:
-            return encode_long(rng.choice(WHOLES))
+            return encode_long(rng.choice(WHOLES if rng.random() < 0.2 else FEW))
         case Kind.LONG:
-            return encode_long(rng.choice(LONGS))
+            return encode_long(rng.choice(LONGS if rng.random() < 0.2 else FEW))
         case Kind.FLOAT:
             return rng.randbytes(4) if rng.random() < 0.2 else struct.pack("<f", rng.choice((0.0, 0.1, 5.0, 3e38)))
         case Kind.DOUBLE:
