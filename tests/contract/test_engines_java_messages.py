@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from avro_bytes import avro_bytes
-from avro_seeded import edited, seeded_pairs
+from avro_bytes import Endless, avro_bytes
+from avro_seeded import seeded_pairs
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
@@ -28,7 +29,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.errors import IncompatibleReader
-from counterfoil.sdk.serde.avro_codec import compile_decoder
+from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 from counterfoil.sdk.serde.avro_codec.varint import encode_long
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
 from engine_cases import record
@@ -62,7 +63,7 @@ def conversion_of(source: ParsedSchema, target: ParsedSchema, rules: dict[str, A
 def schema(content: Any) -> ParsedSchema:
     if isinstance(content, str):
         return parse_schema(content, SchemaType.PROTOBUF)
-    if content["type"] == "record":
+    if content.get("type") == "record":
         return avro(content)
     return parse_schema(json.dumps(content), SchemaType.JSON, validation=Validation.LENIENT)
 
@@ -286,23 +287,34 @@ def covers(conversion: Conversion) -> bool:
 @given(seed=SEEDS)
 def test_java_is_the_reference_for_random_avro_schemas(seed: int, convert: Convert) -> None:
     rng = random.Random(seed)
-    for texts in seeded_pairs(seed, 2):
-        source, earlier = (avro(json.loads(text)) for text in texts)
-        for target in (source, avro(edited(rng, json.loads(source.text)))):
-            plan = conversion_of(source, target) if isinstance(source.root, Record) else None
-            if plan is not None and isinstance(target.root, Record):
-                writers = {SOURCE_ID: source} | ({EARLIER_ID: earlier} if is_readable(earlier, source) else {})
-                check_random_avro(rng, Conversion(plan.plan, writers, TARGET_ID), convert)
+    for texts in seeded_pairs(seed, 3):
+        source, other = (avro(json.loads(text)) for text in texts)
+        for target in (source, other):
+            if not isinstance(source.root, Record) or not isinstance(target.root, Record) or not is_writable(target):
+                continue
+            conversion = conversion_of(source, target)
+            if conversion is not None:
+                writers = {SOURCE_ID: source} | ({EARLIER_ID: other} if is_readable(other, source) else {})
+                check_random_avro(rng, Conversion(conversion.plan, writers, TARGET_ID), convert)
 
 
 def check_random_avro(rng: random.Random, conversion: Conversion, convert: Convert) -> None:
-    if covers(conversion):
+    with suppress(Endless):
         wholes = [
             frame(schema_id, avro_bytes(rng, writer.root))  # type: ignore[attr-defined]  # the writers are Avro schemas
             for schema_id, writer in conversion.writer_by_id.items()
             for _ in range(3)
         ]
-        check(conversion, [each for whole in wholes for each in (whole, broken(rng, whole))], convert)
+        if covers(conversion):
+            check(conversion, [each for whole in wholes for each in (whole, broken(rng, whole))], convert)
+
+
+def is_writable(target: AvroSchema) -> bool:
+    try:
+        compile_encoder(target)
+    except RecursionError:  # a record whose default contains the record
+        return False
+    return True
 
 
 def is_readable(writer: AvroSchema, source: AvroSchema) -> bool:
