@@ -14,19 +14,31 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
 
 MAX_DEPTH: Final = 8
-WHOLES: Final = (0, 1, -1, 5, 63, 300, 2**24 + 1, 2**31 - 1, -(2**31))
+LAST_DEPTH: Final = 60
+FEW: Final = (0, 1, 2, 3)
+FEW_REALS: Final = (0.0, 1.5, 0.1, -0.0)
+WHOLES: Final = (-1, 64, 300, 2**24 + 1, 2**31 - 1, -(2**31))
 LONGS: Final = (*WHOLES, 2**31, 2**53 + 1, 1_700_000_000_123_456, 2**63 - 1, -(2**63))
 REALS: Final = (0.0, -0.0, 1.5, 0.1, -2.5, 1e300, float("inf"), float("nan"))
 TEXTS: Final = ("", "a", "é", "A", "B", "2020-01-02", "12", "k\U0001f600")
 
 
+class Endless(Exception):
+    """A type has no values: a record always contains itself, or a union has no branches."""
+
+
 def avro_bytes(rng: Random, node: AvroType, depth: int = 0) -> bytes:
-    """Return a message of one type, which ends after a few levels if a value of the type can end there."""
+    """Return a message of one type, which ends after a few levels if a value of the type can end there.
+
+    Raises ``Endless`` for a type without values.
+    """
+    if depth > LAST_DEPTH or (isinstance(node, Union) and not node.branches):
+        raise Endless
     if isinstance(node, Record):
         return b"".join(avro_bytes(rng, member.type, depth + 1) for member in node.fields)
     if isinstance(node, Union):
         ends = [index for index, branch in enumerate(node.branches) if not isinstance(branch, Record)]
-        index = rng.choice(ends if depth > MAX_DEPTH and ends else range(max(1, len(node.branches))))
+        index = rng.choice(ends if depth > MAX_DEPTH and ends else range(len(node.branches)))
         return encode_long(index) + avro_bytes(rng, node.branches[index], depth + 1)
     if isinstance(node, Array):
         return _blocks(rng, [avro_bytes(rng, node.items, depth + 1) for _ in range(_count(rng, depth))])
@@ -67,13 +79,13 @@ def _scalar(rng: Random, node: AvroType) -> bytes:
         case Kind.BOOLEAN:
             return rng.choice((b"\x00", b"\x01"))
         case Kind.INT:
-            return encode_long(rng.choice(WHOLES))
+            return encode_long(rng.choice(WHOLES if rng.random() < 0.2 else FEW))
         case Kind.LONG:
-            return encode_long(rng.choice(LONGS))
+            return encode_long(rng.choice(LONGS if rng.random() < 0.2 else FEW))
         case Kind.FLOAT:
             return rng.randbytes(4) if rng.random() < 0.2 else struct.pack("<f", rng.choice((0.0, 0.1, 5.0, 3e38)))
         case Kind.DOUBLE:
-            return struct.pack("<d", rng.choice(REALS))
+            return struct.pack("<d", rng.choice(REALS if rng.random() < 0.1 else FEW_REALS))
         case Kind.STRING:
             return _sized(rng.choice(TEXTS).encode())
     return _sized(rng.randbytes(rng.randrange(4)))

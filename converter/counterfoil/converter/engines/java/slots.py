@@ -64,6 +64,8 @@ class Slot:
         """Return the slot of the field at ``path``."""
         found = self
         for step in path:
+            if step not in found.members:
+                raise EngineCannot(ENGINE, field=".".join(path), why="a path into a value that is no record")
             found = found.members[step]
         return found
 

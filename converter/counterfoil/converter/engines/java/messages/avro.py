@@ -155,10 +155,10 @@ class _Reading:
             return self._name_by_record[id(step)]
         name = self._name_by_record[id(step)] = self._java.fresh("A")
         members = {member.name: member for member in node.fields} if node is not None else {}
-        order = list(members)
-        places = [order.index(one.target) if one.target in members else -1 for one in step.fields]
+        place_by_name = {target: place for place, target in enumerate(members)}
+        places = [-1 if one.target is None else place_by_name.get(one.target, -1) for one in step.fields]
         names = self._java.words([one.name for one in step.fields])
-        into = f".named({names}).into({self._java.integers(places)}, {len(order)}).sized({step.unpaid})"
+        into = f".named({names}).into({self._java.integers(places)}, {len(members)}).sized({step.unpaid})"
         self._java.member(f"static final AvroStep {name} = new AvroStep(AvroStep.RECORD){into}")
         types = [members[one.target].type if one.target in members else None for one in step.fields]
         parts = [self.name(one.step, inner) for one, inner in zip(step.fields, types, strict=True)]
@@ -166,7 +166,7 @@ class _Reading:
         for target, default in step.defaults.items():
             if default is not None and target in members:
                 value = constant(self._java, members[target].type, default, target)
-                self._java.static(f"{name}.defaults[{order.index(target)}] = {value};")
+                self._java.static(f"{name}.defaults[{place_by_name[target]}] = {value};")
         return name
 
 

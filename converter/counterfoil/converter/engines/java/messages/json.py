@@ -6,6 +6,7 @@ are checked in Java, and a schema with other keywords is left to the other engin
 
 from __future__ import annotations
 
+import re
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
+_WHOLE: Final = re.compile(r"\+?[0-9]{1,1000}")
 _LEAF_BY_BASE: Final = {"boolean": "BOOLEAN", "string": "TEXT", "number": "NUMBER", "enum": "ENUM"}
 
 
@@ -186,7 +188,7 @@ class _Forms:
             is_limited = is_limited or below
             forms.append(form)
         self._open.discard(id(node))
-        names = self._java.words([path_text([member.name]) if member.name else "" for member in node.fields])
+        names = self._java.words([_step(member.name) for member in node.fields])
         written = self._java.several([f"{encode_basestring(member.name)}:".encode() for member in node.fields])
         nulls = ", ".join("true" if member.has_null else "false" for member in node.fields)
         parts = f"{names}, {written}, new JsonForm[] {{{', '.join(forms)}}}, new boolean[] {{{nulls}}}"
@@ -194,3 +196,10 @@ class _Forms:
         if is_limited:
             self._java.static(f"{name}.limited();")
         return is_limited
+
+
+def _step(name: str) -> str:
+    """Return a name as the validator writes it: without an empty one, and a whole number of Rust as an index."""
+    if _WHOLE.fullmatch(name) and int(name) < 1 << 64:
+        return path_text([int(name)])
+    return path_text([name]) if name else ""

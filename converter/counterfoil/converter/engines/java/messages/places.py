@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from counterfoil.converter.engines.cannot import EngineCannot
@@ -34,6 +35,11 @@ def branch_with(node: Union, names: AbstractSet[str]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
+@lru_cache(maxsize=32)
+def _index_by_name(record: Record) -> dict[str, int]:
+    return {member.name: index for index, member in enumerate(record.fields)}
+
+
 @dataclass(frozen=True)
 class Place:
     """A Java variable with a value of a type; with ``may_be_null`` it may be null."""
@@ -55,10 +61,9 @@ class Place:
         for step in path:
             if not isinstance(here.node, Record):
                 raise EngineCannot(ENGINE, field=".".join(path), why="a path into a value that is no record")
-            names = [member.name for member in here.node.fields]
-            member = here.node.fields[names.index(step)]
-            below = Place.of(java.fresh("t"), member.type)
-            read = f"((Object[]) {here.name})[{names.index(step)}]"
+            index = _index_by_name(here.node)[step]
+            below = Place.of(java.fresh("t"), here.node.fields[index].type)
+            read = f"((Object[]) {here.name})[{index}]"
             value = f"{here.name} == null ? null : {read}" if here.may_be_null else read
             lines.append(f"Object {below.name} = {value};")
             here = Place(below.name, below.node, below.may_be_null or here.may_be_null)

@@ -93,13 +93,24 @@ public final class JsonChecks {
     } catch (Misfit misfit) {
       Texts key = entries.keys[i];
       String name = Texts.string(key.data, key.from, key.to);
-      throw under(misfit, name.length() == 0 || isIdentifier(name) ? name : "[" + Texts.repr(name) + "]");
+      throw under(misfit, name.length() == 0 || isIdentifier(name) ? name : "[" + index(name) + "]");
     }
   }
 
   /** Return the error under a name; the validator of the SDK leaves out an empty one. */
   private static Misfit under(Misfit misfit, String step) {
     return step.length() == 0 ? misfit : misfit.under(step);
+  }
+
+  /** Return a name as the validator of the SDK writes it: one that Rust reads as a whole number is an index. */
+  private static String index(String name) {
+    if (name.matches("\\+?[0-9]{1,1000}")) {
+      java.math.BigInteger number = new java.math.BigInteger(name);
+      if (number.bitLength() <= 64) {
+        return number.toString();
+      }
+    }
+    return Texts.repr(name);
   }
 
   private static boolean isIdentifier(String name) {
