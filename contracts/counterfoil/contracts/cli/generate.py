@@ -155,7 +155,7 @@ def _contract(place: str) -> Contract:
 def _schema_of(contract: Contract, place: str, registry: RegistryAccess) -> ParsedSchema | None:
     """Return the schema of the contract's first promise; None without a link to a file."""
     link = next((each.schema for each in contract.promises if each.schema is not None), None)
-    if link is None or "://" in link.url:
+    if link is None or not link.is_file:
         return None
     return _source(str(Path(place).parent / link.url), registry).schema
 
