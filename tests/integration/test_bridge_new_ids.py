@@ -43,7 +43,8 @@ def schema(**kinds: Any) -> Schema:
 
 
 FIRST = schema(ride="int", note=["null", "string"])
-SECOND = schema(ride="int", note=["null", "string"], tip=["null", "double"])
+STOPS = {"type": "record", "name": "Stop", "fields": [{"name": "next", "type": ["null", "Stop"]}]}
+SECOND = schema(ride="int", note=["null", "string"], tip=["null", "double"], stops=["null", STOPS])
 TARGET = schema(id="long")
 
 

@@ -51,25 +51,32 @@ def add_classes(session: SparkSession, source: JavaSource) -> None:
     jvm.java.lang.Thread.currentThread().setContextClassLoader(loader)
     if _is_loaded(loader, source):
         return
-    classes = compile_classes(jvm, loader, source)
+    classes, _ = compile_classes(jvm, loader, source)
     folder = session.sparkContext._temp_dir  # noqa: SLF001 - Spark removes it when its Java program ends
     with tempfile.NamedTemporaryFile(prefix="counterfoil-", suffix=".jar", dir=folder, delete=False) as file:
         _write_jar(Path(file.name), classes)
     session.sql(f"ADD JAR '{file.name}'")
 
 
-def compile_classes(jvm: Any, parent: Any, source: JavaSource) -> Mapping[str, bytes]:
-    """Return the compiled classes by their names. ``parent`` loads the classes that the text uses."""
+def compile_classes(jvm: Any, parent: Any, source: JavaSource) -> tuple[Mapping[str, bytes], Any]:
+    """Return the compiled classes by their names, and their loader. ``parent`` loads the classes that the text uses."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(parent)
     compiler.cook(source.text)
     compiled = compiler.getBytecodes()
-    return {str(name): bytes(compiled[name]) for name in compiled}
+    return {str(name): bytes(compiled[name]) for name in compiled}, compiler.getClassLoader()
 
 
 def packed_classes(session: SparkSession, source: JavaSource) -> bytes:
-    """Return the compiled classes of a plan as an executor receives them: name, length, bytes; the plan's own first."""
-    compiled = compile_classes(session._jvm, _loader(session), source)  # noqa: SLF001 - the way to Java that PySpark itself takes
+    """Return the compiled classes of a plan as an executor receives them: name, length, bytes; the plan's own first.
+
+    What the plan uses and the session does not have is packed, too: a running query gets no more jars.
+    """
+    loader, compiled = _loader(session), dict[str, bytes]()
+    for each in (*source.uses, source):
+        if not _is_loaded(loader, each):
+            classes, loader = compile_classes(session._jvm, loader, each)  # noqa: SLF001 - the way to Java that PySpark itself takes
+            compiled |= classes
     names = sorted(compiled, key=lambda name: (not name.endswith(f".{PLAN_CLASS}"), name))
     parts = [(name.encode(), compiled[name]) for name in names]
     return b"".join(len(name).to_bytes(2) + name + len(code).to_bytes(4) + code for name, code in parts)
