@@ -15,8 +15,8 @@ from counterfoil.schema.documents.yaml_reader import read_yaml
 def read_agreement(text: str) -> Reading:
     """Return the contract or the application that a file declares, with every mistake in it and its place.
 
-    >>> reading = read_agreement("{kind: DataContract, apiVersion: v3.1.0, id: a, version: 1.0.0, status: new, teams: 1}")
-    >>> [f"{fault.position}: {fault.problem}" for fault in reading.faults]
+    >>> text = "{kind: DataContract, apiVersion: v3.1.0, id: a, version: 1.0.0, status: new, teams: 1}"
+    >>> [f"{fault.position}: {fault.problem}" for fault in read_agreement(text).faults]
     ['1:78: the file has no key teams; did you mean team?']
     """
     try:
