@@ -97,15 +97,19 @@ ONE_PROCESS = {
     "one Spark session for bridges": {
         f"tests/integration/test_{name}.py"
         for name in ("adapter_pyspark", "bridge_languages", "bridge_new_ids", "bridge_restart", "bridge_run")
-    },
+    }
+    | {"tests/e2e/test_examples.py::test_the_converter_of_the_streaming_course"},
     "one Spark of commands": {
         *(f"tests/integration/test_bridge_{name}.py" for name in ("bad_input", "commands", "hammer")),
-        "tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[README.md]",
+        *(
+            f"tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[{page}]"
+            for page in ("README.md", "docs/migrating-a-topic.md")
+        ),
     },
     "one answer of Java": {"tests/differential/test_avro_java_checker.py"},
 }
 
-LONG_FILES = {"test_bridge_hammer", "test_demo", "test_docs_snippets", "test_engine_java_cluster", "test_image"}
+LONG_FILES = {"test_bridge_hammer", "test_demo", "test_docs_snippets", "test_image"}
 
 
 class _Scheduling(LoadGroupScheduling):
@@ -233,6 +237,15 @@ def topic(broker: KafkaClient, unique_name: Callable[[str], str]) -> str:
     return name
 
 
+@pytest.fixture
+def bridge_topics(broker: KafkaClient, unique_name: Callable[[str], str]) -> tuple[str, str]:
+    """Return the names of a new source and a new target of a bridge, each with two partitions."""
+    source, target = unique_name("rides-v2"), unique_name("rides")
+    for name in (source, target):
+        broker.create_topic(name, partitions=2)
+    return source, target
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Yield a Spark session in local[2] with the Kafka and Avro modules."""
@@ -256,3 +269,9 @@ def spark() -> Iterator[Any]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def spark_and_folder(spark: Any, tmp_path: Path) -> tuple[Any, Path]:
+    """Return the Spark session, and a folder for the checkpoint of a bridge."""
+    return spark, tmp_path

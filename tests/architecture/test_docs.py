@@ -27,10 +27,18 @@ def test_every_link_leads_somewhere():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("folder", "page"), [("docs", "index.md"), ("docs/decisions", "README.md")], ids=["pages", "decisions"]
+)
+def test_every_page_is_in_the_list_of_its_folder(folder: str, page: str):
+    listed = re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / folder / page).read_text())
+    pages = {path.name for path in (ROOT / folder).glob("*.md")} - {page}
+    assert sorted(set(listed)) == sorted(pages)
+
+
 def test_every_named_problem_of_bridges_has_tests_that_exist():
     page = (ROOT / "docs" / "bridge-problems.md").read_text()
-    problems = re.findall(r"^\*\*(\d+)\. .*?(?=^\*\*|^## |\Z)", page, re.MULTILINE | re.DOTALL)
-    assert sorted(map(int, problems)) == list(range(1, 26))
+    assert re.findall(r"^\*\*(\d+)\. ", page, re.MULTILINE) == [str(number) for number in range(1, 26)]
     texts = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
     for problem in re.split(r"^\*\*(?=\d)", page, flags=re.MULTILINE)[1:]:
         named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", problem)

@@ -6,12 +6,12 @@ import os
 import runpy
 import subprocess
 import sys
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bridge_driver import run_bridge
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
@@ -19,7 +19,6 @@ from counterfoil.converter.check.preflight import ready_topics
 from counterfoil.converter.engines.choice import choose_engine
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.job import BridgeRun, RunSettings
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk import AvroDeserializer, AvroSerializer, Registry
 from kafka_records import NOT_FRAMED, committed, end_offset, read, write
@@ -221,15 +220,9 @@ class Course:
         cluster, checkpoint = Cluster(self.scene.broker.bootstrap_servers), Checkpoint(self.scene.folder / variant)
         bridge = resolve(load_bridge_file(path), self.scene.registry)
         ready_topics(bridge.file, cluster, checkpoint, create_target=False)
-        run = BridgeRun(
-            bridge=bridge,
-            engine=choose_engine("auto", bridge.conversion()).engine,
-            cluster=cluster,
-            settings=RunSettings(checkpoint=checkpoint),
-            say=lambda _line: None,
-            stop=threading.Event(),
-        )
-        assert run.run(self.spark).exit_code is ExitCode.OK
+        engine = choose_engine("auto", bridge.conversion()).engine
+        outcome, _ = run_bridge(self.spark, cluster.bootstrap_servers, bridge, checkpoint.folder, engine=engine)
+        assert outcome.exit_code is ExitCode.OK
         assert f"{COUNT} records = {COUNT} converted" in self.command("bridge", "verify", str(path), "--sample", "all")
 
 

@@ -78,8 +78,9 @@ def bridge_between(source: str, target: str, **changes: Any) -> ResolvedBridge:
 
 
 def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, checkpoint: Path, **settings: Any) -> Any:
-    """The outcome of a run of ``bridge`` and the lines it said."""
+    """The outcome of a run of ``bridge``, with ``SwapEngine`` or another ``engine``, and the lines it said."""
     lines: list[str] = []
+    engine, writers = settings.pop("engine", None) or SwapEngine(), settings.pop("writers", None)
     stop = settings.pop("stop", None) or threading.Event()
 
     def say(line: str) -> None:
@@ -89,12 +90,13 @@ def run_bridge(spark: Any, bootstrap_servers: str, bridge: ResolvedBridge, check
 
     run = BridgeRun(
         bridge=bridge,
-        engine=SwapEngine(),
+        engine=engine,
         cluster=Cluster(bootstrap_servers),
         settings=RunSettings(checkpoint=Checkpoint(checkpoint), **settings),
         say=say,
         stop=stop,
         listeners=[PlainLines(say)],
+        writers=writers,
     )
     return run.run(spark), lines
 

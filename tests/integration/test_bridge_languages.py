@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bridge_driver import run_bridge
 from confluent_kafka import Producer
 
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.check.preflight import prepare_topics
-from counterfoil.converter.check.sampling import sample, try_out
+from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import Cluster
-from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.job import BridgeRun, RunSettings
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema, SchemaType
@@ -138,27 +136,16 @@ PAIRS = {
 }
 
 
-@pytest.fixture
-def topics(broker: KafkaClient, unique_name: Callable[[str], str]) -> tuple[str, str]:
-    """Return the names of a source topic and a target topic."""
-    source, target = unique_name("rides-v2"), unique_name("rides")
-    for topic in (source, target):
-        broker.create_topic(topic, partitions=2)
-    return source, target
-
-
-@pytest.fixture
-def session(spark: Any, tmp_path: Path) -> tuple[Any, Path]:
-    """Return Spark's session, and a folder for its checkpoint."""
-    return spark, tmp_path
-
-
 @pytest.mark.parametrize("name", PAIRS)
 def test_bridge_between_languages(
-    name: str, broker: KafkaClient, live_registry: RegistryProcess, topics: tuple[str, str], session: tuple[Any, Path]
+    name: str,
+    broker: KafkaClient,
+    live_registry: RegistryProcess,
+    bridge_topics: tuple[str, str],
+    spark_and_folder: tuple[Any, Path],
 ):
     pair = PAIRS[name]
-    (source, target), (spark, folder) = topics, session
+    (source, target), (spark, folder) = bridge_topics, spark_and_folder
     cluster = Cluster(broker.bootstrap_servers)
     file = parse_bridge_file(
         f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\n"
@@ -173,21 +160,18 @@ def test_bridge_between_languages(
         engine = choose_engine(AUTO, bridge.conversion()).engine
         assert engine.name == "java"
 
+        taken = list(sample(cluster, source, size=100, seed=1))
         trial = try_out(
-            sample(cluster, source, size=100, seed=1), engine=engine, reference=reference.convert_value, spark=spark
+            taken,
+            frame_of(taken, spark),
+            engine=engine,
+            reference=reference.convert_value,
+            max_message_bytes=None,
         )
         assert (trial.disagreements, trial.records > 0) == ([], True)
 
         prepare_topics(file, cluster, create_target=False)
-        run = BridgeRun(
-            bridge=bridge,
-            engine=engine,
-            cluster=cluster,
-            settings=RunSettings(checkpoint=Checkpoint(folder / "checkpoint")),
-            say=lambda _line: None,
-            stop=threading.Event(),
-        )
-        outcome = run.run(spark)
+        outcome, _ = run_bridge(spark, broker.bootstrap_servers, bridge, folder / "checkpoint", engine=engine)
         dead = 1 if name == "json to json" else 0
         assert (outcome.exit_code, outcome.totals.dead_letters) == (ExitCode.OK, dead), outcome.text
 
@@ -211,9 +195,12 @@ FARE_V1 = {"type": "record", "name": "Ride", "fields": [{"name": "fare", "type":
 
 
 def test_keys_are_converted_by_a_plan_of_their_own(
-    broker: KafkaClient, live_registry: RegistryProcess, topics: tuple[str, str], session: tuple[Any, Path]
+    broker: KafkaClient,
+    live_registry: RegistryProcess,
+    bridge_topics: tuple[str, str],
+    spark_and_folder: tuple[Any, Path],
 ):
-    (source, target), (spark, folder) = topics, session
+    (source, target), (spark, folder) = bridge_topics, spark_and_folder
     cluster = Cluster(broker.bootstrap_servers)
     file = parse_bridge_file(
         f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\npartition: by-key\n"
@@ -221,7 +208,7 @@ def test_keys_are_converted_by_a_plan_of_their_own(
     )
     with Registry(live_registry.url) as registry:
         key_schemas = [Schema(json.dumps(each)) for each in (KEY_V2, KEY_V1)]
-        for topic, key in zip(topics, key_schemas, strict=True):
+        for topic, key in zip(bridge_topics, key_schemas, strict=True):
             registry.register(f"{topic}-key", key)
             registry.register(f"{topic}-value", Schema(json.dumps(FARE_V1)))
         write_key = AvroSerializer(registry, key_schemas[0]).bind(source, MessageField.KEY)
@@ -241,22 +228,21 @@ def test_keys_are_converted_by_a_plan_of_their_own(
         choice = choose_engine("auto", bridge.conversion(), bridge.keys.conversion())
         assert choice.engine.name == "java"
         values, keys = ReferenceEngine(bridge.conversion()), key_converter(ReferenceEngine(bridge.keys.conversion()))
+        taken = list(sample(cluster, source, size=100, seed=1))
         trial = try_out(
-            sample(cluster, source, size=100, seed=1),
-            engine=choice.engine, reference=values.convert_value, spark=spark, keys=keys,
-        )  # fmt: skip
+            taken,
+            frame_of(taken, spark),
+            engine=choice.engine,
+            reference=values.convert_value,
+            max_message_bytes=None,
+            keys=keys,
+        )
         assert (trial.disagreements, trial.records, trial.failures.total()) == ([], len(records), 3)
 
         prepare_topics(file, cluster, create_target=False)
-        run = BridgeRun(
-            bridge=bridge,
-            engine=choice.engine,
-            cluster=cluster,
-            settings=RunSettings(checkpoint=Checkpoint(folder / "checkpoint")),
-            say=lambda _line: None,
-            stop=threading.Event(),
-        )
-        assert run.run(spark).totals.dead_letters == 3
+        checkpoint = folder / "checkpoint"
+        outcome, _ = run_bridge(spark, broker.bootstrap_servers, bridge, checkpoint, engine=choice.engine)
+        assert outcome.totals.dead_letters == 3
 
         report = Verification(
             file,

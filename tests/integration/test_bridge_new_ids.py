@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from bridge_driver import run_bridge
 from confluent_kafka import Producer
 
 from counterfoil.converter.bridge.file import parse_bridge_file
@@ -18,7 +18,6 @@ from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.job import BridgeRun, Outcome, RunSettings
 from counterfoil.converter.run.writers import WriterService, decisions_for
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
@@ -27,7 +26,6 @@ from counterfoil.schema.wire import frame
 from counterfoil.sdk import AvroSerializer, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
@@ -75,20 +73,15 @@ class Route:
             producer.produce(self.bridge.file.source_topic, value=value, partition=number // 3 % 2)
         assert producer.flush(60) == 0
 
-    def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Outcome:
+    def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Any:
         writers = WriterService(self.lines.append)
         writers.use(decisions_for(bridge, self.registry, self.checkpoint, policy=policy))
         conversion = replace(bridge.conversion(), lookup=writers.lookup)
-        run = BridgeRun(
-            bridge=bridge,
-            engine=choose_engine(engine, conversion).engine,
-            cluster=self.cluster,
-            settings=RunSettings(checkpoint=self.checkpoint),
-            say=self.lines.append,
-            stop=threading.Event(),
-            writers=writers,
-        )
-        return run.run(self.spark)
+        chosen = choose_engine(engine, conversion).engine
+        servers, folder = self.cluster.bootstrap_servers, self.checkpoint.folder
+        outcome, lines = run_bridge(self.spark, servers, bridge, folder, engine=chosen, writers=writers)
+        self.lines += lines
+        return outcome
 
     def verify(self, bridge: ResolvedBridge) -> Any:
         reference = ReferenceEngine(bridge.conversion())
@@ -104,14 +97,11 @@ class Route:
 def route(
     broker: KafkaClient,
     live_registry: RegistryProcess,
-    unique_name: Callable[[str], str],
+    bridge_topics: tuple[str, str],
     request: pytest.FixtureRequest,
-    tmp_path: Path,
+    spark_and_folder: tuple[Any, Path],
 ) -> Any:
-    spark = request.getfixturevalue("spark")
-    source, target = unique_name("rides-v2"), unique_name("rides")
-    for topic in (source, target):
-        broker.create_topic(topic, partitions=2)
+    (source, target), (spark, folder) = bridge_topics, spark_and_folder
     file = parse_bridge_file(
         f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\ndelivery: {request.param}\n"
         "fields: {id: {from: ride}}\ndrop: rest\nerrors: {stop_above: never}\n"
@@ -121,7 +111,7 @@ def route(
         registry.register(f"{target}-value", TARGET)
         registry.register(f"{source}-value", FIRST)
         prepare_topics(file, cluster, create_target=False)
-        yield Route(registry, cluster, spark, resolve(file, registry), Checkpoint(tmp_path / "checkpoint"), [])
+        yield Route(registry, cluster, spark, resolve(file, registry), Checkpoint(folder / "checkpoint"), [])
 
 
 @pytest.mark.parametrize(

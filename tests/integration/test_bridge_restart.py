@@ -13,6 +13,7 @@ import pytest
 from bridge_driver import bridge_between, run_bridge, swap
 from confluent_kafka import Producer
 
+from bridge_program import end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.verify.verification import Sample, Verification
@@ -58,8 +59,7 @@ def driver(settings: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
     try:
         yield process
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
+        end(process)
         process.communicate()
 
 

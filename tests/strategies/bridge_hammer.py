@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from confluent_kafka import Producer
 
-from bridge_program import BridgeProgram, end
+from bridge_program import DEADLINE_S, BridgeProgram, code_of, end
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.schema.bridges.model import Delivery
 from counterfoil.schema.exit_codes import ExitCode
@@ -50,7 +50,6 @@ STARTS: Final = 6
 """A bridge that has not ended well after this many starts never will."""
 LAST_MOMENT: Final = 0.9
 LONGEST_STOP_S: Final = 6.0
-_DEADLINE_S: Final = 600
 NO_FRAME_EVERY: Final = 97
 TOMBSTONE_EVERY: Final = 89
 
@@ -203,7 +202,7 @@ class _Run:
                 )
                 assert running.poll() is None, f"{self._scenario}: the bridge ended before:\n{log.read_text()}"
                 _CAUSES[self._scenario.fault](self, running)
-                return running.wait(_DEADLINE_S)
+                return running.wait(DEADLINE_S)
             finally:
                 end(running)
 
@@ -212,7 +211,7 @@ class _Run:
         for start in range(STARTS):
             log = self._folder / f"start-{start}.log"
             with log.open("w") as output:
-                code = self._start(self._world.counterfoil, output).wait(_DEADLINE_S)
+                code = code_of(self._start(self._world.counterfoil, output))
             yield code
             if code == ExitCode.OK:
                 return
@@ -223,7 +222,7 @@ class _Run:
         self._cluster.settled_watermarks(self._target)
         with (self._folder / "verify.json").open("w+") as output:
             command = ["verify", "bridge.yaml", "--sample", "all", "--format", "json"]
-            self._bridge.start(*command, output=output).wait(_DEADLINE_S)
+            code_of(self._bridge.start(*command, output=output))
             output.seek(0)
             totals = json.load(output)["totals"]
         allowed = {"repeated", "out_of_order"} if self._scenario.delivery is Delivery.AT_LEAST_ONCE else set()
@@ -276,7 +275,7 @@ class _Run:
 
     def _kill_registry(self, running: subprocess.Popen[str]) -> None:
         self._world.registry.kill()
-        running.wait(_DEADLINE_S)
+        running.wait(DEADLINE_S)
         self._world.registry.restart()
 
     def _start_second(self, _running: subprocess.Popen[str]) -> None:
@@ -285,7 +284,7 @@ class _Run:
         checkpoint = self._folder / "second checkpoint" if takes_over else self._checkpoint
         log = self._folder / "second.log"
         with log.open("w") as output:
-            code = self._start(self._world.second_counterfoil, output, checkpoint=checkpoint).wait(_DEADLINE_S)
+            code = code_of(self._start(self._world.second_counterfoil, output, checkpoint=checkpoint))
         said = log.read_text()
         if takes_over:
             assert code == ExitCode.OK, said
@@ -294,7 +293,7 @@ class _Run:
 
     def _fill_disk(self, running: subprocess.Popen[str]) -> None:
         with filled(self._checkpoint):
-            running.wait(_DEADLINE_S)
+            running.wait(DEADLINE_S)
 
 
 def _workers_of(driver: int) -> Iterator[int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from local_services import KafkaClient, RegistryProcess
 
-_DEADLINE_S = 600
+DEADLINE_S = 600
 
 
 @dataclass
@@ -27,19 +27,23 @@ class BridgeProgram:
     registry: RegistryProcess
     folder: Path
 
-    def start(
-        self, *arguments: str, program: Path | None = None, output: Any = subprocess.PIPE, **environment: str
-    ) -> subprocess.Popen[str]:
-        """Start a sub-command in a process group of its own; ``output`` receives both streams if it is a file."""
-        addresses = {
+    def environment(self) -> dict[str, str]:
+        """Return the variables of this process, with the addresses of the services."""
+        return {
+            **os.environ,
             "COUNTERFOIL_REGISTRY_URL": self.registry.url,
             "COUNTERFOIL_BOOTSTRAP_SERVERS": self.broker.bootstrap_servers,
             "COUNTERFOIL_JARS": str(connector_jars()),
         }
+
+    def start(
+        self, *arguments: str, program: Path | None = None, output: Any = subprocess.PIPE, **environment: str
+    ) -> subprocess.Popen[str]:
+        """Start a sub-command in a process group of its own; ``output`` receives both streams if it is a file."""
         return subprocess.Popen(
             [program or self.counterfoil, "bridge", *arguments],
             cwd=self.folder,
-            env={**os.environ, **addresses, **environment},
+            env={**self.environment(), **environment},
             stdout=output,
             stderr=output,
             text=True,
@@ -50,11 +54,19 @@ class BridgeProgram:
         """Return the exit code of a sub-command, its output and its errors."""
         with self.start(*arguments, **environment) as process:
             try:
-                said, complained = process.communicate(timeout=_DEADLINE_S)
+                said, complained = process.communicate(timeout=DEADLINE_S)
             finally:
                 end(process)
         assert "Traceback" not in complained, complained
         return process.returncode, said, complained
+
+
+def code_of(process: subprocess.Popen[str]) -> int:
+    """Wait for a process, and return its exit code; kill it if it does not end."""
+    try:
+        return process.wait(DEADLINE_S)
+    finally:
+        end(process)
 
 
 def end(process: subprocess.Popen[str]) -> None:

@@ -143,6 +143,12 @@ def orders_to_register(stage: Stage) -> None:
     stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("orders")
 
 
+def schemas_of_a_project(stage: Stage) -> None:
+    """Make the schema files that the project file of docs/plan.md maps."""
+    files = {"order": ORDER % ("Money", ""), "frozen/rides-value": RIDE, "common/money": MONEY % "long"}
+    _write(stage.folder, {f"schemas/{name}.avsc": text for name, text in files.items()})
+
+
 def orders_registered(stage: Stage) -> None:
     """Register an order."""
     stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("orders")
@@ -315,6 +321,6 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         offer_with_two_lines, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
-        orders_to_register, orders_registered, a_written_ride, a_topic_of_rides,
+        orders_to_register, orders_registered, schemas_of_a_project, a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 STREAMS = (0, 1, 2)
 SOCKET = "warm.socket"
+START_OF_SPARK = "start of Spark"
+"""The name of the thread in which a command starts Spark; a refused command ends without waiting for it."""
 
 
 def install(folder: Path) -> Path:
@@ -149,6 +151,7 @@ def _serve_one(connection: socket.socket) -> None:
     os.close(nothing)
     is_done.set()
     connection.sendall(f"{code}\n".encode())
+    _stop_spark()
 
 
 def _end_with(connection: socket.socket, is_done: Event) -> None:
@@ -173,12 +176,22 @@ def _run(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         sys.stdout.flush()
         sys.stderr.flush()
+    return code
+
+
+def _stop_spark() -> None:
+    """Stop a session that the command has left, also one that was still starting, so that the next has its own."""
+    import threading
+
+    for thread in threading.enumerate():
+        if thread.name == START_OF_SPARK:
+            thread.join()
     if "pyspark" in sys.modules:
+        from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
-        if (left := SparkSession.getActiveSession()) is not None:
-            left.stop()
-    return code
+        if SparkContext._active_spark_context is not None:
+            SparkSession.builder.getOrCreate().stop()
 
 
 if __name__ == "__main__":

@@ -6,24 +6,18 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
-import xmlschema
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft7Validator, Draft202012Validator
 
+import published_reports
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.position import Position
 from counterfoil.schema.reports.forms import Form, print_report
 from counterfoil.schema.reports.model import Approval, Checked, Entry, Report, Rule, Severity
 
-_PUBLISHED = Path(__file__).parents[2] / "data" / "reports"
-_JUNIT = xmlschema.XMLSchema10(str(_PUBLISHED / "junit-10.xsd"), allow="local", use_fallback=False)
-_SARIF = Draft7Validator(json.loads((_PUBLISHED / "sarif-schema-2.1.0.json").read_text()))
-_GITLAB = Draft202012Validator(json.loads((_PUBLISHED / "gitlab-code-quality.json").read_text()))
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _WORD = st.text(st.characters(codec="utf-8", exclude_characters="/.\0"), min_size=1, max_size=8)
 _ENTRIES = st.builds(
@@ -85,9 +79,9 @@ def _print(form: Form, *entries: Entry) -> str:
 
 @given(_REPORTS)
 def test_any_report_is_valid(report: Report) -> None:
-    _JUNIT.validate(print_report(Form.JUNIT, report))
-    _SARIF.validate(json.loads(print_report(Form.SARIF, report)))
-    _GITLAB.validate(json.loads(print_report(Form.GITLAB, report)))
+    published_reports.junit().validate(print_report(Form.JUNIT, report))
+    published_reports.sarif().validate(json.loads(print_report(Form.SARIF, report)))
+    published_reports.gitlab().validate(json.loads(print_report(Form.GITLAB, report)))
 
 
 @given(_REPORTS)

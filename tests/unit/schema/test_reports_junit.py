@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import xmlschema
 from hypothesis import given
 from hypothesis import strategies as st
 
+import published_reports
 from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
 
-_PUBLISHED = xmlschema.XMLSchema10(
-    str(Path(__file__).parents[2] / "data" / "reports" / "junit-10.xsd"), allow="local", use_fallback=False
-)
 _TEXT = st.text(max_size=20)
 _CASES = st.builds(
     Case,
@@ -30,7 +26,7 @@ _CASES = st.builds(
 
 @given(st.lists(st.builds(Suite, name=_TEXT, cases=st.lists(_CASES, max_size=3).map(tuple)), max_size=3))
 def test_any_results_are_valid(suites: list[Suite]) -> None:
-    _PUBLISHED.validate(junit_xml(suites))
+    published_reports.junit().validate(junit_xml(suites))
 
 
 def test_counts_and_elements() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _Part = TypeVar("_Part")
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
+_LARGEST_ID: Final = 2**31 - 1
+"""Registries number schemas with integers of 32 bits; the four bytes of a frame can hold larger numbers."""
 _SAID: Final = 20
 """How many dead ids are printed; damaged records may have any number of them."""
 
@@ -105,11 +107,10 @@ class WriterDecisions:
     def _decided(self, schema_id: int) -> Decision:
         from counterfoil.sdk import Visibility
 
-        subject = self._bridge.file.source_subject
-        try:
-            uses = self._registry.versions_of_id(schema_id, subject=subject, visibility=Visibility.WITH_DELETED)
-        except SchemaNotFound:
-            uses = ()
+        subject, uses = self._bridge.file.source_subject, ()
+        if schema_id <= _LARGEST_ID:
+            with suppress(SchemaNotFound):
+                uses = self._registry.versions_of_id(schema_id, subject=subject, visibility=Visibility.WITH_DELETED)
         if not uses:
             return Decision(
                 Outcome.DEAD_LETTER, f"schema id {schema_id} is not in the registry; its records are dead letters"

@@ -36,7 +36,7 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
             add_classes(session, each)
         made = load_plan(jvm, _loader(session), source)
         if lookup:
-            made.setLookup(lookup.host, lookup.port, lookup.secret)
+            _call(session, made, "setLookup", lookup.host, lookup.port, lookup.secret)
         session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
     return name
 
@@ -88,13 +88,24 @@ def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:
     return found.getConstructors()[0].newInstance(None)
 
 
+def _call(session: SparkSession, plan: Any, name: str, *arguments: Any) -> None:
+    """Call a method of a plan's object by Java's reflection: py4j confuses equally named classes of two sessions."""
+    gateway = session.sparkContext._gateway  # noqa: SLF001 - the way to Java that PySpark itself takes
+    given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for index, argument in enumerate(arguments):
+        given[index] = argument
+    method = next(each for each in plan.getClass().getMethods() if each.getName() == name)
+    method.invoke(plan, given)
+
+
 def _loader(session: SparkSession) -> Any:
     """Return the class loader that has the jars of a session."""
     return session._jsparkSession.sharedState().jarClassLoader()  # noqa: SLF001 - only the Java session has it
 
 
 def _is_loaded(loader: Any, source: JavaSource) -> bool:
-    return loader.getResource(f"{source.package.replace('.', '/')}/{source.first}.class") is not None
+    """Return whether this session has a package; one that only an earlier session has does not reach executors."""
+    return loader.findResource(f"{source.package.replace('.', '/')}/{source.first}.class") is not None
 
 
 def _write_jar(path: Path, classes: Mapping[str, bytes]) -> None:
