@@ -19,6 +19,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.choice import AUTO, choose_engine
 from counterfoil.converter.engines.java.engine import JavaEngine
 from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.schema.evolution import parse_rules
 from counterfoil.schema.evolution.derive import Deriver
 from counterfoil.schema.formats.avro.parse import parse_avro
@@ -282,6 +283,60 @@ def covers(conversion: Conversion) -> bool:
     except EngineCannot:
         return False
     return True
+
+
+SAME_KINDS = [
+    ("long", "int64", {"type": "integer"}),
+    ("int", "int32", {"type": "integer"}),
+    ("double", "double", {"type": "number"}),
+    ("float", "float", {"type": "number"}),
+    ("boolean", "bool", {"type": "boolean"}),
+    ("string", "string", {"type": "string"}),
+    ("bytes", "bytes", {"type": "string", "contentEncoding": "base64"}),
+]
+
+
+def same_fields(rng: random.Random, prefix: str, depth: int = 0) -> tuple[list[Any], str, dict[str, Any]]:
+    """Return fields of a record of Avro, those of a Protobuf message, and the properties of a JSON object."""
+    fields, body, properties = list[Any](), "", dict[str, Any]()
+    for number in range(rng.randrange(1, 5)):
+        name, (plain, proto, json_type) = f"{prefix}{number}", rng.choice(SAME_KINDS)
+        shape = rng.choice(["plain", "null", "list", "map", "record"][: 5 - depth // 2])
+        if shape == "record":
+            inner, inside, parts = same_fields(rng, f"{name}_", depth + 1)
+            plain, proto = record(*inner, name=f"M{name}"), f"M{name}"
+            body += f"message M{name} {{ {inside} }} "
+            json_type = {"type": "object", "properties": parts}
+        label = {"list": "repeated ", "null": "optional "}.get(shape, "")
+        body += f"{label}{f'map<string, {proto}>' if shape == 'map' else proto} {name} = {number + 1}; "
+        made = {"list": {"type": "array", "items": plain}, "map": {"type": "map", "values": plain}}.get(shape, plain)
+        fields.append((name, ["null", made] if shape in {"null", "record"} else made))
+        many = {"list": {"type": "array", "items": json_type}}
+        many["map"] = {"type": "object", "additionalProperties": json_type}
+        properties[name] = many.get(shape, json_type)
+    return fields, body, properties
+
+
+@given(seed=SEEDS)
+def test_java_is_the_reference_for_random_schemas_of_every_two_languages(seed: int, convert: Convert) -> None:
+    rng = random.Random(seed)
+    fields, body, properties = same_fields(rng, "f")
+    sides = [
+        avro(record(*fields)),
+        schema(f'syntax = "proto3"; message R {{ {body} }}'),
+        schema({"type": "object", "properties": properties}),
+    ]
+    whole = [frame(SOURCE_ID, avro_bytes(rng, sides[0].root)) for _ in range(6)]  # type: ignore[attr-defined]  # Avro
+    for source in sides:
+        first = conversion_of(sides[0], source)
+        assert first is not None
+        made = (ReferenceEngine(first).convert_value(each).value for each in whole)
+        values = [frame(SOURCE_ID, each[5:]) for each in made if each is not None]
+        values += [broken(rng, each) for each in values]
+        for target in sides:
+            conversion = conversion_of(source, target)
+            if conversion is not None:
+                check(conversion, values, convert)
 
 
 @given(seed=SEEDS)
