@@ -63,7 +63,7 @@ def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple
     Without a list of reads, all of them are read.
     """
     tagged = [each for each in promise.fields if _is_personal(each)]
-    before = {each.path for each in tagged if earlier is not None and _reads(earlier.expectation, each.path)}
+    before = {each.path for each in tagged if earlier is not None and reads_at(earlier.expectation, each.path)}
     return tuple(
         ReadFinding(
             "pii-newly-read",
@@ -73,11 +73,11 @@ def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple
             application=later.application,
         )
         for each in tagged
-        if each.path not in before and _reads(later.expectation, each.path)
+        if each.path not in before and reads_at(later.expectation, each.path)
     )
 
 
-def _reads(expectation: Expectation, path: FieldPath) -> bool:
+def reads_at(expectation: Expectation, path: FieldPath) -> bool:
     """Return whether a path is read: itself, something inside it, or something that contains it."""
     if expectation.reads is None:
         return True
