@@ -97,10 +97,10 @@ class Environments:
     async def _put(self, kind: StoredKind[_T], key: tuple[str, ...], made: Callable[[_T | None], _T]) -> _T:
         async def attempt() -> _T:
             await self._check_writable()
-            held, revision = await self._records.find(kind, key)
-            value = made(held)
-            if value != held:
-                await self._storage.commit(kind.write(value, revision=revision))
+            held = await self._records.find(kind, key)
+            value = made(held.value)
+            if value != held.value:
+                await self._storage.commit(kind.write(value, revision=held.revision))
             return value
 
         return await self._turns.take(attempt, written=(kind.name, key))
@@ -133,15 +133,15 @@ class Environments:
         await self._check_writable()
         _, environment_revision = await self._records.environment(given.environment)
         _, version_revision = await self._records.version(given.application, given.version)
-        held, revision = await self._records.find(DEPLOYMENTS, DEPLOYMENTS.key(given))
-        if held is not None and held.version == given.version:
-            return held
+        held = await self._records.find(DEPLOYMENTS, DEPLOYMENTS.key(given))
+        if held.value is not None and held.value.version == given.version:
+            return held.value
         deployment = replace(given, id=str(uuid4()), create_ts=self._now_ms())
         guards = (
             RecordAt(ENVIRONMENTS.name, (given.environment,), environment_revision),
             RecordAt(VERSIONS.name, (given.application, given.version), version_revision),
         )
-        await self._storage.commit(together((Plan(guards), DEPLOYMENTS.write(deployment, revision=revision))))
+        await self._storage.commit(together((Plan(guards), DEPLOYMENTS.write(deployment, revision=held.revision))))
         return deployment
 
     async def end(self, environment: str, liveness: Liveness, deployment_id: str) -> None:
@@ -152,10 +152,10 @@ class Environments:
         await self._check_writable()
         held = await self.find(environment, liveness, deployment_id)
         key = DEPLOYMENTS.key(held)
-        current, revision = await self._records.find(DEPLOYMENTS, key)
-        if current is None or current.id != deployment_id:
+        current = await self._records.find(DEPLOYMENTS, key)
+        if current.value is None or current.value.id != deployment_id:
             raise DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
-        guards = (RecordAt(DEPLOYMENTS.name, key, revision),)
+        guards = (RecordAt(DEPLOYMENTS.name, key, current.revision),)
         await self._storage.commit(Plan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)))
 
     async def _check_writable(self) -> None:

@@ -40,7 +40,7 @@ class Library:
         Raises ``ContractNotFound``.
         """
         for each in ContractKind if kind is None else (kind,):
-            found, _ = await self._records.find(CONTRACTS, (contract, each, version))
+            found = (await self._records.find(CONTRACTS, (contract, each, version))).value
             if found is not None:
                 return found
         raise ContractNotFound(f"Contract {contract[:_SHOWN]!r} has no version {version[:_SHOWN]!r}")

@@ -87,18 +87,19 @@ class Publishing:
 
     async def _publish(self, new: NewPublication, read: list[ReadContract], *, dry_run: bool) -> Publication:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
-        held, revision = await self._records.find(VERSIONS, (new.application, new.version))
+        found = await self._records.find(VERSIONS, (new.application, new.version))
+        held = found.value
         version = self._version(held, new, read)
         draft = _Draft()
         for each in read:
             await self._add_contract(new, each, draft)
             if held is None or each.contract.link not in held.contracts:
                 await self._add_indexes(new, each, draft)
-        application, _ = await self._records.find(APPLICATIONS, (new.application,))
+        application = (await self._records.find(APPLICATIONS, (new.application,))).value
         if application is None:
             draft.values.append(APPLICATIONS.write(Application(new.application, create_ts=self._now_ms()), revision=0))
         if version != held:
-            draft.values.append(VERSIONS.write(version, revision=revision))
+            draft.values.append(VERSIONS.write(version, revision=found.revision))
         if draft.plan.effects and not dry_run:
             await self._storage.commit(draft.plan)
         return Publication(new.application, new.version, version.contracts, tuple(draft.notices))
@@ -127,7 +128,7 @@ class Publishing:
 
     async def _add_contract(self, new: NewPublication, read: ReadContract, draft: _Draft) -> None:
         contract = read.contract
-        held, _ = await self._records.find(CONTRACTS, CONTRACTS.key(contract))
+        held = (await self._records.find(CONTRACTS, CONTRACTS.key(contract))).value
         if held is None:
             stamped = replace(
                 contract, application=new.application, application_version=new.version, create_ts=self._now_ms()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from counterfoil.registry.domain.contracts.stored import (
     APPLICATIONS,
@@ -44,16 +44,23 @@ class Party(NamedTuple):
     newest: str
 
 
+class Held(NamedTuple, Generic[_T]):
+    """The value of a record, None if there is none, and its revision, then 0."""
+
+    value: _T | None
+    revision: int
+
+
 class ContractRecords:
     """What is stored about contracts in ``storage``."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    async def find(self, kind: StoredKind[_T], key: Key) -> tuple[_T | None, int]:
-        """Return the value of a kind with this key, and its revision; None and 0 if there is none."""
+    async def find(self, kind: StoredKind[_T], key: Key) -> Held[_T]:
+        """Return the value of a kind with this key, and its revision."""
         found = await self._storage.records(kind.name, key)
-        return (kind.read(found[0].document), found[0].revision) if found else (None, 0)
+        return Held(kind.read(found[0].document), found[0].revision) if found else Held(None, 0)
 
     async def all(self, kind: StoredKind[_T], prefix: Key = ()) -> list[_T]:
         """Return the values of a kind whose keys begin with ``prefix``, sorted by key."""
@@ -63,26 +70,26 @@ class ContractRecords:
 
     async def application(self, name: str) -> Application:
         """Return an application; raise ``ApplicationNotFound`` if there is none of this name."""
-        found, _ = await self.find(APPLICATIONS, (name,))
+        found = (await self.find(APPLICATIONS, (name,))).value
         if found is None:
             raise ApplicationNotFound(f"There is no application {name[:_SHOWN]!r}; publish its contracts first")
         return found
 
     async def version(self, application: str, version: str) -> tuple[ApplicationVersion, int]:
         """Return a version of an application and its revision; raise ``ApplicationNotFound`` if there is none."""
-        found, revision = await self.find(VERSIONS, (application, version))
-        if found is None:
+        held = await self.find(VERSIONS, (application, version))
+        if held.value is None:
             raise ApplicationNotFound(
                 f"Application {application[:_SHOWN]!r} has no version {version[:_SHOWN]!r}; publish its contracts first"
             )
-        return found, revision
+        return held.value, held.revision
 
     async def environment(self, name: str) -> tuple[Environment, int]:
         """Return an environment and its revision; raise ``EnvironmentNotFound`` if there is none of this name."""
-        found, revision = await self.find(ENVIRONMENTS, (name,))
-        if found is None:
+        held = await self.find(ENVIRONMENTS, (name,))
+        if held.value is None:
             raise EnvironmentNotFound(f"There is no environment {name[:_SHOWN]!r}; create it first")
-        return found, revision
+        return held.value, held.revision
 
     async def environment_names(self) -> list[str]:
         """Return the names of all environments."""
@@ -90,7 +97,7 @@ class ContractRecords:
 
     async def contract(self, link: ContractLink) -> PublishedContract:
         """Return a published contract; raise ``ContractNotFound`` if there is none."""
-        found, _ = await self.find(CONTRACTS, (link.id, link.kind, link.version))
+        found = (await self.find(CONTRACTS, (link.id, link.kind, link.version))).value
         if found is None:
             raise ContractNotFound(f"Contract {link.id[:_SHOWN]!r} has no version {link.version[:_SHOWN]!r}")
         return found
@@ -115,8 +122,8 @@ class ContractRecords:
 
     async def versions(self, keys: Iterable[tuple[str, str]]) -> list[ApplicationVersion]:
         """Return versions of applications by name and version; those that do not exist are left out."""
-        found = await asyncio.gather(*(self.find(VERSIONS, key) for key in keys))
-        return [version for version, _ in found if version is not None]
+        found: list[Held[ApplicationVersion]] = await asyncio.gather(*(self.find(VERSIONS, key) for key in keys))
+        return [each.value for each in found if each.value is not None]
 
     async def deployments(self, environment: str, application: str | None = None) -> Sequence[Deployment]:
         """Return what is live in an environment, of one application or of all."""

@@ -94,7 +94,7 @@ class Verdicts:
         Raises ``EnvironmentNotFound``.
         """
         await self._records.environment(environment)
-        found, _ = await self._records.find(VERSIONS, (application, version))
+        found = (await self._records.find(VERSIONS, (application, version))).value
         if found is None:
             text = f"{application} {version} is unknown; publish its contracts first"
             return _only(VerdictReason(Reason.UNKNOWN_VERSION, text))
@@ -279,7 +279,7 @@ def _only(reason: VerdictReason) -> DeploymentVerdict:
 
 
 def _contracts_of(side: Side) -> set[str]:
-    return {each.contract for each in (*side.offerings, *side.readings)}
+    return {each.contract for each in side.offerings} | {each.contract for each in side.readings}
 
 
 def _not_offered(reading: Reading, environment: str | None) -> VerdictReason:
