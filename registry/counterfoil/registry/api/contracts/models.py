@@ -69,7 +69,7 @@ class ContractToPublishBody(_Body):
     content: str = Field(max_length=_MAX_CONTRACT_CHARS, description="The text of the file: ODCS or ODPS, as YAML.")
     schemas: Annotated[dict[str, SchemaObject], Field(max_length=_MAX_SCHEMAS)] = Field(
         default_factory=dict,
-        description="By the text of each link in the file. Default: the latest version of the subject.",
+        description="By the text of a link in the file, or by subject. Default: the latest version of the subject.",
     )
 
     def contract(self) -> NewContract:

@@ -87,6 +87,18 @@ _OFFERING_KIND: Final = "contract-offered-by"
 _READING_KIND: Final = "contract-read-by"
 
 
+INDEX_KINDS: Final = frozenset({OF_SUBJECT_KIND, _OFFERING_KIND, _READING_KIND})
+"""The kinds of the records that only lead to others."""
+RECORD_KINDS: Final = INDEX_KINDS | {
+    APPLICATIONS.name,
+    VERSIONS.name,
+    CONTRACTS.name,
+    ENVIRONMENTS.name,
+    DEPLOYMENTS.name,
+}
+"""The kinds of all records about contracts."""
+
+
 def of_subject_key(subject: QualifiedSubject, contract: str = "") -> Key:
     """Return the key of the record that a contract is about a subject, or the prefix of all about this subject."""
     prefix = (subject.context, subject.name)

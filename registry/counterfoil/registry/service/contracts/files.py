@@ -51,42 +51,54 @@ class ContractFiles:
             raise _invalid(reading.faults)
         _check_names(agreement, version)
         if isinstance(agreement, Contract):
-            wanted = [(promise.schema, parse_subject(promise.subject).context) for promise in agreement.promises]
-            subjects = {promise.subject: promise.schema for promise in agreement.promises}
-            keys = {promise.key.subject for promise in agreement.promises if promise.key and promise.key.subject}
-            schemas = await self._schemas(given, wanted)
-            for subject, link in subjects.items():
-                if link is None or link.url not in schemas:
-                    schemas |= await self._registered(subject, link)
-            for subject in keys:
-                schemas |= await self._registered(subject, None, is_needed=False)
-            return _contract_of(agreement, given, version, schemas, subjects=tuple(subjects))
-        wanted = [(each.reader_schema, DEFAULT_CONTEXT) for each in agreement.expectations]
-        schemas = await self._schemas(given, wanted)
-        for link, _ in wanted:
-            if link is not None and link.url not in schemas:
-                raise InvalidContract(f"The reader schema {link.url!r} of {agreement.id!r} is not among the schemas")
+            return await self._producers(agreement, given, version)
+        links = [each.reader_schema.url for each in agreement.expectations if each.reader_schema is not None]
+        schemas = await self._given(given, dict.fromkeys(links, DEFAULT_CONTEXT))
+        if missing := next((link for link in links if link not in schemas), None):
+            raise InvalidContract(f"The reader schema {missing!r} of {agreement.id!r} is not among the schemas")
         reads = tuple(dict.fromkeys(each.contract_id for each in agreement.expectations))
         return _contract_of(agreement, given, version, schemas, reads=reads)
 
-    async def _schemas(self, given: NewContract, wanted: list[tuple[SchemaLink | None, str]]) -> dict[str, Schema]:
-        """Return the given schemas to which the contract refers, as they are stored; raise ``InvalidContract``."""
+    async def _producers(self, contract: Contract, given: NewContract, version: str) -> ReadContract:
+        """Return a producer's contract; where a schema is not given, it is the latest version of the subject."""
+        keys = [each.key.subject for each in contract.promises if each.key is not None and each.key.subject is not None]
+        contexts = {subject: parse_subject(subject).context for subject in keys}
+        for promise in contract.promises:
+            context = parse_subject(promise.subject).context
+            contexts[promise.subject] = context
+            if promise.schema is not None:
+                contexts[promise.schema.url] = context
+        schemas = await self._given(given, contexts)
+        for promise in contract.promises:
+            if promise.subject not in schemas and (promise.schema is None or promise.schema.url not in schemas):
+                schemas |= await self._registered(promise.subject, promise.schema)
+        for subject in keys:
+            if subject not in schemas:
+                schemas |= await self._registered(subject, None, is_needed=False)
+        subjects = tuple(dict.fromkeys(each.subject for each in contract.promises))
+        return _contract_of(contract, given, version, schemas, subjects=subjects)
+
+    async def _given(self, given: NewContract, contexts: dict[str, str]) -> dict[str, Schema]:
+        """Return the given schemas to which the contract refers, by link or subject, as they are stored.
+
+        ``contexts`` are those of their references. Raises ``InvalidContract``.
+        """
         found: dict[str, Schema] = {}
-        for link, context in wanted:
-            if link is None or link.url not in given.schemas:
+        for name, context in contexts.items():
+            if name not in given.schemas:
                 continue
             try:
                 reading = await self._reader.read(
                     context,
-                    schema_request_of(given.schemas[link.url]),
+                    schema_request_of(given.schemas[name]),
                     validation=Validation.STRICT,
                     normalize=False,
                     deleted=False,
                 )
             except InvalidSchema as mistake:
-                raise InvalidContract(f"Schema {link.url!r}: {mistake.message}") from None
+                raise InvalidContract(f"Schema {name!r}: {mistake.message}") from None
             content = reading.candidate.content
-            found[link.url] = Schema(content.text, content.schema_type, content.references)
+            found[name] = Schema(content.text, content.schema_type, content.references)
         return found
 
     async def _registered(self, subject: str, link: SchemaLink | None, *, is_needed: bool = True) -> dict[str, Schema]:
