@@ -66,12 +66,13 @@ class PeerContracts:
 
     async def _published(self) -> list[PublishedContract]:
         listed = await self._peer.listed(operations.published_contracts()) or ()
-        found = [
-            await self._peer.found(operations.published_contract(each.id, version, kind=each.kind))
-            for each in listed
-            for version in each.versions
-        ]
-        return [each for each in found if each is not None]
+        found: list[PublishedContract] = []
+        for each in listed:
+            for version in each.versions:
+                contract = await self._peer.found(operations.published_contract(each.id, version, kind=each.kind))
+                if contract is not None:
+                    found.append(contract)
+        return found
 
     async def _live(self, environment: str) -> list[Deployment]:
         found = [await self._peer.listed(operations.deployments(environment, liveness=each)) or () for each in Liveness]
@@ -141,7 +142,10 @@ class PeerContracts:
 
     async def _contract(self, link: ContractLink) -> PublishedContract | None:
         seen = self._contracts.get((link.id, link.kind, link.version))
-        return seen or await self._peer.found(operations.published_contract(link.id, link.version, kind=link.kind))
+        if seen is not None:
+            return seen
+        held = await self._peer.found(operations.published_contract(link.id, link.version, kind=link.kind))
+        return held  # noqa: RET504 - mypy infers another type where it is returned at once
 
 
 def _fact(kind: StoredKind[_T], value: _T) -> RecordFact:
