@@ -51,7 +51,7 @@ def _segment(name: str) -> str:
     decoded = decode_segment(name)
     if not is_name(decoded):
         raise BadRequest(
-            f"A name in the path is {decoded[:80]!r}; expected 1 to 200 characters without control characters"
+            f"A name in the path is {decoded[:80]!r}; expected 1 to 300 characters without control characters"
         )
     return decoded
 
@@ -90,8 +90,8 @@ DryRun = Annotated[bool, Query(alias="dryRun", description="Only check the reque
 Strict = Annotated[bool, Query(description="Answer 409 for no, and 424 where it cannot be known.")]
 Kind = Annotated[ContractKind | SkipJsonSchema[None], Query(), expected("odcs or odps")]
 Form = Annotated[ContractForm, Query(alias="as"), expected("json, odcs or odps")]
-Filter = Annotated[str | SkipJsonSchema[None], Query(max_length=200)]
-Required = Annotated[str, Query(min_length=1, max_length=200)]
+Filter = Annotated[str | SkipJsonSchema[None], Query(max_length=300)]
+Required = Annotated[str, Query(min_length=1, max_length=300)]
 Ignored = Annotated[tuple[str, ...], Query(description="Applications that do not count.", max_length=100)]
 
 

@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 
 Key = tuple[str, ...]
 
-NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f]{1,200}$"
+NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f]{1,300}$"
 """What names of applications, versions, contracts and environments are: parts of keys, and segments of paths."""
 _NAME: Final = re.compile(NAME_PATTERN)
 

@@ -124,7 +124,7 @@ def _check_names(agreement: Agreement, version: str) -> None:
         others = [(each.contract_id, "the contractId of a port") for each in agreement.expectations]
     for name, what in ((agreement.id, "the id"), (agreement.version or version, "the version"), *others):
         if not is_name(name):
-            raise InvalidContract(f"{what} is {name[:80]!r}; expected 1 to 200 characters without control characters")
+            raise InvalidContract(f"{what} is {name[:80]!r}; expected 1 to 300 characters without control characters")
 
 
 def _contract_of(

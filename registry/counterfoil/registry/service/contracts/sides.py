@@ -13,6 +13,7 @@ from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application as Product
 from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.errors import InvalidContract
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.reads.model import Offer, Reader
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
@@ -165,7 +166,7 @@ class Sides:
         context = parse_subject(promise.subject).context
         schema = await self._schema(contract, promise.schema, context=context, subject=promise.subject)
         if schema is None:
-            raise AssertionError(f"contract {contract.id} is stored without a schema")
+            raise InvalidContract(f"Contract {contract.id} {contract.version} is stored without its schema")
         key = None
         if promise.key is not None and promise.key.subject is not None:
             key = await self._schema(contract, None, context=context, subject=promise.key.subject)
@@ -218,5 +219,5 @@ def _reading(
     version: ApplicationVersion, link: ContractLink, expectation: Expectation, schema: ParsedSchema | None
 ) -> Reading:
     reader = Reader(version.application, expectation, version=version.version, schema=schema)
-    identity = (version.application, link.id, link.version, link.hash, expectation.name, expectation.contract_id)
+    identity = (version.application, link.id, link.version, link.hash, expectation.name, str(expectation.position))
     return Reading(version.application, version.version, expectation.contract_id, reader, identity)
