@@ -192,6 +192,22 @@ class AssociationNotFound(_Coded, code=40410):
     """The resource has no such association."""
 
 
+class ApplicationNotFound(_Coded, code=40460):
+    """There is no application of this name, or it has no such version."""
+
+
+class ContractNotFound(_Coded, code=40461):
+    """There is no contract with this id, or it has no such version."""
+
+
+class EnvironmentNotFound(_Coded, code=40462):
+    """There is no environment of this name."""
+
+
+class DeploymentNotFound(_Coded, code=40463):
+    """There is no deployment, or release, with this id in the environment."""
+
+
 class KeyNotFound(_Coded, code=40470):
     """No key encryption key, or data encryption key, of this name is visible."""
 
@@ -253,6 +269,14 @@ class AssociatedSubjectEmpty(_Coded, code=40907):
 
 class AssociationFrozen(_Coded, code=40908):
     """The association is frozen."""
+
+
+class ContractExists(_Coded, code=40960):
+    """The version of the contract is published with other content; ``details`` has what differs."""
+
+
+class NotDeployable(_Coded, code=40961):
+    """The verdict is no, and was requested as a status; ``details`` has the verdict."""
 
 
 class BridgeExists(_Coded, code=40980):
@@ -325,6 +349,14 @@ class InvalidAssociation(_Coded, code=42212):
 
 class InvalidBridge(_Coded, code=42280):
     """The bridge is not valid; ``details`` has the problems of its plan, by field."""
+
+
+class InvalidContract(_Coded, code=42260):
+    """A contract file is not valid, or a schema to which it refers is missing; ``details`` has the mistakes."""
+
+
+class VerdictUnknown(_Coded, code=42460):
+    """The verdict cannot be known, and was requested as a status; ``details`` has the verdict."""
 
 
 class UnusableSketch(_Coded, code=42290):

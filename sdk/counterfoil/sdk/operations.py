@@ -29,6 +29,18 @@ from counterfoil.schema.rest.bridges import (
     VERIFICATION,
 )
 from counterfoil.schema.rest.config import CONFIG_KEYS, Config, config_document, read_config
+from counterfoil.schema.rest.contracts import (
+    APPLICATION,
+    APPLICATION_VERSION,
+    CONTRACT,
+    CONTRACT_VERSIONS,
+    DEPLOYMENT,
+    ENVIRONMENT,
+    NEW_CONTRACT,
+    NEW_PUBLICATION,
+    PUBLICATION,
+    Liveness,
+)
 from counterfoil.schema.rest.json_values import (
     ReplyJson,
     UnexpectedShapeError,
@@ -40,6 +52,7 @@ from counterfoil.schema.rest.json_values import (
 from counterfoil.schema.rest.keys import KEK, NEW_KEK, new_dek_document, read_dek
 from counterfoil.schema.rest.modes import read_mode
 from counterfoil.schema.rest.schemas import SCHEMA, schema_request
+from counterfoil.schema.rest.verdicts import CONSUMER, FIELD_USE, VERDICT
 from counterfoil.schema.rest.version_forms import (
     COMPATIBILITY,
     read_context_ids,
@@ -67,9 +80,22 @@ if TYPE_CHECKING:
         Readers,
         Verification,
     )
+    from counterfoil.schema.rest.contracts import (
+        Application,
+        ApplicationVersion,
+        ContractKind,
+        ContractVersions,
+        Deployment,
+        Environment,
+        NewContract,
+        NewPublication,
+        Publication,
+        PublishedContract,
+    )
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.keys import DekId, Kek, ShownDek
     from counterfoil.schema.rest.modes import Mode
+    from counterfoil.schema.rest.verdicts import Consumer, DeploymentVerdict, FieldUse
     from counterfoil.schema.rest.versions import (
         Compatibility,
         ContextId,
@@ -469,6 +495,7 @@ def delete_mode(subject: str | None, *, recursive: bool) -> Operation[Mode | Non
 
 _KEKS: Final = ("dek-registry", "v1", "keks")
 _BRIDGES: Final = ("bridges", "v1")
+_CONTRACTS: Final = ("contracts", "v1")
 _SKETCHES: Final = ("sketches", "v1", "subjects")
 
 
@@ -696,3 +723,146 @@ def _report(name: str, kind: str, document: dict[str, Any]) -> Operation[None]:
 def changes(*, after: str | None, limit: int | None) -> Operation[dict[str, Any]]:
     """``GET /changes``, of this project's registry: the changes after a position, such as ``"latest"``."""
     return Operation("changes", "GET", "/changes", _object, _query(after=after, limit=limit))
+
+
+# --- contracts, of this project's registry ---------------------------------------------------------------------------
+
+
+def applications() -> Operation[tuple[Application, ...]]:
+    """``GET /contracts/v1/applications``."""
+    return Operation("applications", "GET", _path(*_CONTRACTS, "applications"), read_each(APPLICATION.read))
+
+
+def put_application(application: Application) -> Operation[Application]:
+    """``PUT /contracts/v1/applications/{application}``: repeatable, since it replaces what is known of it."""
+    body = {"owner": application.owner, "repository": application.repository, "description": application.description}
+    path = _path(*_CONTRACTS, "applications", application.name)
+    return Operation("put_application", "PUT", path, APPLICATION.read, body=_json(body))
+
+
+def application_versions(application: str) -> Operation[tuple[ApplicationVersion, ...]]:
+    """``GET /contracts/v1/applications/{application}/versions``."""
+    path = _path(*_CONTRACTS, "applications", application, "versions")
+    return Operation("application_versions", "GET", path, read_each(APPLICATION_VERSION.read))
+
+
+def put_application_version(version: ApplicationVersion) -> Operation[ApplicationVersion]:
+    """``PUT /contracts/v1/applications/{application}/versions/{version}``; its contracts are not sent."""
+    body = {"branch": version.branch, "commit": version.commit, "buildUrl": version.build_url}
+    path = _path(*_CONTRACTS, "applications", version.application, "versions", version.version)
+    return Operation("put_application_version", "PUT", path, APPLICATION_VERSION.read, body=_json(body))
+
+
+def publish(new: NewPublication, *, dry_run: bool = False) -> Operation[Publication]:
+    """``POST /contracts/v1/publish``: repeatable, since a published version is found again."""
+    path, query = _path(*_CONTRACTS, "publish"), _query(dryRun=dry_run)
+    return Operation("publish", "POST", path, PUBLICATION.read, query, _json(NEW_PUBLICATION.write(new)))
+
+
+def published_contracts() -> Operation[tuple[ContractVersions, ...]]:
+    """``GET /contracts/v1/contracts``."""
+    return Operation("published_contracts", "GET", _path(*_CONTRACTS, "contracts"), read_each(CONTRACT_VERSIONS.read))
+
+
+def published_contract(
+    contract: str, version: str, *, kind: ContractKind | None = None
+) -> Operation[PublishedContract]:
+    """``GET /contracts/v1/contracts/{contract}/versions/{version}``; a producer's by default, or else a consumer's."""
+    path = _path(*_CONTRACTS, "contracts", contract, "versions", version)
+    return Operation("published_contract", "GET", path, CONTRACT.read, _query(kind=kind))
+
+
+def environments() -> Operation[tuple[Environment, ...]]:
+    """``GET /contracts/v1/environments``."""
+    return Operation("environments", "GET", _path(*_CONTRACTS, "environments"), read_each(ENVIRONMENT.read))
+
+
+def put_environment(environment: Environment) -> Operation[Environment]:
+    """``PUT /contracts/v1/environments/{environment}``: repeatable, since it replaces what is known of it."""
+    body = {key: value for key, value in ENVIRONMENT.write(environment).items() if key != "name"}
+    path = _path(*_CONTRACTS, "environments", environment.name)
+    return Operation("put_environment", "PUT", path, ENVIRONMENT.read, body=_json(body))
+
+
+def deployments(
+    environment: str, *, liveness: Liveness = Liveness.DEPLOYED, application: str | None = None
+) -> Operation[tuple[Deployment, ...]]:
+    """``GET /contracts/v1/environments/{environment}/deployments``, or ``/releases``."""
+    query = _query(application=application)
+    return Operation("deployments", "GET", _live(environment, liveness), read_each(DEPLOYMENT.read), query)
+
+
+def record_deployment(
+    environment: str, application: str, version: str, *, instance: str = "", liveness: Liveness = Liveness.DEPLOYED
+) -> Operation[Deployment]:
+    """``POST`` of a deployment or a release: repeatable, since the same one is found again."""
+    body = {"application": application, "version": version} | ({"instance": instance} if instance else {})
+    return Operation("record_deployment", "POST", _live(environment, liveness), DEPLOYMENT.read, body=_json(body))
+
+
+def end_deployment(environment: str, deployment_id: str, *, liveness: Liveness = Liveness.DEPLOYED) -> Operation[None]:
+    """``DELETE`` of a deployment, or of a release."""
+    return _acting("end_deployment", "DELETE", _live(environment, liveness, deployment_id))
+
+
+def _live(environment: str, liveness: Liveness, *more: str) -> str:
+    kind = "deployments" if liveness is Liveness.DEPLOYED else "releases"
+    return _path(*_CONTRACTS, "environments", environment, kind, *more)
+
+
+def can_i_deploy(
+    application: str, version: str, environment: str, *, ignored: Iterable[str] = ()
+) -> Operation[DeploymentVerdict]:
+    """``GET /contracts/v1/can-i-deploy``; applications in ``ignored`` do not count."""
+    query = _query(application=application, version=version, environment=environment)
+    query += tuple(("ignore", each) for each in ignored)
+    return Operation("can_i_deploy", "GET", _path(*_CONTRACTS, "can-i-deploy"), VERDICT.read, query)
+
+
+def can_i_retire(contract: str, major: str, environment: str) -> Operation[DeploymentVerdict]:
+    """``GET /contracts/v1/can-i-retire``."""
+    query = _query(contract=contract, major=major, environment=environment)
+    return Operation("can_i_retire", "GET", _path(*_CONTRACTS, "can-i-retire"), VERDICT.read, query)
+
+
+def matrix(
+    environment: str, *, subject: str | None = None, application: str | None = None
+) -> Operation[DeploymentVerdict]:
+    """``GET /contracts/v1/matrix``: the pairs of a subject, or those with an application on one side."""
+    query = _query(environment=environment, subject=subject, application=application)
+    return Operation("matrix", "GET", _path(*_CONTRACTS, "matrix"), VERDICT.read, query)
+
+
+def check_schema(
+    subject: str, schema: Schema, *, environment: str | None = None, policy: str | None = None
+) -> Operation[DeploymentVerdict]:
+    """``POST /contracts/v1/check`` of a proposed schema: repeatable, since nothing is written."""
+    given = {"subject": subject, "schema": SCHEMA.write(schema), "environment": environment, "policy": policy}
+    body = {key: value for key, value in given.items() if value is not None}
+    return Operation("check_schema", "POST", _path(*_CONTRACTS, "check"), VERDICT.read, body=_json(body))
+
+
+def check_contract(
+    contract: NewContract, *, environment: str | None = None, policy: str | None = None, application: str | None = None
+) -> Operation[DeploymentVerdict]:
+    """``POST /contracts/v1/check`` of a proposed contract: repeatable, since nothing is written."""
+    given = {
+        "contract": NEW_CONTRACT.write(contract),
+        "environment": environment,
+        "policy": policy,
+        "application": application,
+    }
+    body = {key: value for key, value in given.items() if value is not None}
+    return Operation("check_contract", "POST", _path(*_CONTRACTS, "check"), VERDICT.read, body=_json(body))
+
+
+def consumers(subject: str, *, environment: str | None = None) -> Operation[tuple[Consumer, ...]]:
+    """``GET /contracts/v1/subjects/{subject}/consumers``."""
+    path, query = _path(*_CONTRACTS, "subjects", subject, "consumers"), _query(environment=environment)
+    return Operation("consumers", "GET", path, read_each(CONSUMER.read), query)
+
+
+def read_fields(subject: str, *, environment: str | None = None) -> Operation[tuple[FieldUse, ...]]:
+    """``GET /contracts/v1/subjects/{subject}/fields``."""
+    path, query = _path(*_CONTRACTS, "subjects", subject, "fields"), _query(environment=environment)
+    return Operation("read_fields", "GET", path, read_each(FIELD_USE.read), query)

@@ -15,6 +15,7 @@ from counterfoil.registry.service.bridges.use_cases import Bridges
 from counterfoil.registry.service.catalog import Catalog
 from counterfoil.registry.service.compatibility import CompatibilityCheck, CompatibilityTest
 from counterfoil.registry.service.config_and_mode import ConfigAndMode
+from counterfoil.registry.service.contracts.use_cases import Contracts, contract_use_cases
 from counterfoil.registry.service.deletion import Deletion
 from counterfoil.registry.service.keys.deks import Deks
 from counterfoil.registry.service.keys.keks import Keks, KeyLimit
@@ -56,6 +57,7 @@ class UseCases:
     associations: Associations | None
     bridges: Bridges
     sketches: Sketches
+    contracts: Contracts
     keks: Keks
     deks: Deks
     kafka_cluster_id: str
@@ -122,6 +124,7 @@ def use_cases(
             now_ms=_now_ms,
         ),
         sketches=Sketches(storage, scopes=scopes),
+        contracts=contract_use_cases(storage, scopes=scopes, reader=reader, check=check, now_ms=_now_ms),
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
         kafka_cluster_id=kafka_cluster_id,

@@ -8,6 +8,7 @@ from counterfoil.registry.api.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.api.associations.routes import TAG as ASSOCIATIONS
 from counterfoil.registry.api.bridges.routes import BRIDGE_ROUTES
 from counterfoil.registry.api.changes.routes import CHANGE_ROUTES
+from counterfoil.registry.api.contracts.routes import CONTRACT_ROUTES
 from counterfoil.registry.api.keys.routes import KEY_ROUTES
 from counterfoil.registry.api.openapi.description import DESCRIPTION_ROUTE
 from counterfoil.registry.api.operations import OPERATION_ROUTES
@@ -31,6 +32,7 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *KEY_ROUTES,
     *BRIDGE_ROUTES,
     *SKETCH_ROUTES,
+    *CONTRACT_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )

@@ -27,6 +27,7 @@ from counterfoil.registry.moving.lanes import gathered
 from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
+from counterfoil.registry.moving.peer.contracts import PeerContracts
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -73,6 +74,7 @@ class PeerSource:
         self._associations = PeerAssociations(peer)
         self._bridges = PeerBridges(peer)
         self._sketches = PeerSketches(peer)
+        self._contracts = PeerContracts(peer)
         self._contexts: list[str] | None = None
         self._has_modes: bool | None = None
         self._max_ids: dict[str, int] = {}
@@ -212,9 +214,10 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """Return all keys, associations, bridges and sketches."""
+        """Return all keys, associations, bridges, sketches and contracts."""
         keys, associations = await self._keys.records(), await self._associations.records()
-        return [*keys, *associations, *await self._bridges.records(), *await self._sketches.records()]
+        ours = [*await self._bridges.records(), *await self._sketches.records(), *await self._contracts.records()]
+        return [*keys, *associations, *ours]
 
     # --- settings
 

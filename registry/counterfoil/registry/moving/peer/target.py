@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.bridges.stored import RECORD_KINDS as OF_BRIDGES
 from counterfoil.registry.domain.config import without_empty_texts
+from counterfoil.registry.domain.contracts.stored import RECORD_KINDS as OF_CONTRACTS
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND, read_stored_dek
 from counterfoil.registry.moving.errors import MovingError, PeerRefused
 from counterfoil.registry.moving.facts import (
@@ -27,6 +28,7 @@ from counterfoil.registry.moving.facts import (
 from counterfoil.registry.moving.peer.associations import PeerAssociations
 from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
+from counterfoil.registry.moving.peer.contracts import PeerContracts
 from counterfoil.registry.moving.peer.keys import PeerKeys
 from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.registry.moving.peer.source import PeerSource
@@ -62,6 +64,7 @@ class PeerTarget:
         self._associations = PeerAssociations(peer)
         self._bridges = PeerBridges(peer)
         self._sketches = PeerSketches(peer)
+        self._contracts = PeerContracts(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -266,6 +269,8 @@ class PeerTarget:
             return await self._bridges.standing(fact)
         if fact.kind == SKETCH_KIND:
             return await self._sketches.standing(fact)
+        if fact.kind in OF_CONTRACTS:
+            return await self._contracts.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
@@ -279,6 +284,9 @@ class PeerTarget:
         if fact.kind == SKETCH_KIND:
             await self._open(QualifiedSubject(*fact.key))
             await self._sketches.put(fact)
+            return
+        if fact.kind in OF_CONTRACTS:
+            await self._contracts.put(fact)
             return
         is_dek = fact.kind == DEK_KIND
         await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.bridges.stored import REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
 
 _CHANGES_AT_A_TIME: Final = 10_000
+_LAST: Final = REPORT_RECORD_KINDS | {DEPLOYMENTS.name}
 
 
 class StoreSource:
@@ -81,7 +83,7 @@ class StoreSource:
         """Return all records, of every kind in the journal."""
         _, kinds = await self._of_the_journal()
         ordered = sorted(kinds, reverse=True)  # a key before those that it wraps
-        ordered.sort(key=REPORT_RECORD_KINDS.__contains__)  # a bridge before the reports about it
+        ordered.sort(key=_LAST.__contains__)  # a bridge before the reports about it, a version before its deployments
         return [
             RecordFact(kind, record.key, record.document)
             for kind in ordered

@@ -1,0 +1,1 @@
+"""``/contracts/v1``: contracts, applications, deployments, and verdicts."""

@@ -1,0 +1,1 @@
+"""Contracts: pure functions and stored documents."""

@@ -1,0 +1,149 @@
+"""Verdicts from judged pairs of a producer's and a consumer's version. Pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.paths import KEY, print_path
+from counterfoil.schema.reads.judge import judge_change, is_read
+from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
+
+
+class Policy(StrEnum):
+    """What counts for the verdict on a proposed schema."""
+
+    STRICT = "strict"
+    """The subject's compatibility level, and every live consumer."""
+    CONSUMERS = "consumers"
+    """Every live consumer; the level is reported."""
+    OBSERVE = "observe"
+    """Nothing: all is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A producer's version and a consumer's version that reads one of its contracts, with the findings about them.
+
+    ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question.
+    """
+
+    contract: str
+    subject: str
+    producer: str
+    producer_version: str
+    consumer: str
+    consumer_version: str
+    findings: tuple[ReadFinding, ...] = ()
+    is_live: bool = True
+
+    def reason(self, reason: Reason, text: str, *, rule: str = "", path: str = "") -> VerdictReason:
+        """Return a reason about this pair."""
+        return VerdictReason(
+            reason,
+            text,
+            contract=self.contract,
+            subject=self.subject,
+            producer=self.producer,
+            producer_version=self.producer_version,
+            consumer=self.consumer,
+            consumer_version=self.consumer_version,
+            rule=rule,
+            path=path,
+        )
+
+
+_BLOCKING: Final = frozenset({Reason.INCOMPATIBLE, Reason.EXPECTATION_BROKEN, Reason.STILL_READ})
+_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION})
+
+
+def judge_pair(earlier: Sequence[Offer], later: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
+    """Return what ``later`` gives differently from what ``reader`` expects.
+
+    ``earlier`` are the offers that are live. A finding is the fault of the change unless all of them have it already.
+    """
+    found: dict[object, ReadFinding] = {}
+    for offer in earlier or (None,):
+        for each in judge_change(offer, later, [reader]):
+            if each.application is None and not _concerns(reader, each):
+                continue
+            known = found.get(each.identity)
+            if known is None or known.is_preexisting:
+                found[each.identity] = each
+    return tuple(found.values())
+
+
+def _concerns(reader: Reader, finding: ReadFinding) -> bool:
+    """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
+    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+
+
+def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return ``findings``, marked as pre-existing where they are among those of ``before``."""
+    known = {each.identity for each in before}
+    return tuple(replace(each, is_preexisting=each.is_preexisting or each.identity in known) for each in findings)
+
+
+def reasons_of(pair: Pair) -> Iterator[VerdictReason]:
+    """Yield the reasons of a pair: one for each finding that the change causes, or OK."""
+    caused = [each for each in pair.findings if not each.is_preexisting and _reason_of(each) is not None]
+    for finding in caused:
+        reason = _reason_of(finding)
+        if reason is None:
+            continue
+        if not pair.is_live:
+            if reason is not Reason.UNBACKED:
+                yield _about(pair, finding, Reason.PENDING)
+            continue
+        yield _about(pair, finding, reason)
+    if not caused and pair.is_live:
+        text = f"{pair.consumer} {pair.consumer_version} reads what {pair.producer} {pair.producer_version} writes"
+        if any(each.is_preexisting for each in pair.findings):
+            text = f"nothing gets worse for {pair.consumer} {pair.consumer_version}"
+        yield pair.reason(Reason.OK, text)
+
+
+def _about(pair: Pair, finding: ReadFinding, reason: Reason) -> VerdictReason:
+    text = f"{pair.consumer} {pair.consumer_version}: {finding.text}"
+    return pair.reason(reason, text, rule=finding.rule, path=print_path(finding.element))
+
+
+def _reason_of(finding: ReadFinding) -> Reason | None:
+    """Return the reason that a finding is; None for one that only people need to know."""
+    if not RULE_BY_ID[finding.rule].is_breaking:
+        return Reason.UNBACKED if finding.rule == "expectation-unbacked" else None
+    return Reason.INCOMPATIBLE if finding.rule.startswith("consumer-") else Reason.EXPECTATION_BROKEN
+
+
+def notices_of(pair: Pair) -> Iterator[str]:
+    """Yield what people should know of a pair: what was so before, and what does not affect the verdict."""
+    for each in pair.findings:
+        if each.is_preexisting and RULE_BY_ID[each.rule].is_breaking:
+            yield f"{pair.consumer} {pair.consumer_version}: {each.text} (so before this change, rule {each.rule})"
+        elif not each.is_preexisting and _reason_of(each) is None:
+            yield f"{pair.consumer} {pair.consumer_version}: {each.text} (rule {each.rule})"
+
+
+def verdict_of(
+    pairs: Sequence[Pair], more: Sequence[VerdictReason] = (), notices: Sequence[str] = (), *, none: str
+) -> DeploymentVerdict:
+    """Return the verdict on ``pairs`` and on what else was found; ``none`` is the sentence if there are no pairs.
+
+    A break counts more than what is unknown, and that more than anything else.
+    """
+    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair))]
+    found = {each.reason for each in reasons}
+    if not reasons:
+        reasons.append(VerdictReason(Reason.OK, none))
+    deployable: bool | None = not found & _BLOCKING
+    if deployable and found & _UNKNOWN:
+        deployable = None
+    said = [*notices, *(notice for pair in pairs for notice in notices_of(pair))]
+    return DeploymentVerdict(deployable, tuple(reasons), tuple(dict.fromkeys(said)))

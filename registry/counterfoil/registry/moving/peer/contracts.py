@@ -1,0 +1,166 @@
+"""Contracts and deployments of a registry, read and written over the REST API. Other registries have none.
+
+A contract is published with the version of the application that published it, so that contracts come before versions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from counterfoil.registry.domain.contracts.stored import (
+    APPLICATIONS,
+    CONTRACTS,
+    DEPLOYMENTS,
+    ENVIRONMENTS,
+    INDEX_KINDS,
+    VERSIONS,
+)
+from counterfoil.registry.moving.facts import RecordFact
+from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
+from counterfoil.schema.rest.contracts import Application, Liveness, NewContract, NewPublication
+from counterfoil.sdk import operations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.registry.domain.contracts.stored import StoredKind
+    from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.schema.rest.contracts import ApplicationVersion, ContractLink, Deployment, PublishedContract
+    from counterfoil.schema.rest.object_forms import Document
+
+_T = TypeVar("_T")
+_OWN_TO_A_REGISTRY: Final = {
+    CONTRACTS.name: frozenset({"createTs", "application", "applicationVersion"}),
+    DEPLOYMENTS.name: frozenset({"createTs", "id"}),
+}
+"""What is not compared, by kind: who published a contract first, the ids of deployments; of all kinds, times."""
+
+
+class PeerContracts:
+    """The contracts of the registry that ``peer`` connects to."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._contracts: dict[tuple[str, ...], PublishedContract] = {}
+
+    # --- as a source
+
+    async def records(self) -> list[RecordFact]:
+        """Return the records of all values in the order of writing; an empty list if the registry has none."""
+        applications = await self._peer.listed(operations.applications()) or ()
+        versions = [
+            version
+            for each in applications
+            for version in await self._peer.listed(operations.application_versions(each.name)) or ()
+        ]
+        versions.sort(key=lambda each: each.create_ts)
+        environments = await self._peer.listed(operations.environments()) or ()
+        deployments = [deployment for each in environments for deployment in await self._live(each.name)]
+        return [
+            *(_fact(ENVIRONMENTS, each) for each in environments),
+            *(_fact(CONTRACTS, each) for each in await self._published()),
+            *(_fact(APPLICATIONS, each) for each in applications),
+            *(_fact(VERSIONS, each) for each in versions),
+            *(_fact(DEPLOYMENTS, each) for each in deployments),
+        ]
+
+    async def _published(self) -> list[PublishedContract]:
+        listed = await self._peer.listed(operations.published_contracts()) or ()
+        found: list[PublishedContract] = []
+        for each in listed:
+            for version in each.versions:
+                contract = await self._peer.found(operations.published_contract(each.id, version, kind=each.kind))
+                if contract is not None:
+                    found.append(contract)
+        return found
+
+    async def _live(self, environment: str) -> list[Deployment]:
+        found = [await self._peer.listed(operations.deployments(environment, liveness=each)) or () for each in Liveness]
+        return [each for part in found for each in part]
+
+    # --- as a target
+
+    async def standing(self, fact: RecordFact) -> Standing:
+        """Return whether the registry has the value; times, ids and who published a contract first are ignored."""
+        if fact.kind in INDEX_KINDS:
+            return SAME
+        held = await self._held(fact)
+        if held is None or (fact.kind == APPLICATIONS.name and _is_bare(held)):
+            return ABSENT if held is None or _content(fact.kind, held) != _content(fact.kind, fact.document) else SAME
+        return (
+            SAME if _content(fact.kind, held) == _content(fact.kind, fact.document) else clash(f"{fact} is another one")
+        )
+
+    async def _held(self, fact: RecordFact) -> Document | None:
+        if fact.kind == CONTRACTS.name:
+            given = CONTRACTS.read(fact.document)
+            contract = await self._peer.found(operations.published_contract(given.id, given.version, kind=given.kind))
+            return None if contract is None else CONTRACTS.form.write(contract)
+        return (await self._documents(fact)).get(fact.key)
+
+    async def _documents(self, fact: RecordFact) -> dict[tuple[str, ...], Document]:
+        """Return the values of the fact's kind that the registry has, by key."""
+        if fact.kind == APPLICATIONS.name:
+            return _by_key(APPLICATIONS, await self._peer.listed(operations.applications()))
+        if fact.kind == VERSIONS.name:
+            return _by_key(VERSIONS, await self._peer.listed(operations.application_versions(fact.key[0])))
+        if fact.kind == ENVIRONMENTS.name:
+            return _by_key(ENVIRONMENTS, await self._peer.listed(operations.environments()))
+        return _by_key(DEPLOYMENTS, tuple(await self._live(fact.key[0])))
+
+    async def put(self, fact: RecordFact) -> None:
+        """Store the value; a contract is sent with the versions that have published it."""
+        if fact.kind == CONTRACTS.name:
+            self._contracts[fact.key] = CONTRACTS.read(fact.document)
+            return
+        what = f"{fact} was refused"
+        if fact.kind == ENVIRONMENTS.name:
+            await self._peer.carry_out(operations.put_environment(ENVIRONMENTS.read(fact.document)), what)
+        elif fact.kind == APPLICATIONS.name:
+            await self._peer.carry_out(operations.put_application(APPLICATIONS.read(fact.document)), what)
+        elif fact.kind == VERSIONS.name:
+            await self._put_version(VERSIONS.read(fact.document), what)
+        else:
+            given = DEPLOYMENTS.read(fact.document)
+            operation = operations.record_deployment(
+                given.environment, given.application, given.version, instance=given.instance, liveness=given.liveness
+            )
+            await self._peer.carry_out(operation, what)
+
+    async def _put_version(self, version: ApplicationVersion, what: str) -> None:
+        if version.contracts:
+            contracts = [await self._contract(link) for link in version.contracts]
+            new = NewPublication(
+                version.application,
+                version.version,
+                tuple(NewContract(each.text, each.schemas) for each in contracts if each is not None),
+            )
+            await self._peer.carry_out(operations.publish(new), what)
+        else:
+            await self._peer.carry_out(operations.put_application(Application(version.application)), what)
+        await self._peer.carry_out(operations.put_application_version(version), what)
+
+    async def _contract(self, link: ContractLink) -> PublishedContract | None:
+        seen = self._contracts.get((link.id, link.kind, link.version))
+        if seen is not None:
+            return seen
+        held = await self._peer.found(operations.published_contract(link.id, link.version, kind=link.kind))
+        return held  # noqa: RET504 - mypy infers another type where it is returned at once
+
+
+def _fact(kind: StoredKind[_T], value: _T) -> RecordFact:
+    return RecordFact(kind.name, kind.key(value), kind.form.write(value))
+
+
+def _by_key(kind: StoredKind[_T], values: Iterable[_T] | None) -> dict[tuple[str, ...], Document]:
+    return {kind.key(each): kind.form.write(each) for each in values or ()}
+
+
+def _is_bare(application: Document) -> bool:
+    """Return whether nothing is known of an application but its name: it was created by a publication."""
+    return application.keys() <= {"name", "createTs"}
+
+
+def _content(kind: str, document: Document) -> Document:
+    left_out = _OWN_TO_A_REGISTRY.get(kind, {"createTs"})
+    return {key: value for key, value in document.items() if key not in left_out}

@@ -1,0 +1,59 @@
+"""Reading published contracts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.domain.contracts.stored import CONTRACTS
+from counterfoil.schema.documents.nodes import plain_value
+from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.errors import ContractNotFound
+from counterfoil.schema.rest.contracts import ContractKind, ContractVersions
+
+if TYPE_CHECKING:
+    from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.schema.rest.contracts import PublishedContract
+
+_SHOWN = 80
+
+
+class Library:
+    """The use cases of reading contracts."""
+
+    def __init__(self, records: ContractRecords) -> None:
+        self._records = records
+
+    async def all(self) -> list[ContractVersions]:
+        """Return all contracts with the numbers of their versions."""
+        return _grouped(await self._records.contract_keys())
+
+    async def get(self, contract: str) -> list[ContractVersions]:
+        """Return a contract with the numbers of its versions; raise ``ContractNotFound`` if there is none."""
+        found = _grouped(await self._records.contract_keys(contract))
+        if not found:
+            raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
+        return found
+
+    async def version(self, contract: str, version: str, kind: ContractKind | None = None) -> PublishedContract:
+        """Return a version of a contract, of a kind: by default a producer's, or else a consumer's.
+
+        Raises ``ContractNotFound``.
+        """
+        for each in ContractKind if kind is None else (kind,):
+            found = (await self._records.find(CONTRACTS, (contract, each, version))).value
+            if found is not None:
+                return found
+        raise ContractNotFound(f"Contract {contract[:_SHOWN]!r} has no version {version[:_SHOWN]!r}")
+
+
+def plain_contract(contract: PublishedContract) -> Any:
+    """Return the content of the file as JSON, which is valid under the same standard."""
+    root = read_yaml(contract.text)
+    return None if root is None else plain_value(root)
+
+
+def _grouped(keys: list[tuple[str, ...]]) -> list[ContractVersions]:
+    versions: dict[tuple[str, str], list[str]] = {}
+    for contract, kind, version in keys:
+        versions.setdefault((contract, kind), []).append(version)
+    return [ContractVersions(name, ContractKind(kind), tuple(found)) for (name, kind), found in versions.items()]

@@ -1,0 +1,268 @@
+"""Contracts as objects of the registry: applications with their versions, contracts, environments, deployments.
+
+The JSON of these values is that of this project's own API under ``/contracts/v1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    INTEGER,
+    REQUIRED,
+    TEXT,
+    TEXTS,
+    JsonType,
+    Member,
+    ObjectForm,
+    list_of,
+    word_of,
+)
+from counterfoil.schema.rest.schemas import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.schema.model import Schema
+
+
+class ContractKind(StrEnum):
+    """The standard of a contract file: a producer's promises, or a consumer's expectations."""
+
+    ODCS = "odcs"
+    ODPS = "odps"
+
+
+class Liveness(StrEnum):
+    """How a version came to an environment."""
+
+    DEPLOYED = "deployed"
+    """It runs there: a later deployment of the same instance replaces it."""
+    RELEASED = "released"
+    """It was given to others, such as an app in a store: it stays until its support ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A program with versions that are deployed: a producer, a consumer, or both."""
+
+    name: str
+    owner: str = ""
+    repository: str = ""
+    description: str = ""
+    create_ts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ContractLink:
+    """A contract that a version of an application has published: its identity, and the hash of its content."""
+
+    id: str
+    kind: ContractKind
+    version: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationVersion:
+    """One version of an application, with the contracts that it has published."""
+
+    application: str
+    version: str
+    branch: str = ""
+    commit: str = ""
+    build_url: str = ""
+    contracts: tuple[ContractLink, ...] = ()
+    create_ts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedContract:
+    """One version of a contract: its text, and the schemas to which it refers, by link or subject.
+
+    ``hash`` is equal where no verdict can differ. ``application`` and ``application_version`` published it first.
+    """
+
+    id: str
+    kind: ContractKind
+    version: str
+    hash: str
+    text: str = field(repr=False)
+    schemas: Mapping[str, Schema] = field(default_factory=dict, repr=False)
+    application: str = ""
+    application_version: str = ""
+    create_ts: int = 0
+
+    @property
+    def link(self) -> ContractLink:
+        """The identity and the hash."""
+        return ContractLink(self.id, self.kind, self.version, self.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class ContractVersions:
+    """A contract with the numbers of its versions."""
+
+    id: str
+    kind: ContractKind
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewContract:
+    """A contract file to publish, with the schemas to which it refers, by the text of each link."""
+
+    text: str
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPublication:
+    """The contracts of one version of an application, to be published all or not at all."""
+
+    application: str
+    version: str
+    contracts: tuple[NewContract, ...]
+    branch: str = ""
+    commit: str = ""
+    build_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What was published: all contracts of the version, and notices for people."""
+
+    application: str
+    version: str
+    contracts: tuple[ContractLink, ...]
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A place to which versions are deployed. ``order`` is its place in lists."""
+
+    name: str
+    is_production: bool = False
+    order: int = 0
+    contacts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One version that is live in an environment. ``instance`` is empty where an application runs once."""
+
+    id: str
+    environment: str
+    application: str
+    version: str
+    liveness: Liveness
+    instance: str = ""
+    create_ts: int = 0
+
+
+_CREATE_TS: Final = Member("createTs", "create_ts", INTEGER, about="The time of its creation, in epoch milliseconds.")
+_SCHEMAS: Final = JsonType(
+    lambda value: value.by_key(SCHEMA.read),
+    lambda schemas: {link: SCHEMA.write(schema) for link, schema in sorted(schemas.items())},
+    {"type": "object", "additionalProperties": {"type": "object"}},
+)
+
+APPLICATION: Final = ObjectForm(
+    Application,
+    (
+        Member("name", "name", TEXT, otherwise=REQUIRED),
+        Member("owner", "owner", TEXT, about="The team or person to ask."),
+        Member("repository", "repository", TEXT, about="The address of its source code."),
+        Member("description", "description", TEXT),
+        _CREATE_TS,
+    ),
+)
+
+CONTRACT_LINK: Final = ObjectForm(
+    ContractLink,
+    (
+        Member("id", "id", TEXT, otherwise=REQUIRED),
+        Member("kind", "kind", word_of(ContractKind), otherwise=REQUIRED, about="odcs or odps."),
+        Member("version", "version", TEXT, otherwise=REQUIRED),
+        Member("hash", "hash", TEXT, otherwise=REQUIRED, about="Equal for contents on which no verdict can differ."),
+    ),
+)
+
+APPLICATION_VERSION: Final = ObjectForm(
+    ApplicationVersion,
+    (
+        Member("application", "application", TEXT, otherwise=REQUIRED),
+        Member("version", "version", TEXT, otherwise=REQUIRED),
+        Member("branch", "branch", TEXT),
+        Member("commit", "commit", TEXT),
+        Member("buildUrl", "build_url", TEXT),
+        Member("contracts", "contracts", list_of(CONTRACT_LINK), about="The contracts that it has published."),
+        _CREATE_TS,
+    ),
+)
+
+CONTRACT: Final = ObjectForm(
+    PublishedContract,
+    (
+        *CONTRACT_LINK.members,
+        Member("content", "text", TEXT, otherwise=REQUIRED, about="The text of the file."),
+        Member("schemas", "schemas", _SCHEMAS, about="The schemas to which it refers, by link or subject."),
+        Member("application", "application", TEXT, about="The application that published it first."),
+        Member("applicationVersion", "application_version", TEXT),
+        _CREATE_TS,
+    ),
+)
+
+CONTRACT_VERSIONS: Final = ObjectForm(
+    ContractVersions,
+    (*CONTRACT_LINK.members[:2], Member("versions", "versions", TEXTS, otherwise=REQUIRED)),
+)
+
+NEW_CONTRACT: Final = ObjectForm(
+    NewContract,
+    (Member("content", "text", TEXT, otherwise=REQUIRED), Member("schemas", "schemas", _SCHEMAS)),
+)
+
+NEW_PUBLICATION: Final = ObjectForm(
+    NewPublication,
+    (
+        *APPLICATION_VERSION.members[:5],
+        Member("contracts", "contracts", list_of(NEW_CONTRACT), otherwise=REQUIRED),
+    ),
+)
+
+PUBLICATION: Final = ObjectForm(
+    Publication,
+    (
+        *APPLICATION_VERSION.members[:2],
+        Member("contracts", "contracts", list_of(CONTRACT_LINK), otherwise=REQUIRED),
+        Member("notices", "notices", TEXTS, otherwise=REQUIRED),
+    ),
+    keeps_empty=True,
+)
+
+ENVIRONMENT: Final = ObjectForm(
+    Environment,
+    (
+        Member("name", "name", TEXT, otherwise=REQUIRED),
+        Member("production", "is_production", FLAG, otherwise=REQUIRED),
+        Member("order", "order", INTEGER, about="Its place in lists."),
+        Member("contacts", "contacts", TEXTS, about="Whom to ask."),
+    ),
+)
+
+DEPLOYMENT: Final = ObjectForm(
+    Deployment,
+    (
+        Member("id", "id", TEXT, otherwise=REQUIRED),
+        Member("environment", "environment", TEXT, otherwise=REQUIRED),
+        *APPLICATION_VERSION.members[:2],
+        Member("liveness", "liveness", word_of(Liveness), otherwise=REQUIRED, about="deployed or released."),
+        Member("instance", "instance", TEXT, about="Which of several instances; absent where there is one."),
+        _CREATE_TS,
+    ),
+)

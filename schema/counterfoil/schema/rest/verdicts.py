@@ -1,0 +1,144 @@
+"""Verdicts as objects of the registry: whether a version may be deployed, and why; who reads a subject.
+
+The JSON of these values is that of this project's own API under ``/contracts/v1``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.rest.object_forms import (
+    FLAG,
+    REQUIRED,
+    TEXT,
+    TEXTS,
+    Member,
+    ObjectForm,
+    list_of,
+    word_of,
+)
+
+if TYPE_CHECKING:
+    from counterfoil.schema.rest.object_forms import Document
+
+
+class Reason(StrEnum):
+    """The reason of a verdict."""
+
+    OK = "OK"
+    """Nothing is wrong with the pair."""
+    INCOMPATIBLE = "INCOMPATIBLE"
+    """Records of the producer cannot be read."""
+    EXPECTATION_BROKEN = "EXPECTATION_BROKEN"
+    """What a consumer expects contradicts what the producer promises."""
+    UNBACKED = "UNBACKED"
+    """A consumer expects something that the producer does not promise: a warning."""
+    PENDING = "PENDING"
+    """It would break a version of a consumer that is not live in the environment: a notice."""
+    STILL_READ = "STILL_READ"
+    """A live version reads the contract that is to be retired."""
+    NO_CONTRACT = "NO_CONTRACT"
+    """A contract that is needed for the verdict is not published by any version that counts."""
+    UNKNOWN_VERSION = "UNKNOWN_VERSION"
+    """The version of the application was never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReason:
+    """One reason, with a sentence and what it is about; what does not apply is empty."""
+
+    reason: Reason
+    text: str
+    contract: str = ""
+    subject: str = ""
+    producer: str = ""
+    producer_version: str = ""
+    consumer: str = ""
+    consumer_version: str = ""
+    rule: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentVerdict:
+    """Whether something may be done in an environment. ``deployable`` None: it cannot be known."""
+
+    deployable: bool | None = None
+    reasons: tuple[VerdictReason, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """One version of an application that reads a contract; ``reads`` are paths, or ``*`` for the whole record."""
+
+    application: str
+    version: str
+    contract: str
+    reads: tuple[str, ...]
+    origin: str
+    environments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldUse:
+    """One path of a subject's records, with those who read it."""
+
+    path: str
+    consumers: tuple[Consumer, ...]
+
+
+VERDICT_REASON: Final = ObjectForm(
+    VerdictReason,
+    (
+        Member("reason", "reason", word_of(Reason), otherwise=REQUIRED),
+        Member("text", "text", TEXT, otherwise=REQUIRED),
+        Member("contract", "contract", TEXT),
+        Member("subject", "subject", TEXT),
+        Member("producer", "producer", TEXT),
+        Member("producerVersion", "producer_version", TEXT),
+        Member("consumer", "consumer", TEXT),
+        Member("consumerVersion", "consumer_version", TEXT),
+        Member("rule", "rule", TEXT, about="The id of the rule."),
+        Member("path", "path", TEXT, about="The path of the field."),
+    ),
+)
+
+VERDICT: Final = ObjectForm(
+    DeploymentVerdict,
+    (
+        Member("deployable", "deployable", FLAG, about="Null if it cannot be known."),
+        Member("reasons", "reasons", list_of(VERDICT_REASON), otherwise=REQUIRED),
+        Member("notices", "notices", TEXTS, otherwise=REQUIRED),
+    ),
+    keeps_empty=True,
+)
+
+CONSUMER: Final = ObjectForm(
+    Consumer,
+    (
+        Member("application", "application", TEXT, otherwise=REQUIRED),
+        Member("version", "version", TEXT, otherwise=REQUIRED),
+        Member("contract", "contract", TEXT, otherwise=REQUIRED),
+        Member("reads", "reads", TEXTS, otherwise=REQUIRED, about="Paths, or `*` for the whole record."),
+        Member("origin", "origin", TEXT, otherwise=REQUIRED, about="How it is known, such as declared."),
+        Member("environments", "environments", TEXTS, about="Where the version is live."),
+    ),
+    keeps_empty=True,
+)
+
+FIELD_USE: Final = ObjectForm(
+    FieldUse,
+    (
+        Member("path", "path", TEXT, otherwise=REQUIRED),
+        Member("consumers", "consumers", list_of(CONSUMER), otherwise=REQUIRED),
+    ),
+    keeps_empty=True,
+)
+
+
+def verdict_document(verdict: DeploymentVerdict) -> Document:
+    """Return the JSON of a verdict, in which ``deployable`` is null where it cannot be known."""
+    return {"deployable": verdict.deployable, **VERDICT.write(verdict)}
