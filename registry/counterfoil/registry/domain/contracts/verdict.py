@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.paths import KEY, print_path
-from counterfoil.schema.reads.judge import judge_change, is_read
+from counterfoil.schema.reads.judge import is_read, judge_change
 from counterfoil.schema.reads.rules import RULE_BY_ID
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
 
