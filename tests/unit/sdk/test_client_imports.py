@@ -72,3 +72,10 @@ def test_the_import_of_the_avro_serializers_loads_what_they_need_alone():
 
 def test_the_sync_client_needs_no_event_loop():
     assert "asyncio" not in modules_after("from counterfoil.sdk import Registry; Registry('http://host')")
+
+
+def test_the_operations_of_schemas_need_no_other_endpoints():
+    loaded = modules_after("from counterfoil.sdk import operations; operations.register, operations.schema_by_id")
+    assert "counterfoil.sdk.operations.subject_versions" in loaded
+    nouns = ("associations", "bridges", "config", "contracts", "keys", "verdicts")
+    assert loaded.isdisjoint(f"counterfoil.schema.rest.{noun}" for noun in nouns)

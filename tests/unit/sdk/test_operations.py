@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pkgutil
+from importlib import import_module
+from types import FunctionType
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
@@ -445,3 +448,17 @@ def test_no_json_raises_a_foreign_error(body):
             read_reply(operation, reply(body))
         except (CounterfoilError, UnexpectedShapeError):
             continue
+
+
+def test_every_operation_of_every_module_is_a_name_of_the_package():
+    offered = set(dir(operations))
+    modules = {each.name for each in pkgutil.iter_modules(operations.__path__)}
+    assert modules.isdisjoint(offered)
+    made = {
+        name
+        for module in map(import_module, (f"{operations.__name__}.{each}" for each in modules - {"requests"}))
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
+    assert made == offered - {"Operation", "ReplyForm"}
+    assert all(callable(getattr(operations, name)) for name in offered)
