@@ -8,7 +8,7 @@ import pytest
 
 from contract_stories import LINK, expectation, promise, schema
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
+from counterfoil.schema.rest.contracts import Environment, Liveness, NewContract, NewPublication
 from counterfoil.sdk import Registry, operations
 from local_services.process import free_port
 
@@ -112,3 +112,40 @@ def test_exit_codes_of_can_i_deploy(run, story):
         assert run("can-i-deploy", *words, "--to", "x").code == 2, words
     away = ("--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0")
     assert run("can-i-deploy", "a@1", "--to", "x", *away).code == 11
+
+
+def test_what_is_live_is_recorded(run, story):
+    def record(what, version, *more):
+        return run("record", what, f"{story.shop}@{version}", "--env", story.environment, *more)
+
+    def live(liveness=Liveness.DEPLOYED):
+        return {
+            (each.version, each.instance)
+            for each in story.registry.call(operations.deployments(story.environment, liveness=liveness))
+        }
+
+    for version in ("1", "1", "2"):
+        done = record("deployment", version)
+        assert (done.code, done.out) == (0, f"{story.shop} {version} is deployed in {story.environment}\n"), done
+    assert record("deployment", "1", "--instance", "eu").code == 0
+    assert live() == {("2", ""), ("1", "eu")}
+    wrong = record("undeployment", "1")
+    assert (wrong.code, "1 (instance eu)" in wrong.err, len(live())) == (4, True, 2), wrong
+    assert record("undeployment", "1", "--instance", "eu").code == 0
+    assert live() == {("2", "")}
+    for version in ("1", "2"):
+        assert record("release", version).code == 0
+    assert record("support-ended", "1").code == 0
+    assert live(Liveness.RELEASED) == {("2", "")}
+    assert record("support-ended", "1").code == 4
+
+
+def test_exit_codes_of_record(run, story):
+    for what in ("deployment", "undeployment", "release", "support-ended"):
+        unknown = run("record", what, f"{story.shop}@9", "--env", story.environment)
+        assert (unknown.code, "9" in unknown.err) == (4, True), unknown
+        assert run("record", what, f"{story.shop}@1", "--env", "nowhere").code == 4
+    assert run("record", "release", f"{story.shop}@1", "--env", "x", "--instance", "eu").code == 2
+    assert run("record", "deployment", story.shop, "--env", "x").code == 2
+    away = ("--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0")
+    assert run("record", "deployment", "a@1", "--env", "x", *away).code == 11
