@@ -5,6 +5,7 @@
     CounterfoilError
     └── ContractsError
         ├── PlanStale              the state has changed since a plan was made
+        ├── NotKnown               the registry does not know a version or an environment
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something is missing on this machine
             ├── NoRepository       the folder is in no git repository
@@ -30,6 +31,12 @@ class ContractsError(CounterfoilError):
     """A command that failed. ``exit_code`` is the exit code of the process."""
 
     exit_code = ExitCode.PRECONDITION
+
+
+class NotKnown(ContractsError):
+    """The registry does not know a version of an application, or an environment."""
+
+    exit_code = ExitCode.CANNOT_SAY
 
 
 class UsageMistake(ContractsError):

@@ -120,6 +120,18 @@ class Registration:
             entries[path] = self._held(path, entries)
         return entries
 
+    def schema(self, path: str) -> Schema:
+        """Return the schema of a file, which need not be registered; the files that it refers to are.
+
+        Raises ``SubjectNotFound`` and ``SchemaNotFound`` for one of them that is not.
+        """
+        referred = frozenset(self._tree.referred(path).values())
+        entries: dict[str, Entry] = {}
+        for each in self._order:
+            if each in referred:
+                entries[each] = self._held(each, entries)
+        return self._schema(path, entries)
+
     def run(self, plan: Plan) -> Iterator[Entry]:
         """Register what is new; yield every file when it is registered, with its version and id.
 

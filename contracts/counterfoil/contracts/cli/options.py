@@ -138,15 +138,20 @@ def chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Com
 def output_options(formats: Sequence[str]) -> Callable[[_Command], _Command]:
     """Return a decorator that adds the options of a report, which the command has in these ``formats``."""
     return chain(
-        click.option(
-            "--format",
-            "formats",
-            multiple=True,
-            metavar="NAME[=PATH]",
-            help=f"The format of the report: {', '.join(formats[:-1])} or {formats[-1]}; text is the default. With "
-            "=PATH it is written to a file. Repeatable.",
-        ),
+        format_option(formats),
         click.option("--no-color", is_flag=True, help="Print text without colours, as with the variable NO_COLOR."),
         click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is no finding."),
         click.option("-v", "--verbose", count=True, help="Also list the files without findings."),
+    )
+
+
+def format_option(formats: Sequence[str]) -> Callable[[_Command], _Command]:
+    """Return the option that names the ``formats`` in which a report is written, and where; see ``parse_outputs``."""
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="NAME[=PATH]",
+        help=f"The format of the report: {', '.join(formats[:-1])} or {formats[-1]}; text is the default. With "
+        "=PATH it is written to a file. Repeatable.",
     )

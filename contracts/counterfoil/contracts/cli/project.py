@@ -8,6 +8,8 @@ import click
 
 if TYPE_CHECKING:
     from counterfoil.contracts.project.finding import ProjectFile
+    from counterfoil.contracts.project.model import Project
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 project_option: Final = click.option(
     "--config",
@@ -25,3 +27,8 @@ def chosen_project(config: str | None, *, top: str | None = None) -> ProjectFile
     from counterfoil.contracts.project.finding import find_project, open_project
 
     return open_project(Path(config)) if config else find_project(".", top=top)
+
+
+def registry_of(access: RegistryAccess, project: Project | None) -> RegistryAccess:
+    """Return the access to the registry that is given, or else to that of the project."""
+    return access if project is None else access.at(access.url or project.settings.registry)

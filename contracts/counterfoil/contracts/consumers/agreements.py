@@ -116,6 +116,12 @@ class Agreements:
         return next((each for each in ports if each.expectation.name == wanted.name), ports[0] if ports else None)
 
 
+def named_subject(project: Project | None, tree: SchemaTree, path: str) -> str | None:
+    """Return the subject of a schema file by the project, or else by the file's name."""
+    mapping = mapping_of(project, tree, path)
+    return mapping.subject if mapping is not None else subject_in_name(path)
+
+
 class Links:
     """The schema files of one side that agreements refer to: by path, or else by their subject."""
 
@@ -158,8 +164,7 @@ class Links:
         if self._path_by_subject is None:
             self._path_by_subject = {}
             for path in self.tree.paths:
-                mapping = mapping_of(self._project, self.tree, path)
-                named = mapping.subject if mapping is not None else subject_in_name(path)
+                named = named_subject(self._project, self.tree, path)
                 if named is not None:
                     self._path_by_subject.setdefault(named, path)
         return self._path_by_subject.get(subject)

@@ -1,0 +1,126 @@
+"""``counterfoil record``: which version of which application is live in which environment."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from counterfoil.contracts.cli.options import chain
+from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
+from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.contracts.cli.versions import Versioned
+    from counterfoil.schema.rest.contracts import Liveness
+    from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+_options: Final = chain(
+    click.argument("version", metavar="APP@VERSION", type=VersionedName("APP@VERSION")),
+    click.option("--env", "environment", required=True, metavar="ENV", help="The environment."),
+    project_option,
+    registry_options(THE_REGISTRY),
+)
+_instance: Final = click.option(
+    "--instance", default="", metavar="NAME", help="Which of several instances of the application there."
+)
+
+
+@click.group()
+def record() -> None:
+    """Record which version of an application is live in an environment.
+
+    A version must have been published (`counterfoil publish`), and the environment must exist; recording never creates
+    either. Recording the same again changes nothing.
+
+    Exit codes: 0 recorded, 2 usage, 4 the version or the environment is unknown, or it is not live there, 11 registry
+    unreachable, 12 registry refused.
+    """
+
+
+@record.command()
+@_options
+@_instance
+def deployment(
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, instance: str
+) -> None:
+    """Record that a version runs in an environment; it replaces the version of the same instance."""
+    from counterfoil.schema.rest.contracts import Liveness
+
+    with _registry(config, registry) as client:
+        _begin(client, version, environment, Liveness.DEPLOYED, instance)
+
+
+@record.command()
+@_options
+@_instance
+def undeployment(
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, instance: str
+) -> None:
+    """Record that a version no longer runs in an environment."""
+    from counterfoil.schema.rest.contracts import Liveness
+
+    with _registry(config, registry) as client:
+        _end(client, version, environment, Liveness.DEPLOYED, instance)
+
+
+@record.command()
+@_options
+def release(version: Versioned, environment: str, config: str | None, registry: RegistryAccess) -> None:
+    """Record that a version was given to others, such as an app in a store; earlier releases stay live."""
+    from counterfoil.schema.rest.contracts import Liveness
+
+    with _registry(config, registry) as client:
+        _begin(client, version, environment, Liveness.RELEASED)
+
+
+@record.command(name="support-ended")
+@_options
+def support_ended(version: Versioned, environment: str, config: str | None, registry: RegistryAccess) -> None:
+    """Record that the support of a released version has ended, so that it counts no longer."""
+    from counterfoil.schema.rest.contracts import Liveness
+
+    with _registry(config, registry) as client:
+        _end(client, version, environment, Liveness.RELEASED)
+
+
+@contextmanager
+def _registry(config: str | None, access: RegistryAccess) -> Iterator[Registry]:
+    found = chosen_project(config)
+    project = found.project if found is not None else None
+    with registry_of(access, project).open() as client, unknown_cannot_be_judged():
+        yield client
+
+
+def _begin(client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "") -> None:
+    from counterfoil.sdk import operations
+
+    client.call(
+        operations.record_deployment(environment, version.name, version.version, instance=instance, liveness=liveness)
+    )
+    click.echo(f"{version} is {liveness} in {environment}{_of(instance)}")
+
+
+def _end(client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "") -> None:
+    """End what is live; raise ``NotKnown``, with what is live instead, if it is not."""
+    from counterfoil.contracts.errors import NotKnown
+    from counterfoil.sdk import operations
+
+    live = client.call(operations.deployments(environment, liveness=liveness, application=version.name))
+    held = next((each for each in live if (each.version, each.instance) == (version.version, instance)), None)
+    if held is None:
+        others = ", ".join(f"{each.version}{_of(each.instance)}" for each in live) or "no version"
+        raise NotKnown(
+            f"{version} is not {liveness} in {environment}{_of(instance)}; of {version.name}, {others} is {liveness}"
+        )
+    client.call(operations.end_deployment(environment, held.id, liveness=liveness))
+    click.echo(f"{version} is no longer {liveness} in {environment}{_of(instance)}")
+
+
+def _of(instance: str) -> str:
+    return f" (instance {instance})" if instance else ""

@@ -1,0 +1,81 @@
+"""Contract files as a registry takes them: the text of each, with the schema files to which it refers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.contracts.consumers.agreements import Links, named_subject, read_file
+from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.registration import Registration
+from counterfoil.schema.agreements.model import Application, Contract
+from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
+from counterfoil.schema.rest.contracts import NewContract
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from counterfoil.contracts.linting.lint import LintInput
+    from counterfoil.contracts.project.model import Project
+    from counterfoil.contracts.registration import SchemaRegistry
+    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.model import Schema
+
+
+class ContractFiles:
+    """The contract and product files of ``given``, whose schema files are those that they name, or of their subjects.
+
+    Files that are not valid refer to nothing.
+    """
+
+    def __init__(self, given: LintInput, project: Project | None) -> None:
+        self._tree = given.tree
+        self._project = project
+        links = Links(given.tree, project)
+        files = [read_file(path, given.read(path) or b"") for path in given.agreements]
+        self._files = [(each, _schema_paths(each.path, each.reading.agreement, links)) for each in files]
+
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """The paths of the schema files."""
+        return tuple(sorted({path for _, paths in self._files for path in paths.values()}))
+
+    def contracts(self, registry: SchemaRegistry) -> tuple[NewContract, ...]:
+        """Return the contracts, which must be valid; ``registry`` has the files that schema files refer to.
+
+        Raises ``PreconditionFailed`` if it does not have one of them.
+        """
+        return tuple(
+            NewContract(file.data.decode(), {name: self._schema(name, path, registry) for name, path in paths.items()})
+            for file, paths in self._files
+        )
+
+    def _schema(self, name: str, path: str, registry: SchemaRegistry) -> Schema:
+        referred = self._tree.referred(path).values()
+        named = {each: named_subject(self._project, self._tree, each) for each in referred}
+        subjects = {path: name} | {each: subject for each, subject in named.items() if subject is not None}
+        try:
+            return Registration(self._tree, [path], subject_by_path=subjects, registry=registry).schema(path)
+        except (SubjectNotFound, SchemaNotFound, VersionNotFound) as missing:
+            raise PreconditionFailed(
+                f"{path} refers to {', '.join(referred)}, and not all of it is registered ({missing}); register it "
+                "first, for example with counterfoil apply"
+            ) from None
+
+
+def _schema_paths(path: str, agreement: Agreement | None, links: Links) -> Mapping[str, str]:
+    """Return the paths of the schema files of an agreement, by the text of the link or by subject."""
+    return {name: file for name, file in _linked(path, agreement, links) if file is not None}
+
+
+def _linked(path: str, agreement: Agreement | None, links: Links) -> Iterator[tuple[str, str | None]]:
+    if isinstance(agreement, Application):
+        for expectation in agreement.expectations:
+            if expectation.reader_schema is not None:
+                yield expectation.reader_schema.url, links.file(path, expectation.reader_schema)
+    if isinstance(agreement, Contract):
+        for promise in agreement.promises:
+            link = promise.schema
+            name = link.url if link is not None and link.is_file else promise.subject
+            yield name, links.value_of(path, promise)
+            if promise.key is not None and promise.key.subject is not None:
+                yield promise.key.subject, links.key_of(path, promise)

@@ -1,0 +1,157 @@
+"""The registry's verdict on a deployment or a retirement, as text, as JSON, and as a report for any writer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.contracts.model import fingerprint
+from counterfoil.contracts.reports.text import printable
+from counterfoil.schema.counting import counted
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
+from counterfoil.schema.rest.verdicts import Reason, verdict_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
+
+SCHEMA_VERSION: Final = 1
+_PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
+_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION})
+_SEVERITY: Final = {Reason.UNBACKED: Severity.WARNING, Reason.PENDING: Severity.NOTICE}
+_ADVICE: Final = {
+    Reason.UNKNOWN_VERSION: "Publish its contracts with counterfoil publish.",
+    Reason.NO_CONTRACT: "Publish the contract, and record what is live with counterfoil record.",
+    Reason.STILL_READ: "Deploy versions of the consumers that no longer read it, or end their support.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What was requested of a registry: whether ``about`` may be ``done`` (deployed to, retired in) ``environment``."""
+
+    about: str
+    done: str
+    environment: str
+
+    def answer(self, verdict: DeploymentVerdict) -> str:
+        """Return the verdict in one sentence."""
+        if verdict.deployable is None:
+            return f"It is unknown whether {self.about} can be {self.done} {self.environment}"
+        return f"{self.about} {'can' if verdict.deployable else 'cannot'} be {self.done} {self.environment}"
+
+
+def exit_code_of(verdict: DeploymentVerdict) -> ExitCode:
+    """Return OK for yes, BROKEN for no, CANNOT_SAY for unknown."""
+    if verdict.deployable is None:
+        return ExitCode.CANNOT_SAY
+    return ExitCode.OK if verdict.deployable else ExitCode.BROKEN
+
+
+def text_verdict(question: Question, verdict: DeploymentVerdict, *, is_explained: bool) -> str:
+    """Return the reasons against it, notices, and a last line with the answer.
+
+    With ``is_explained``, also the pairs that are fine, and for each reason whom it concerns and what to do.
+    """
+    lines: list[str] = []
+    for each in verdict.reasons:
+        if is_explained or each.reason is not Reason.OK:
+            lines.append(f"{each.reason:<18}  {each.text}")
+            lines += [f"    {detail}" for detail in _details(each)] if is_explained else []
+    lines += [f"{'notice':<18}  {each}" for each in verdict.notices]
+    lines.append(summary(question, verdict))
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def summary(question: Question, verdict: DeploymentVerdict) -> str:
+    """Return the last line: the answer, how many reasons there are for it, and the exit code that stands for it."""
+    fine = sum(each.reason is Reason.OK for each in verdict.reasons)
+    counts = f"{counted(len(verdict.reasons) - fine, 'finding')}, {fine} without a finding"
+    return f"{question.answer(verdict)}: {counts} (exit {int(exit_code_of(verdict))})"
+
+
+def json_verdict(question: Question, verdict: DeploymentVerdict) -> str:
+    """Return the verdict as indented JSON, as the registry has it, with what was requested."""
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "kind": "can-i-deploy",
+        "exitCode": int(exit_code_of(verdict)),
+        "subject": question.about,
+        "environment": question.environment,
+        **verdict_document(verdict),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -> Report:
+    """Return the report for any writer; ``version`` is that of the program."""
+    found = [each for each in verdict.reasons if each.reason is not Reason.OK]
+    return Report(
+        command="can-i-deploy",
+        version=version,
+        summary=summary(question, verdict),
+        exit_code=exit_code_of(verdict),
+        against=question.environment,
+        entries=tuple(map(_entry, found)),
+        checked=tuple(
+            Checked(_pair(each), "", each.text, is_skipped=each.reason in _UNKNOWN) for each in verdict.reasons
+        ),
+        rules={
+            each.rule: Rule(RULE_BY_ID[each.rule].why, f"{_PAGE}#{each.rule}")
+            for each in found
+            if each.rule in RULE_BY_ID
+        },
+        note="; ".join(verdict.notices),
+    )
+
+
+def _entry(reason: VerdictReason) -> Entry:
+    severity = _SEVERITY.get(reason.reason, Severity.ERROR)
+    rule = reason.rule or reason.reason.lower().replace("_", "-")
+    return Entry(
+        rule=rule,
+        severity=severity,
+        text=reason.text,
+        fingerprint=fingerprint(rule, reason.contract, _pair(reason), reason.path),
+        subject=_pair(reason),
+        details=tuple(_facts(reason)),
+        advice=_advice(reason),
+        is_failing=severity is Severity.ERROR and reason.reason not in _UNKNOWN,
+    )
+
+
+def _pair(reason: VerdictReason) -> str:
+    """Return the two versions that a reason is about, or the contract."""
+    producer = f"{reason.producer} {reason.producer_version}".strip()
+    consumer = f"{reason.consumer} {reason.consumer_version}".strip()
+    pair = " → ".join(each for each in (producer, consumer) if each)
+    return pair or reason.contract or reason.reason.lower().replace("_", " ")
+
+
+def _details(reason: VerdictReason) -> Iterator[str]:
+    yield from _facts(reason)
+    if reason.rule in RULE_BY_ID:
+        yield f"why: {RULE_BY_ID[reason.rule].why}"
+    if advice := _advice(reason):
+        yield f"fix: {advice}"
+
+
+def _advice(reason: VerdictReason) -> str:
+    rule = RULE_BY_ID.get(reason.rule)
+    return rule.fix if rule is not None else _ADVICE.get(reason.reason, "")
+
+
+def _facts(reason: VerdictReason) -> Iterator[str]:
+    facts = {
+        "producer": f"{reason.producer} {reason.producer_version}".strip(),
+        "consumer": f"{reason.consumer} {reason.consumer_version}".strip(),
+        "contract": reason.contract,
+        "subject": reason.subject,
+        "rule": reason.rule,
+        "path": reason.path,
+    }
+    yield from (f"{name}: {value}" for name, value in facts.items() if value)

@@ -1,0 +1,151 @@
+"""``counterfoil can-i-deploy`` and ``counterfoil record``: verdicts on what is live in an environment."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from contract_stories import LINK, expectation, promise, schema
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.contracts import Environment, Liveness, NewContract, NewPublication
+from counterfoil.sdk import Registry, operations
+from local_services.process import free_port
+
+
+@pytest.fixture
+def registry(live_registry):
+    """A client of a registry that other tests use, too."""
+    with Registry(live_registry.url) as client:
+        yield client
+
+
+class Story:
+    """A shop and billing, which reads its orders, in an environment; the names are their own."""
+
+    def __init__(self, registry, name):
+        self.registry, self.contract = registry, name
+        self.shop, self.billing, self.environment = f"{name}-shop", f"{name}-billing", f"{name}-production"
+        registry.call(operations.put_environment(Environment(self.environment, is_production=True)))
+        self.publish(self.shop, "1", NewContract(promise(contract=name), {LINK: Schema(schema())}))
+        later = NewContract(promise("2.2.0", contract=name), {LINK: Schema(schema(total=None))})
+        self.publish(self.shop, "2", later)
+        self.publish(self.billing, "1", NewContract(expectation("total", contract=name, name=self.billing)))
+
+    def publish(self, application, version, contract):
+        """Publish one contract."""
+        self.registry.call(operations.publish(NewPublication(application, version, (contract,))))
+
+    def deploy(self, application, version):
+        """Record a deployment without the command."""
+        self.registry.call(operations.record_deployment(self.environment, application, version))
+
+
+@pytest.fixture
+def story(registry, unique_name):
+    """A story of its own, in which nothing is live yet."""
+    return Story(registry, unique_name("orders"))
+
+
+@pytest.fixture
+def run(counterfoil, live_registry):
+    """A function that runs the command against the registry."""
+    return lambda *words: counterfoil(*words, settings={"COUNTERFOIL_REGISTRY_URL": live_registry.url})
+
+
+def test_the_verdict_is_yes_no_or_unknown(run, story):
+    def ask(version, *more):
+        return run("can-i-deploy", version, "--to", story.environment, *more)
+
+    unknown = ask(f"{story.billing}@1")
+    assert (unknown.code, unknown.out.startswith("NO_CONTRACT")) == (4, True), unknown
+    never = ask(f"{story.shop}@9", "--explain")
+    assert (never.code, "fix: Publish its contracts" in never.out) == (4, True), never
+    assert ask(f"{story.shop}@9", "--dry-run").code == 0
+    story.deploy(story.shop, "1")
+    story.deploy(story.billing, "1")
+    assert ask(f"{story.shop}@1").out == (
+        f"{story.shop} 1 can be deployed to {story.environment}: 0 findings, 1 without a finding (exit 0)\n"
+    )
+    no = ask(f"{story.shop}@2", "--format", "text", "--format", "junit=r.xml", "--format", "markdown=r.md")
+    assert (no.code, no.out.splitlines()[0].split()[:3]) == (1, ["INCOMPATIBLE", story.billing, "1:"]), no
+    assert no.out.splitlines()[-1].startswith(f"{story.shop} 2 cannot be deployed to {story.environment}: 1 finding")
+    explained = ask(f"{story.shop}@2", "--explain").out
+    assert {"    rule: consumer-field-missing", "    path: total", f"    consumer: {story.billing} 1"} <= {
+        *explained.splitlines()
+    }
+    document = ask(f"{story.shop}@2", "--format", "json").report
+    assert (document["exitCode"], document["deployable"]) == (1, False)
+    assert document["reasons"][0]["consumer"] == story.billing
+    ignoring = ask(f"{story.shop}@2", "--ignore", story.billing)
+    assert ignoring.code == 0
+
+
+def test_reports_are_written_as_files(run, story, tmp_path):
+    story.deploy(story.billing, "1")
+    for version, element in (("2", "failure"), ("9", "error")):
+        place = tmp_path / f"{version}.xml"
+        asked = f"{story.shop}@{version}"
+        run("can-i-deploy", asked, "--to", story.environment, "--format", f"junit={place}", "--format", "markdown")
+        [case] = ET.parse(place).getroot().iter("testcase")
+        assert [each.tag for each in case][:1] == [element]
+    printed = run("can-i-deploy", f"{story.shop}@2", "--to", story.environment, "--format", "markdown").out
+    assert printed.startswith("<!-- counterfoil can-i-deploy -->\n### counterfoil can-i-deploy: broken")
+    assert "consumer-field-missing](" in printed
+
+
+def test_a_contract_is_retired_when_nobody_reads_it(run, story):
+    story.deploy(story.billing, "1")
+    words = ("can-i-deploy", "--retire", f"{story.contract}@2", "--to", story.environment)
+    read = run(*words)
+    assert (read.code, read.out.split()[0]) == (1, "STILL_READ"), read
+    [live] = story.registry.call(operations.deployments(story.environment))
+    story.registry.call(operations.end_deployment(story.environment, live.id))
+    assert run(*words).code == 0
+    assert run("can-i-deploy", "--retire", f"{story.contract}@7", "--to", story.environment).code == 4
+
+
+def test_exit_codes_of_can_i_deploy(run, story):
+    nowhere = run("can-i-deploy", f"{story.shop}@1", "--to", "nowhere")
+    assert (nowhere.code, "nowhere" in nowhere.err) == (4, True), nowhere
+    for words in ((story.shop,), (), ("a@1", "--retire", "b@1"), ("--retire", "b@1", "--ignore", "c"), ("@1",)):
+        assert run("can-i-deploy", *words, "--to", "x").code == 2, words
+    away = ("--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0")
+    assert run("can-i-deploy", "a@1", "--to", "x", *away).code == 11
+
+
+def test_what_is_live_is_recorded(run, story):
+    def record(what, version, *more):
+        return run("record", what, f"{story.shop}@{version}", "--env", story.environment, *more)
+
+    def live(liveness=Liveness.DEPLOYED):
+        return {
+            (each.version, each.instance)
+            for each in story.registry.call(operations.deployments(story.environment, liveness=liveness))
+        }
+
+    for version in ("1", "1", "2"):
+        done = record("deployment", version)
+        assert (done.code, done.out) == (0, f"{story.shop} {version} is deployed in {story.environment}\n"), done
+    assert record("deployment", "1", "--instance", "eu").code == 0
+    assert live() == {("2", ""), ("1", "eu")}
+    wrong = record("undeployment", "1")
+    assert (wrong.code, "1 (instance eu)" in wrong.err, len(live())) == (4, True, 2), wrong
+    assert record("undeployment", "1", "--instance", "eu").code == 0
+    assert live() == {("2", "")}
+    for version in ("1", "2"):
+        assert record("release", version).code == 0
+    assert record("support-ended", "1").code == 0
+    assert live(Liveness.RELEASED) == {("2", "")}
+    assert record("support-ended", "1").code == 4
+
+
+def test_exit_codes_of_record(run, story):
+    for what in ("deployment", "undeployment", "release", "support-ended"):
+        unknown = run("record", what, f"{story.shop}@9", "--env", story.environment)
+        assert (unknown.code, "9" in unknown.err) == (4, True), unknown
+        assert run("record", what, f"{story.shop}@1", "--env", "nowhere").code == 4
+    assert run("record", "release", f"{story.shop}@1", "--env", "x", "--instance", "eu").code == 2
+    assert run("record", "deployment", story.shop, "--env", "x").code == 2
+    away = ("--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0")
+    assert run("record", "deployment", "a@1", "--env", "x", *away).code == 11
