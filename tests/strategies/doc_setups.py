@@ -29,6 +29,16 @@ ORDER = """{
 """
 MONEY = '{"type": "record", "name": "Money", "namespace": "shop", "fields": [{"name": "amount", "type": "%s"}]}\n'
 NOTE = ',\n    {"name": "note", "type": ["null", "string"], "default": null}'
+CONTRACT = (
+    "{apiVersion: v3.1.0, kind: DataContract, id: orders, version: 1.0.0, status: active,\n"
+    " schema: [{name: Order, physicalName: orders,\n"
+    "           authoritativeDefinitions: [{type: schema, url: order.avsc}]}]}\n"
+)
+PRODUCT = (
+    "{{apiVersion: v1.0.0, kind: DataProduct, id: {0}, name: {0}, version: {1}, status: active,\n"
+    " inputPorts: [{{name: orders, version: '1', contractId: orders,\n"
+    "               customProperties: [{{property: reads, value: [{2}]}}]}}]}}\n"
+)
 CUSTOMER = """{
   "$schema": "http://json-schema.org/draft-07/schema#",
   "$id": "https://example.com/customer.schema.json",
@@ -95,21 +105,11 @@ def offer_with_two_lines(stage: Stage) -> None:
 
 def a_note_that_billing_reads(stage: Stage) -> None:
     """Make a contract and two consumers, and remove a field that one of them reads."""
-    contract = (
-        "{apiVersion: v3.1.0, kind: DataContract, id: orders, version: 1.0.0, status: active,\n"
-        " schema: [{name: Order, physicalName: orders,\n"
-        "           authoritativeDefinitions: [{type: schema, url: order.avsc}]}]}\n"
-    )
-    product = (
-        "{{apiVersion: v1.0.0, kind: DataProduct, id: {0}, name: {0}, version: {1}, status: active,\n"
-        " inputPorts: [{{name: orders, version: '1', contractId: orders,\n"
-        "               customProperties: [{{property: reads, value: [{2}]}}]}}]}}\n"
-    )
     files = {
         "order.avsc": ORDER % ("long", NOTE),
-        "orders.odcs.yaml": contract,
-        "consumers/billing.odps.yaml": product.format("billing", "4.7.1", "id, note"),
-        "consumers/audit.odps.yaml": product.format("audit", "1.2.0", "id"),
+        "orders.odcs.yaml": CONTRACT,
+        "consumers/billing.odps.yaml": PRODUCT.format("billing", "4.7.1", "id, note"),
+        "consumers/audit.odps.yaml": PRODUCT.format("audit", "1.2.0", "id"),
     }
     _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
 
@@ -162,6 +162,24 @@ def orders_to_register(stage: Stage) -> None:
     files = {"schemas/common/money.avsc": MONEY % "long", "schemas/orders-value.avsc": ORDER % ("Money", "")}
     _write(stage.folder, files)
     stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url("orders")
+
+
+def orders_to_publish(stage: Stage) -> None:
+    """Make the files of a producer and of a consumer, and an environment."""
+    files = {
+        "shop/order.avsc": ORDER % ("long", NOTE),
+        "shop/orders.odcs.yaml": CONTRACT,
+        "billing/billing.odps.yaml": PRODUCT.format("billing", "4.7.1", "id, note"),
+    }
+    _write(stage.folder, files)
+    stage.environment["COUNTERFOIL_REGISTRY_URL"] = stage.url()
+    send(stage.url(), "PUT", "/contracts/v1/environments/production", {"production": True})
+
+
+def the_note_removed(stage: Stage) -> None:
+    """Make the next version of the producer's files, without a field."""
+    contract = CONTRACT.replace("version: 1.0.0", "version: 1.1.0")
+    _write(stage.folder, {"shop/order.avsc": ORDER % ("long", ""), "shop/orders.odcs.yaml": contract})
 
 
 def schemas_of_a_project(stage: Stage) -> None:
@@ -342,6 +360,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
         offer_with_two_lines, a_note_that_billing_reads, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
-        orders_to_register, orders_registered, schemas_of_a_project, a_written_ride, a_topic_of_rides,
+        orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,
+        a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip
