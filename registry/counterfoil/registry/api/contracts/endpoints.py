@@ -60,8 +60,8 @@ def _application(application: Annotated[str, Path()]) -> str:
     return _segment(application)
 
 
-def _version(version: Annotated[str, Path()]) -> str:
-    return _segment(version)
+def _version(version_name: Annotated[str, Path()]) -> str:
+    return _segment(version_name)
 
 
 def _environment(environment: Annotated[str, Path()]) -> str:
@@ -72,8 +72,8 @@ def _contract(contract: Annotated[str, Path()]) -> str:
     return _segment(contract)
 
 
-def _id(id: Annotated[str, Path()]) -> str:  # noqa: A002 - the name of the path's parameter
-    return _segment(id)
+def _id(deployment: Annotated[str, Path()]) -> str:
+    return _segment(deployment)
 
 
 def _subject(subject: Annotated[str, Path()]) -> QualifiedSubject:
@@ -191,14 +191,14 @@ async def record_deployment(cases: CasesOfRequest, environment: EnvironmentName,
     return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
 
 
-async def get_deployment(cases: CasesOfRequest, environment: EnvironmentName, id: DeploymentId) -> Any:  # noqa: A002 - the name of the path's parameter
+async def get_deployment(cases: CasesOfRequest, environment: EnvironmentName, deployment: DeploymentId) -> Any:
     """Return a deployment."""
-    return DEPLOYMENT.write(await cases.contracts.environments.find(environment, Liveness.DEPLOYED, id))
+    return DEPLOYMENT.write(await cases.contracts.environments.find(environment, Liveness.DEPLOYED, deployment))
 
 
-async def end_deployment(cases: CasesOfRequest, environment: EnvironmentName, id: DeploymentId) -> None:  # noqa: A002 - the name of the path's parameter
+async def end_deployment(cases: CasesOfRequest, environment: EnvironmentName, deployment: DeploymentId) -> None:
     """Record that a version is no longer deployed."""
-    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, id)
+    await cases.contracts.environments.end(environment, Liveness.DEPLOYED, deployment)
 
 
 async def list_releases(cases: CasesOfRequest, environment: EnvironmentName, application: Filter = None) -> Any:
@@ -212,14 +212,14 @@ async def record_release(cases: CasesOfRequest, environment: EnvironmentName, bo
     return DEPLOYMENT.write(await cases.contracts.environments.record(body.deployment(environment)))
 
 
-async def get_release(cases: CasesOfRequest, environment: EnvironmentName, id: DeploymentId) -> Any:  # noqa: A002 - the name of the path's parameter
+async def get_release(cases: CasesOfRequest, environment: EnvironmentName, deployment: DeploymentId) -> Any:
     """Return a release."""
-    return DEPLOYMENT.write(await cases.contracts.environments.find(environment, Liveness.RELEASED, id))
+    return DEPLOYMENT.write(await cases.contracts.environments.find(environment, Liveness.RELEASED, deployment))
 
 
-async def end_release(cases: CasesOfRequest, environment: EnvironmentName, id: DeploymentId) -> None:  # noqa: A002 - the name of the path's parameter
+async def end_release(cases: CasesOfRequest, environment: EnvironmentName, deployment: DeploymentId) -> None:
     """Record that the support of a released version has ended."""
-    await cases.contracts.environments.end(environment, Liveness.RELEASED, id)
+    await cases.contracts.environments.end(environment, Liveness.RELEASED, deployment)
 
 
 # --- verdicts
