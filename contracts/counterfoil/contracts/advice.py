@@ -116,7 +116,7 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
         FileRule(
             "contract-without-schema",
-            "No schema file of the contract is known, so it cannot be said whether its consumers can still read.",
+            "No schema file of the contract is known, so it is unknown whether its consumers can still read.",
             "Refer to the schema file: authoritativeDefinitions: [{type: schema, url: ...}].",
         ),
         FileRule(

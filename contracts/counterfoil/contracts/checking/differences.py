@@ -1,4 +1,4 @@
-"""What is said of a difference between two schemas: its identity, its place, a search for a record without result."""
+"""The findings about a difference between two schemas: identity, place, and a search for a record that found none."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
             known, found = before.files.get(path), file.reading.agreement
             was_so = known is not None and known.data == file.data
             if known is not None and known.is_stand_in and found is not None:
-                text = "its earlier text was not valid, so that a change in it cannot be told and counts as none"
+                text = "its earlier text was not valid, so a change cannot be recognized; it is treated as unchanged"
                 yield _finding(_BASELINE, Severity.WARNING, text, _Place(found.id, path, None))
             for fault in file.reading.faults:
                 place = _Place(path if found is None else found.id, path, fault.position)

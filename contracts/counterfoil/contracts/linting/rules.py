@@ -61,7 +61,7 @@ LINT_RULES: Final = (
     LintRule(
         "path-missing",
         Severity.ERROR,
-        "A field that the file names is not in the schema, so that what is said of it is about nothing.",
+        "A field that the file names is not in the schema, so that the statements about it have no effect.",
         "Correct the path, or add the field to the schema.",
     ),
     LintRule(
@@ -132,7 +132,7 @@ LINT_RULES: Final = (
     LintRule(
         "owner-missing",
         Severity.WARNING,
-        "Nobody is named as the owner, so that nobody is asked when a change breaks someone.",
+        "Nobody is named as the owner, so that it is unclear who decides when a change breaks a consumer.",
         "Name the team: team: {name: ...}.",
     ),
     LintRule(

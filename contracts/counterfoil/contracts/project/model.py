@@ -31,7 +31,7 @@ PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How files are checked; None where nothing is said.
+    """How files are checked; a setting is None where the file does not have it.
 
     ``owner`` is the team that is responsible, ``registry`` the address of the registry with the subjects; ``gate``
     says whether the compatibility level or the consumers decide.
@@ -45,7 +45,7 @@ class Settings:
     gate: Gate | None = None
 
     def or_else(self, other: Settings) -> Settings:
-        """Return these settings, with those of ``other`` where nothing is said."""
+        """Return these settings, completed by those of ``other`` where they are None."""
         return Settings(
             self.level if self.level is not None else other.level,
             self.policy if self.policy is not None else other.policy,

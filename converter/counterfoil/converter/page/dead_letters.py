@@ -70,7 +70,7 @@ class Values:
         self._hidden_by_id = hidden_by_id
 
     def shown(self, value: bytes | None) -> str:
-        """Return a value as text; ``HIDDEN`` if it cannot be read, or cannot be told from tagged fields."""
+        """Return a value as text; ``HIDDEN`` if it cannot be read, or if it might be the value of a tagged field."""
         writer_id = _writer_id(value)
         hidden = self._hidden_by_id.get(writer_id)
         if value is None or hidden is None:
