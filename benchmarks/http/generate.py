@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.domain.journal_chain import chain_after
 from counterfoil.registry.store.opening import open_store, sqlite_path
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.connections import connect as connect_to
@@ -103,14 +104,18 @@ def _tables(shape: Shape, guids: list[Any], *, yes: Any, no: Any, text: Any) -> 
             (each, 1, shape.name(each), shape.versions, each * shape.versions) for each in range(1, shape.subjects + 1)
         ),
         "versions": ((subject, version, 1, seq, no, BEGUN_MS + seq) for seq, subject, version in shape.each()),
-        "changes": (
-            (
-                *(seq, BEGUN_MS + seq, ChangeKind.REGISTERED.value, ".", shape.name(subject)),
-                *(version, seq, guids[seq - 1], None),
-            )
-            for seq, subject, version in shape.each()
-        ),
+        "changes": _changes(shape, guids),
     }
+
+
+def _changes(shape: Shape, guids: list[Any]) -> Iterator[tuple[Any, ...]]:
+    chain = b""
+    for seq, subject, version in shape.each():
+        place = (seq, BEGUN_MS + seq, ChangeKind.REGISTERED.value, ".", shape.name(subject), version, seq)
+        guid = guids[seq - 1]
+        digits = guid.hex() if isinstance(guid, bytes) else guid.hex
+        chain = chain_after(chain, (*place, digits, None, None, None))
+        yield *place, guid, None, None, None, chain
 
 
 # --- SQLite -----------------------------------------------------------------------------------------------------------

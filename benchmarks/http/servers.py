@@ -123,14 +123,14 @@ def start_registry(
     cores: tuple[int, ...] = machine.SERVER_CORE,
     database_pid: int | None = None,
     workers: int = 1,
+    options: Sequence[str] = (),
+    path: str = "/contexts",
 ) -> Server:
-    """Start the registry as users run it."""
+    """Start the registry as users run it, with further ``options``; it is ready when ``path`` is answered 200."""
     port = free_port()
     counterfoil = str(Path(sys.executable).with_name("counterfoil"))
-    command = [counterfoil, "serve", "--port", str(port), "--store", store, "--workers", str(workers)]
-    return Server(
-        command, port=port, log=folder / "registry.log", cores=cores, database_pid=database_pid, path="/contexts"
-    )
+    command = [counterfoil, "serve", "--port", str(port), "--store", store, "--workers", str(workers), *options]
+    return Server(command, port=port, log=folder / "registry.log", cores=cores, database_pid=database_pid, path=path)
 
 
 def start_hello(folder: Path, answer: bytes) -> Server:

@@ -5,53 +5,72 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from fastapi.exceptions import RequestValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
+from counterfoil.registry.access_control import ServerAccess, administration_of
+from counterfoil.registry.api.audit.trail import AuditTrail
 from counterfoil.registry.api.cache.fast_lane import FastLane
 from counterfoil.registry.api.cache.replies import Replies
 from counterfoil.registry.api.cache.stale_reads import StaleReads
 from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S, EventSource
 from counterfoil.registry.api.dialects import choose_dialects
+from counterfoil.registry.api.gate import Gate
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.deadlines import Deadlines
 from counterfoil.registry.api.http.methods import Methods
 from counterfoil.registry.api.http.middleware import Envelope, Paths, unforeseen
-from counterfoil.registry.api.http.origins import ANY_ORIGIN, OriginGuard
+from counterfoil.registry.api.http.origins import ANY_HOST, ANY_ORIGIN, HostGuard, OriginGuard, is_loopback
 from counterfoil.registry.api.http.packing import Packing
+from counterfoil.registry.api.http.plain_port import PlainPort
 from counterfoil.registry.api.http.validation import refusal
+from counterfoil.registry.api.limits import RateLimits
 from counterfoil.registry.api.openapi.description import Description
-from counterfoil.registry.api.operations import Lifecycle
+from counterfoil.registry.api.operations import OPEN_TO_EVERYONE, Lifecycle
 from counterfoil.registry.api.routes.services import Services
 from counterfoil.registry.api.routes.table import served_routes
+from counterfoil.registry.audit.file import AuditFile
+from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.domain.access.identity import no_proxies
+from counterfoil.registry.domain.audit.lines import unsigned
+from counterfoil.registry.domain.contracts.networks import parse_networks
+from counterfoil.registry.domain.contracts.observed import ActivityLimits
+from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
-from counterfoil.registry.service.use_cases import use_cases
+from counterfoil.registry.service.use_cases import epoch_ms, use_cases
 from counterfoil.registry.store.committer import WriteLimits
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.telemetry import Gauges, Telemetry
+from counterfoil.registry.webhooks.courier import Courier
+from counterfoil.registry.webhooks.sending import Sender
 from counterfoil.schema.errors import MethodNotAllowed, NotFound, RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from counterfoil.registry.api.gate import AccessControl
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
 _CHECK_EVERY_S = 1.0
+_WARN_EVERY_S = 3600.0
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
@@ -60,12 +79,16 @@ class RegistryApp:
     """The registry as an ASGI application, with the objects that its runner needs.
 
     ``asgi`` is the application with all of its middleware: the envelope, the fast lane, the reading of paths, and the
-    routes innermost.
+    routes innermost. ``read_again`` is what SIGHUP causes, if there is an access file. ``prepare`` raises if the
+    application cannot start; its lifespan would only log that.
     """
 
     asgi: ASGIApp
     storage: Storage
     lifecycle: Lifecycle
+    courier: Courier
+    read_again: Callable[[], None] | None = None
+    prepare: Callable[[], Awaitable[None]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection."""
@@ -76,10 +99,33 @@ def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) 
     """Return the registry as an ASGI application over the store that ``settings`` name.
 
     The store is opened here and closed when the application's lifespan ends. Raises ``StoreNotUsable`` if it cannot be
-    opened.
+    opened, ``InvalidAccessFile``, and ``InvalidPrincipalRules``.
     """
     limits = WriteLimits(settings.max_waiting_writes, settings.write_timeout_s)
-    return assemble(open_store(settings.store, limits=limits), settings, telemetry=telemetry)
+    signed = _signing(settings)
+    file = _audit_file(settings, signed) if settings.audit_file else None
+    storage = open_store(settings.store, limits=limits)
+    audit = AuditRecords(storage, file=file, signed=signed, keep_days=settings.audit_keep_days)
+    server = ServerAccess(storage, settings, record=audit.record)
+    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit)
+    return replace(app, read_again=server.request_reading if settings.auth_file else None, prepare=server.start)
+
+
+def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return the function that signs the heads of the audit, if there is a key."""
+    if not settings.audit_key_file:
+        return unsigned
+    from counterfoil.registry.audit.keys import SigningKey  # it costs start time
+
+    return SigningKey(Path(settings.audit_key_file)).signed
+
+
+def _audit_file(settings: ServerSettings, signed: Callable[[dict[str, Any]], dict[str, Any]]) -> AuditFile:
+    refuses = settings.audit_on_failure == "refuse"
+    try:
+        return AuditFile(settings.audit_file, max_bytes=settings.audit_max_bytes, refuses=refuses, signed=signed)
+    except OSError as error:
+        raise StoreNotUsable(f"The audit file {settings.audit_file} cannot be opened: {error.strerror}") from None
 
 
 def assemble(
@@ -89,39 +135,57 @@ def assemble(
     wrapping: KeyWrapping | None = None,
     heartbeat_s: float = HEARTBEAT_S,
     telemetry: Telemetry | None = None,
+    access: AccessControl | None = None,
+    server: ServerAccess | None = None,
+    audit: AuditRecords | None = None,
 ) -> RegistryApp:
     """Return the registry as an ASGI application over ``storage``.
 
     ``wrapping`` uses key management services; by default those that the environment names. ``heartbeat_s`` is the
-    longest pause in its event streams. ``telemetry`` records the application's metrics.
+    longest pause in its event streams. ``telemetry`` records the application's metrics. ``access`` demands credentials
+    and checks rights; without it every caller may do everything. ``server`` decides about that when the application
+    starts, and while it runs. ``audit`` records writes and refused requests if credentials are demanded or it has a
+    file; it is closed at the end.
     """
-    lifecycle, telemetry = Lifecycle(), telemetry or Telemetry()
+    lifecycle, telemetry, log = Lifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
-    cases = use_cases(
-        storage,
+    networks = parse_networks(settings.webhook_networks)
+    cases_over = partial(
+        use_cases,
         wrapping=wrapping,
         max_keys=settings.max_keys,
         associations=settings.associations,
         kafka_cluster_id=settings.kafka_cluster_id,
+        limits=ActivityLimits(settings.usage_active_days, settings.usage_stale_days),
+        webhook_networks=networks,
     )
+    cases = cases_over(storage)
+    courier = Courier(cases.contracts.webhooks, Sender(networks), looks=cases.contracts.looks, now_ms=epoch_ms)
+    storage.observe(courier.wake)
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     counting = Counting(storage)
-    telemetry.read_gauges(partial(_gauges, storage, replies, counting))
+    telemetry.read_gauges(partial(_gauges, storage, replies, counting, lifecycle, log))
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        watch = asyncio.create_task(_watch(storage))
-        yield
-        watch.cancel()
+        chores = [_watch(storage), courier.run(), _warn(lifecycle), log.run()]
+        if server is not None:
+            await server.start()
+            demand(server.control)
+            chores.append(server.run(demand))
+        async with _running(chores):
+            yield
         lifecycle.stop()
+        await log.close()
         await wrapping.close()
         await storage.close()
 
     routes = served_routes(dialects.usual, associations=settings.associations)
     feed = Feed(storage)
     lifecycle.at_stop(feed.close)
+    events = EventSource(feed, storage, heartbeat_s=heartbeat_s, most_of_caller=settings.stream_limit)
     methods = Methods(routes)
     app = Starlette(
         routes=routes,
@@ -143,29 +207,89 @@ def assemble(
         telemetry=telemetry,
         lifecycle=lifecycle,
         counting=counting,
-        events=EventSource(feed, storage, heartbeat_s=heartbeat_s),
+        events=events,
         description=Description(routes),
+        access=administration_of(storage, max_token_days=settings.token_max_days)
+        if server is None
+        else server.administration,
+        nothing=cases_over(open_store("sqlite://")) if settings.denied_reads == "404" else None,
     )
-    asgi: ASGIApp = Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods)
-    asgi = Deadlines(asgi, timeout_s=settings.request_timeout_s)
-    if settings.fast_lane:
-        asgi = FastLane(
-            asgi,
-            replies=replies,
-            stale=stale,
-            knows_tolerant=dialects.tolerant is not None,
-            answers_whole=not settings.cors_origins,  # their headers would be missing
-        )
-    if settings.cors_origins:
-        asgi = _open_to_pages(asgi, settings.cors_origins)
-    is_open = ANY_ORIGIN in settings.cors_origins
-    guard = None if is_open else OriginGuard(host=settings.host, allowed=settings.cors_origins)
+    paths = Deadlines(
+        Paths(app, max_body_bytes=settings.max_body_bytes, methods=methods), timeout_s=settings.request_timeout_s
+    )
+
+    def composed(access: AccessControl | None) -> ASGIApp:
+        """Return what the envelope surrounds, with a gate if credentials are demanded."""
+        lifecycle.is_open_to_everyone = access is None and not is_loopback(settings.host)
+        events.demands_credentials = access is not None
+        asgi: ASGIApp = paths
+        if settings.fast_lane:
+            asgi = FastLane(
+                asgi,
+                replies=replies,
+                stale=stale,
+                knows_tolerant=dialects.tolerant is not None,
+                answers_whole=not settings.cors_origins,  # their headers would be missing
+                checks_rights=access is not None,
+            )
+        return _behind_checks(asgi, settings, access, log)
+
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
-    envelope = Envelope(asgi, telemetry=telemetry, log_requests=settings.log_requests, packing=packing, guard=guard)
-    return RegistryApp(envelope, storage, lifecycle)
+    if access is None and server is not None:
+        access = server.control
+    envelope = Envelope(
+        composed(access),
+        telemetry=telemetry,
+        log_requests=settings.log_requests,
+        packing=packing,
+        guard=_guard(settings, has_access_control=access is not None),
+    )
+
+    def demand(access: AccessControl | None) -> None:
+        envelope.surround(composed(access), _guard(settings, has_access_control=access is not None))
+
+    return RegistryApp(envelope, storage, lifecycle, courier)
 
 
-def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
+def _behind_checks(app: ASGIApp, settings: ServerSettings, access: AccessControl | None, log: AuditRecords) -> ASGIApp:
+    """Return ``app`` behind the checks that need no body: the limits innermost, since they count by caller."""
+    if settings.rate_limit or settings.write_rate_limit:
+        app = RateLimits(
+            app, a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
+        )
+    if access is not None:
+        app = Gate(app, access)
+    if access is not None or log.has_file:
+        app = AuditTrail(app, log, proxies=no_proxies if access is None else access.proxies)
+    if settings.cors_origins:
+        app = _open_to_pages(app, settings.cors_origins)
+    return PlainPort(app, settings.public_url) if settings.redirect_port else app
+
+
+def _guard(settings: ServerSettings, *, has_access_control: bool) -> OriginGuard | None:
+    """Return the check of pages; and of names by which a server on a loopback address is requested that is open."""
+    if ANY_ORIGIN in settings.cors_origins:
+        return None
+    hosts = None
+    if not has_access_control and is_loopback(settings.host) and ANY_HOST not in settings.allowed_hosts:
+        own = urlsplit(settings.public_url).hostname
+        hosts = HostGuard(allowed=(*settings.allowed_hosts, own or ""))
+    return OriginGuard(host=settings.host, allowed=settings.cors_origins, public_url=settings.public_url, hosts=hosts)
+
+
+@asynccontextmanager
+async def _running(chores: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run ``chores`` during the block."""
+    tasks = [asyncio.create_task(each) for each in chores]
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _gauges(
+    storage: Storage, replies: Replies, counting: Counting, lifecycle: Lifecycle, audit: AuditRecords
+) -> Gauges:
     """Return the functions that measure the application's current state."""
     load, totals = storage.load, counting.totals
     return Gauges(
@@ -177,6 +301,8 @@ def _gauges(storage: Storage, replies: Replies, counting: Counting) -> Gauges:
         cache_bytes=replies.size_bytes,
         subjects=None if totals is None else totals.subjects,
         versions=None if totals is None else totals.versions,
+        is_open_to_everyone=lifecycle.is_open_to_everyone,
+        audit_failures=audit.failures,
     )
 
 
@@ -186,6 +312,14 @@ async def _watch(storage: Storage) -> None:
         await asyncio.sleep(_CHECK_EVERY_S)
         with suppress(RegistryError):
             await storage.check()
+
+
+async def _warn(lifecycle: Lifecycle) -> None:
+    """Log each hour that everyone may do everything, while that is so."""
+    while True:
+        if lifecycle.is_open_to_everyone:
+            LOGGER.warning(OPEN_TO_EVERYONE)
+        await asyncio.sleep(_WARN_EVERY_S)
 
 
 def _open_to_pages(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:

@@ -73,11 +73,13 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
     variable wins over the file.
     """
     from counterfoil.registry.settings_reading import resolve
+    from counterfoil.registry.settings_together import check_together
 
     resolved = resolve(flags, os.environ, file=settings_file)
     if print_settings:
         click.echo("\n".join(resolved.lines()))
         return 0
+    check_together(resolved.settings)
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.serving.workers import serve_with
     return serve_with(resolved.settings)

@@ -2,6 +2,8 @@
 
 serve = "counterfoil.registry.cli:serve", "Run the schema registry until SIGTERM or SIGINT."
 db = "counterfoil.registry.db_cli:db", "Upgrade, check or measure a registry's store."
+auth = "counterfoil.registry.auth_cli.commands:auth", "Say and check who may do what: users, tokens, rules."
+audit = "counterfoil.registry.audit_cli:audit", "Verify or show the audit files of a registry."
 export = "counterfoil.registry.moving.cli:export_command", "Write the whole content of a registry to one file."
 import_ = (
     "counterfoil.registry.moving.cli:import_command",

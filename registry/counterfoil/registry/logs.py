@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,8 @@ from pythonjsonlogger.json import JsonFormatter
 from counterfoil.registry.settings import masked
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from counterfoil.registry.settings import ServerSettings
 
 LOGGER: Final = logging.getLogger("counterfoil.registry")
@@ -21,6 +24,15 @@ LOGGER: Final = logging.getLogger("counterfoil.registry")
 _SECRET_NAME: Final = re.compile(
     r"passw|secret|token|credential|authorization|signature|api[-_.]?key|access[-_.]?key|^auth$", re.IGNORECASE
 )
+
+
+async def tried(step: Callable[[], Awaitable[None]], what: str, *, expected: tuple[type[Exception], ...]) -> None:
+    """Take a step of a task that must go on: an error ends the step alone, and is logged unless it is ``expected``."""
+    try:
+        with suppress(*expected):
+            await step()
+    except Exception:
+        LOGGER.exception("%s has failed; the next ones are taken", what)
 
 
 class _JsonLines(JsonFormatter):

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, TypeVar
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
 ENVIRONMENT_PREFIX: Final = "COUNTERFOIL_"
 COMPAT_VERSIONS: Final = ("8", "7", "6", "5")
+DENIED_READS: Final = ("403", "404")
+AUDIT_FAILURES: Final = ("continue", "refuse")
 DEFAULT_STORE: Final = "sqlite:///counterfoil.db"
 DEFAULT_MAX_KEYS: Final = 20_000
 DEFAULT_KMS_TIMEOUT_S: Final = 5.0
@@ -33,6 +39,7 @@ class Setting:
 
     ``default`` has the setting's type: a text, an integer, seconds (float), a switch (bool), or a list of texts
     (tuple). ``choices`` are the only permitted texts, if there are any; ``at_least`` and ``at_most`` bound numbers.
+    ``parse_item`` raises ``ValueError`` for a text that is not permitted in a list.
     """
 
     name: str
@@ -41,6 +48,7 @@ class Setting:
     at_least: float = 0
     at_most: float = _MAX_COUNT
     choices: tuple[str, ...] = ()
+    parse_item: Callable[[str], object] | None = None
 
     @property
     def flag(self) -> str:
@@ -81,8 +89,15 @@ def _setting(
     at_least: float = 0,
     at_most: float = _MAX_COUNT,
     choices: tuple[str, ...] = (),
+    parse_item: Callable[[str], object] | None = None,
 ) -> T:
-    facts = {"about": about, "at_least": at_least, "at_most": at_most, "choices": choices}
+    facts = {
+        "about": about,
+        "at_least": at_least,
+        "at_most": at_most,
+        "choices": choices,
+        "parse_item": parse_item,
+    }
     value: T = field(default=default, metadata=facts)
     return value
 
@@ -135,6 +150,103 @@ class ServerSettings:
         "Origins whose web pages may send requests to this registry, such as https://ui.example; * is any. None: "
         "no CORS.",
     )
+    allowed_hosts: tuple[str, ...] = _setting(
+        (),
+        "Names by which a server that listens on a loopback address without authentication may be requested, besides "
+        "localhost, names without a dot, and loopback addresses; such as that of a proxy on this machine. * is any.",
+    )
+    auth_file: str = _setting(
+        "", "The access file: who may do what. It is read again when it changes. None: the store alone says it."
+    )
+    require_auth: bool = _setting(
+        default=False,
+        about="Refuse to start without authentication: with no access file, on a store that demands no credentials.",
+    )
+    denied_reads: str = _setting(
+        "403",
+        "The status of a denied read: 403, or 404, exactly as if it were absent, for tenants who may not know of each "
+        "other's names and ids.",
+        choices=DENIED_READS,
+    )
+    password_checks: int = _setting(
+        2, "The largest number of passwords that are examined at the same time.", at_least=1, at_most=64
+    )
+    auth_cache_s: float = _setting(
+        300.0, "Seconds for which right credentials are remembered. 0: every request costs a hash.", at_most=_DAY_S
+    )
+    token_max_days: int = _setting(365, "The longest life of an API token in days.", at_least=1, at_most=36_500)
+    rate_limit: int = _setting(
+        0,
+        "Requests of one caller in a second, in each process; further ones are answered 429. Requests without a caller "
+        "are counted by address. 0: no limit.",
+    )
+    rate_burst: int = _setting(
+        0, "Requests that one caller may send at once, within these limits. 0: as many as in a second."
+    )
+    write_rate_limit: int = _setting(
+        0, "Like rate_limit, for requests that are not GET, HEAD or OPTIONS alone. 0: no limit."
+    )
+    stream_limit: int = _setting(
+        10,
+        "Event streams that one caller may have open at a time, in each process, where authentication is set up. "
+        "0: any number.",
+    )
+    tls_certificate: str = _setting(
+        "", "PEM file with the server's certificate and those between it and its authority. None: no TLS."
+    )
+    tls_key: str = _setting(
+        "",
+        "PEM file with the key of tls_certificate. Its password is read from COUNTERFOIL_TLS_KEY_PASSWORD, or from the "
+        "file that COUNTERFOIL_TLS_KEY_PASSWORD_FILE names.",
+    )
+    tls_min_version: str = _setting("1.2", "The oldest accepted version of TLS.", choices=("1.2", "1.3"))
+    tls_client_certificates: str = _setting(
+        "none", "Whether clients must have a certificate of tls_client_ca.", choices=("none", "optional", "required")
+    )
+    tls_client_ca: str = _setting("", "PEM file with the authorities whose client certificates are accepted.")
+    tls_crl_file: str = _setting(
+        "",
+        "PEM file with the lists of revoked certificates of these authorities; an authority without a list that is "
+        "still valid makes its certificates unusable. None: no certificate is revoked.",
+    )
+    tls_principal_rules: str = _setting(
+        "",
+        "Rules for the names of callers in their certificates, such as RULE:CN=(.*),OU=apps/$1/ or SAN-URI:DEFAULT. "
+        "None: a certificate opens the connection, and names nobody.",
+    )
+    tls_principal_prefix: str = _setting(
+        "", "The text before the names that tls_principal_rules finds, so that they are no names of other users."
+    )
+    public_url: str = _setting(
+        "", "The address of this server for browsers, such as https://registry.example; redirect_port sends them there."
+    )
+    redirect_port: int = _setting(
+        0,
+        "A further port, without TLS: pages are redirected to public_url, and every other request is answered 403, "
+        "since its credentials were not encrypted. 0: no such port.",
+        at_most=65535,
+    )
+    hsts_max_age_s: int = _setting(
+        0, "Seconds for which browsers use TLS alone for this server (HSTS). 0: they are not asked to."
+    )
+    audit_file: str = _setting(
+        "", "The file in which writes, refused requests and denials are recorded; - is standard output. None: no file."
+    )
+    audit_max_bytes: int = _setting(
+        100 * _MIB, "Bytes after which the audit file is renamed and another begun.", at_least=1024, at_most=2**40
+    )
+    audit_key_file: str = _setting(
+        "",
+        "The private Ed25519 key (PEM) that signs heads of the audit. It is read again when it changes. None: no key.",
+    )
+    audit_keep_days: int = _setting(
+        400, "Days for which the store keeps events of the audit; the journal is kept.", at_least=1, at_most=36_500
+    )
+    audit_on_failure: str = _setting(
+        "continue",
+        "While the audit file cannot be written: continue and count what is lost, or refuse all writes (503).",
+        choices=AUDIT_FAILURES,
+    )
     compat_version: str = _setting(
         "8", "The major version of Confluent Schema Registry whose responses are returned.", choices=COMPAT_VERSIONS
     )
@@ -174,6 +286,21 @@ class ServerSettings:
         "marked as "
         "stale. 0: they are not.",
         at_most=_DAY_S,
+    )
+    usage_active_days: float = _setting(
+        7.0, "Days without an observed read after which a reader counts as stale.", at_least=0.01, at_most=3650
+    )
+    usage_stale_days: float = _setting(
+        30.0,
+        "Days without an observed read after which a reader counts as gone, and no longer for verdicts.",
+        at_least=0.01,
+        at_most=3650,
+    )
+    webhook_networks: tuple[str, ...] = _setting(
+        (),
+        "Networks that webhooks may be sent to beside the public one, such as 10.0.0.0/8 or 127.0.0.1; there also "
+        "without encryption.",
+        parse_item=ip_network,
     )
 
 

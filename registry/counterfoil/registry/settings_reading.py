@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 FILE_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}SETTINGS"
+KEY_PASSWORD_VARIABLE: Final = f"{ENVIRONMENT_PREFIX}TLS_KEY_PASSWORD"
+"""A password, or with ``_FILE`` the file that has it; it is no setting, so that it is never printed."""
+
+_BESIDE_SETTINGS: Final = frozenset({FILE_VARIABLE, KEY_PASSWORD_VARIABLE, f"{KEY_PASSWORD_VARIABLE}_FILE"})
 _SWITCH: Final = {
     "true": True,
     "1": True,
@@ -90,7 +94,7 @@ def parse_text(setting: Setting, text: str) -> Any:
         case int() | float():
             return _checked(setting, _number(setting, text))
         case tuple():
-            return tuple(filter(None, (each.strip() for each in text.split(","))))
+            return _checked_items(setting, tuple(filter(None, (each.strip() for each in text.split(",")))))
         case _:
             return _checked(setting, text.strip())
 
@@ -114,6 +118,17 @@ def _checked(setting: Setting, value: Any) -> Any:
     return value
 
 
+def _checked_items(setting: Setting, items: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the texts of a list; raise ``ValueError`` for one that is not permitted."""
+    for each in items:
+        if setting.parse_item is not None:
+            try:
+                setting.parse_item(each)
+            except ValueError as problem:
+                raise ValueError(f"{setting.expected}, each of which is permitted: {problem}") from None
+    return items
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
     known = {each.variable: each for each in SETTINGS}
     found = {}
@@ -121,7 +136,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, tuple[Any, st
         setting = known.get(variable)
         if setting is not None:
             found[setting.name] = (_parsed(setting, text, variable), variable)
-        elif variable.startswith(ENVIRONMENT_PREFIX) and variable != FILE_VARIABLE:
+        elif variable.startswith(ENVIRONMENT_PREFIX) and variable not in _BESIDE_SETTINGS:
             _refuse_misspelt(variable, known)
     return found
 
@@ -198,7 +213,10 @@ def _node_value(setting: Setting, node: Node, place: str) -> Any:
         texts = [item.text for item in items if isinstance(item, ScalarNode) and item.kind is Kind.TEXT]
         if len(texts) < len(items):
             raise SettingsNotUsable(f"{place}: {setting.name} is of another kind; expected a list of texts")
-        return tuple(texts)
+        try:
+            return _checked_items(setting, tuple(texts))
+        except ValueError as problem:
+            raise SettingsNotUsable(f"{place}: {problem}") from None
     if not isinstance(node, ScalarNode) or not _is_of_type(setting, node):
         raise SettingsNotUsable(
             f"{place}: {setting.name} is of the kind {node.kind.value!r}; expected {setting.expected}"

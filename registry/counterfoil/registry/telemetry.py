@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from bisect import bisect_left
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
@@ -49,6 +50,17 @@ class Gauges:
     cache_bytes: int = 0
     subjects: int | None = None
     versions: int | None = None
+    is_open_to_everyone: bool = False
+    audit_failures: int = 0
+    tls: TlsState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TlsState:
+    """The certificate of a server: when it expires, in seconds since 1970, and whether its files could be used."""
+
+    expires_s: float
+    are_files_valid: bool
 
 
 _SUMS: Final = {
@@ -83,11 +95,16 @@ class Telemetry(Collector):
         self._count_by_request = self._measures.count_by_request
         self._durations_by_route = self._measures.durations_by_route
         self._gauges: GaugeSource | None = None
+        self._tls: Callable[[], TlsState] | None = None
         self._registry.register(self)
 
     def read_gauges(self, gauges: GaugeSource) -> None:
         """Set the function ``gauges``, which returns the state of this process whenever it is shown or scraped."""
         self._gauges = gauges
+
+    def read_tls(self, state: Callable[[], TlsState]) -> None:
+        """Set the function that returns the state of this process' certificate."""
+        self._tls = state
 
     def record(self, method: str, route: str, status: int, duration_s: float) -> None:
         """Count one answered request."""
@@ -128,7 +145,8 @@ class Telemetry(Collector):
 
     def _with_others(self) -> tuple[Measures, Sequence[Gauges]]:
         """Return the sum of what all processes have counted, and the gauges of each of them, this one first."""
-        own = [self._gauges()] if self._gauges is not None else []
+        present = self._present()
+        own = [] if present is None else [present]
         if self._board is None:
             return self._measures, own
         self.show()  # what this response counts must not be missing when another process is scraped next
@@ -140,7 +158,13 @@ class Telemetry(Collector):
     def show(self) -> None:
         """Write what this process has measured, for the other processes."""
         if self._board is not None:
-            self._board.show(self._measures.packed(self._gauges() if self._gauges is not None else None))
+            self._board.show(self._measures.packed(self._present()))
+
+    def _present(self) -> Gauges | None:
+        """Return the state of this process."""
+        if self._gauges is None or self._tls is None:
+            return None if self._gauges is None else self._gauges()
+        return replace(self._gauges(), tls=self._tls())
 
     def exposition(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
@@ -154,18 +178,44 @@ def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "counterfoil_store_up", "1 while the store answers, else 0.", int(all(each.store_up for each in gauges))
     )
+    yield GaugeMetricFamily(
+        "counterfoil_open_to_everyone",
+        "1 if other machines reach the server and it demands no credentials, else 0.",
+        int(any(each.is_open_to_everyone for each in gauges)),
+    )
+    yield CounterMetricFamily(
+        "counterfoil_audit_failed",
+        "Attempts to write events of the audit that failed.",
+        sum(each.audit_failures for each in gauges),
+    )
     for field, (name, about) in _SUMS.items():
         yield GaugeMetricFamily(name, about, sum(getattr(each, field) for each in gauges))
     for field, (name, about) in _TOTALS.items():
         found = next((value for each in gauges if (value := getattr(each, field)) is not None), None)
         if found is not None:
             yield GaugeMetricFamily(name, about, found)
+    yield from _tls_families([each.tls for each in gauges if each.tls is not None])
+
+
+def _tls_families(states: Sequence[TlsState]) -> Iterator[Metric]:
+    """Yield the gauges of the certificate: the earliest end of any process, and whether all could use their files."""
+    if states:
+        left_s = min(each.expires_s for each in states) - time.time()
+        yield GaugeMetricFamily("counterfoil_tls_expires_seconds", "Seconds until the certificate expires.", left_s)
+        yield GaugeMetricFamily(
+            "counterfoil_tls_files_valid",
+            "1 if the files of TLS are those in force, 0 while files that cannot be used have replaced them.",
+            int(all(each.are_files_valid for each in states)),
+        )
 
 
 def gauges_in(packed: bytes) -> Gauges | None:
     """Return the gauges in what a process has written; None if there are none."""
     given = json.loads(packed)["gauges"]
-    return None if given is None else Gauges(**given)
+    if given is None:
+        return None
+    tls = given.pop("tls")
+    return Gauges(**given, tls=None if tls is None else TlsState(**tls))
 
 
 class Measures:

@@ -115,8 +115,10 @@ LOCAL = [
         ({"Host": "localhost.evil.example", "Origin": "http://localhost.evil.example"}, 403),
         ({"Host": "127.0.0.1.evil.example", "Origin": "http://127.0.0.1.evil.example"}, 403),
         ({"Host": "10.0.0.7:8081", "Origin": "http://10.0.0.7:8081"}, 403),
-        ({"Host": "proxy.example", "Origin": "https://proxy.example", "Sec-Fetch-Site": "same-origin"}, 200),
-        ({"Host": "evil.example:8081"}, 200),  # no browser writes without an origin
+        ({"Host": "proxy.example", "Origin": "https://proxy.example", "Sec-Fetch-Site": "same-origin"}, 403),
+        ({"Host": "registry:8081"}, 200),  # a name without a dot is no name on the Internet
+        ({}, 200),
+        ({"Host": "evil.example:8081"}, 403),
     ],
     ids=str,
 )
@@ -152,7 +154,7 @@ def test_a_link_from_another_page_is_followed_and_a_form_is_not() -> None:
         assert (await registry.ask("POST", "/subjects/s/versions", body, form)).status == 403
         assert (await registry.get("/subjects")).json == []
 
-    run(story)
+    run(story, host="0.0.0.0")
 
 
 def test_only_the_pages_of_the_origins_that_are_named_pass() -> None:
@@ -169,7 +171,40 @@ def test_only_the_pages_of_the_origins_that_are_named_pass() -> None:
             for method, path, body in [("GET", "/subjects", None), ("PUT", "/config", b'{"normalize": true}')]:
                 assert (await registry.ask(method, path, body, headers)).status == status, headers
 
-    run(story, cors_origins=("https://ui.example", "https://other.example"))
+    run(story, cors_origins=("https://ui.example", "https://other.example"), host="0.0.0.0")
+
+
+OPEN_PLACES = [
+    ({"host": "127.0.0.1"}, 403),
+    ({"host": "::1"}, 403),
+    ({"host": "127.0.0.1", "allowed_hosts": ("evil.example",)}, 200),
+    ({"host": "127.0.0.1", "allowed_hosts": ("*",)}, 200),
+    ({"host": "127.0.0.1", "public_url": "https://Evil.example/registry"}, 200),
+    ({"host": "127.0.0.1", "cors_origins": ("*",)}, 200),
+    ({"host": "0.0.0.0"}, 200),  # this server is for others than its own machine
+    ({"host": "registry.example"}, 200),
+]
+
+
+@BOTH_LANES
+@pytest.mark.parametrize(("settings", "status"), OPEN_PLACES, ids=str)
+def test_an_open_server_on_loopback_is_not_read_by_another_name(
+    settings: dict[str, Any], status: int, *, fast_lane: bool
+) -> None:
+    """Reads are refused as well: the page is of the same origin by its name, and would see what it reads."""
+
+    async def story(registry: InProcessRegistry) -> None:
+        await registry.register("s", '"int"')
+        for path in ("/subjects", "/schemas/ids/1", "/schemas/ids/1"):
+            for name in ("evil.example", "EVIL.example:8081"):
+                reply = await registry.ask("GET", path, headers={"Host": name})
+                assert reply.status == status
+                assert ("--allowed-hosts" in reply.text) is (status == 403)
+            for own in ({"Host": "localhost:8081"}, {"Host": "127.0.0.1"}, {"Host": "registry:8081"}, {}):
+                assert (await registry.ask("GET", path, headers=own)).status == 200
+        assert (await registry.ask("OPTIONS", "/subjects", headers={"Host": "evil.example"})).status == 204
+
+    run(story, fast_lane=fast_lane, **settings)
 
 
 @pytest.mark.parametrize("headers", [sent("cross-site"), sent(origin="null"), sent(origin="https://evil.example")])

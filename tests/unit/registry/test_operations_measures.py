@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.api.http.middleware import PRINCIPAL
+from counterfoil.registry.domain.access.caller import CALLER, Caller
+from counterfoil.registry.domain.access.identity import Identity
 from counterfoil.registry.logs import masked_query
 from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.counting import Counting
@@ -96,7 +97,8 @@ class Slow(MemoryStorage):
 def test_what_is_quickly_counted_is_counted_each_time() -> None:
     async def main() -> None:
         storage = MemoryStorage()
-        registry, counting = InProcessRegistry(storage), Counting(storage)
+        clock = Clock()
+        registry, counting = InProcessRegistry(storage), Counting(storage, clock_s=clock)
         assert counting.totals is None
         await registry.register("s", '"int"')
         await counting.refresh()
@@ -104,7 +106,6 @@ def test_what_is_quickly_counted_is_counted_each_time() -> None:
         await registry.register("t", '"int"')
         await registry.put("/config", {"compatibility": "NONE"})
         await registry.register("s", '"long"')
-        await asyncio.sleep(0.01)
         await counting.refresh()
         assert counting.totals == Totals(2, 3)
         await registry.delete("/subjects/t")
@@ -199,9 +200,9 @@ def test_a_request_line_has_caller_and_request(lines: list[logging.LogRecord]) -
         known: Any = registry.app
 
         async def authenticated(scope: Any, receive: Any, send: Any) -> None:
-            await known({**scope, PRINCIPAL: "User:alice"}, receive, send)
+            await known({**scope, CALLER: Caller.of(Identity("User:alice"), ())}, receive, send)
 
-        registry.app = authenticated  # type: ignore[assignment]  # as whoever authenticates will stand in front
+        registry.app = authenticated  # type: ignore[assignment]  # as the gate does
         await registry.get("/subjects")
 
     asyncio.run(main())

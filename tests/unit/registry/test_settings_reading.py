@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from counterfoil.registry.cli import serve
 from counterfoil.registry.settings import SETTINGS, ServerSettings, Setting, masked, shown
 from counterfoil.registry.settings_reading import SettingsNotUsable, parse_text, resolve
+from counterfoil.registry.settings_together import check_together
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,8 @@ def another_value(setting: Setting) -> str:
         case int() | float():
             return shown(type(setting.default)(setting.default + 1))
         case tuple():
-            return "https://a.example,https://b.example"
+            networks, origins = "10.0.0.0/8,192.168.0.0/16", "https://a.example,https://b.example"
+            return networks if setting.parse_item is not None else origins
         case _:
             return setting.choices[-1] if setting.choices else "another"
 
@@ -65,6 +67,53 @@ def test_every_setting_has_three_spellings_and_the_nearest_wins(name: str, tmp_p
     from_flag = resolve({name: value}, environment, file=str(file))
     assert getattr(from_flag.settings, name) == value
     assert from_flag.origins[name] in {setting.flag, setting.negative_flag}
+
+
+TLS = {"tls_certificate": "c.pem", "tls_key": "k.pem"}
+WITH_CA = {**TLS, "tls_client_ca": "ca.pem", "tls_client_certificates": "required"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tls_certificate": "c.pem"}, "needs tls_key"),
+        ({"tls_key": "k.pem"}, "needs tls_certificate"),
+        ({"tls_client_ca": "ca.pem"}, "needs tls_certificate"),
+        ({**TLS, "tls_client_certificates": "optional"}, "needs tls_client_ca"),
+        ({**TLS, "tls_client_ca": "ca.pem"}, "expected optional or required"),
+        ({**TLS, "tls_principal_rules": "DEFAULT"}, "needs tls_client_ca"),
+        ({**WITH_CA, "tls_principal_prefix": "cert:"}, "needs tls_principal_rules"),
+        ({**TLS, "redirect_port": 80}, "needs public_url"),
+        ({**TLS, "redirect_port": 8081, "public_url": "https://a.example"}, "expected two ports"),
+        ({"hsts_max_age_s": 1}, "needs tls_certificate"),
+        *[
+            ({"public_url": url}, "expected an address such as https://registry.example")
+            for url in (
+                "registry.example",
+                "ftp://a",
+                "https://",
+                "https://a:x",
+                "https://u@a",
+                "https://a/?b",
+                "https://[",
+            )
+        ],
+    ],
+    ids=str,
+)
+def test_settings_that_need_one_another(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsNotUsable, match=said):
+        check_together(ServerSettings(**settings))
+
+
+def test_settings_that_are_right_together() -> None:
+    for settings in ({}, TLS, WITH_CA, {"public_url": "https://a.example:8443/registry"}):
+        check_together(ServerSettings(**settings))
+
+
+def test_the_password_of_a_key_is_no_misspelt_setting() -> None:
+    for name in ("COUNTERFOIL_TLS_KEY_PASSWORD", "COUNTERFOIL_TLS_KEY_PASSWORD_FILE"):
+        assert "geheim" not in str(resolve({}, {name: "geheim"}).lines())
 
 
 def test_the_spellings_are_the_names_of_the_fields() -> None:

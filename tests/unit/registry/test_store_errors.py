@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from typing import Any
+from urllib.parse import quote
 
 import asyncpg
 import pytest
 
 from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.domain.errors import StaleWrite, StoreNotUsable
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.store.committer import GroupCommit, WriteLimits
+from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
 from counterfoil.registry.store.postgres.errors import FOREIGN, LOST, NotConnected, of_read, of_write
 from counterfoil.registry.store.sqlite import errors as sqlite_errors
 from counterfoil.schema.errors import RegistryError, SchemaTooLarge, StoreTimeout, StoreUnavailable
@@ -150,3 +152,38 @@ def test_a_turn_is_given_on_whatever_happens() -> None:
         assert await turns.take(attempt, written="s") == "done"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("dsn", "environment", "is_verified"),
+    [
+        ("postgresql://db.example/r", {}, False),
+        ("postgresql://u:p@db.example:5432/r?sslmode=verify-ca", {}, False),
+        ("postgresql://db.example/r?sslmode=verify-full", {}, True),
+        ("postgresql://db.example/r", {"PGSSLMODE": "verify-full"}, True),
+        ("postgresql://db.example/r?sslmode=prefer", {"PGSSLMODE": "verify-full"}, False),
+        ("postgresql://u@localhost:5432/r", {}, True),
+        ("postgresql://[::1]:5432/r", {}, True),
+        ("postgresql://127.0.0.1,db.example/r", {}, False),
+        ("postgresql:///r?host=/var/run/postgresql", {}, True),
+        ("postgresql://%2Fvar%2Frun/r", {}, True),
+        ("postgresql:///r", {}, True),
+        ("postgresql:///r", {"PGHOST": "db.example"}, False),
+        ("postgresql:///r?host=db.example", {}, False),
+    ],
+)
+def test_whether_postgres_is_certainly_the_server_that_is_meant(
+    dsn: str, environment: dict[str, str], *, is_verified: bool
+) -> None:
+    assert is_server_verified(dsn, environment) is is_verified
+
+
+@pytest.mark.parametrize("password", ["s3/cret", "s3?cret", "s3#cret", "s3@x/cret"])
+def test_a_password_that_is_not_escaped_is_refused_and_not_shown(password: str) -> None:
+    with pytest.raises(StoreNotUsable, match="write it as %40") as refused:
+        parse_address(f"postgresql://me:{password}@db:5432/registry")
+    assert "s3" not in str(refused.value)
+    assert parse_address(f"postgresql://me:{quote(password, safe='')}@db:5432/registry").shown == (
+        "postgresql://me@db:5432/registry"
+    )
+    assert parse_address("postgresql://db:5432/registry?user=me@tenant").shown == "postgresql://db:5432/registry"

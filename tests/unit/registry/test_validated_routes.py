@@ -13,9 +13,10 @@ from pydantic import BaseModel, Field
 from starlette.applications import Starlette
 
 from counterfoil.registry.api.dialects import Dialects
-from counterfoil.registry.api.http.middleware import ROUTE_HOLDER
+from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY, ROUTE_HOLDER
 from counterfoil.registry.api.http.validation import expected
-from counterfoil.registry.api.routes.route import ValidatedRoute
+from counterfoil.registry.api.routes.access import MEMBER
+from counterfoil.registry.api.routes.route import DeclaredRoute, ValidatedRoute
 from counterfoil.registry.api.routes.services import CasesOfRequest
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.service.use_cases import use_cases
@@ -56,7 +57,9 @@ async def count_rules(
     return CountBody(rules=len(body.rules), contexts=len(await cases.catalog.contexts()), limit=limit)
 
 
-ROUTE = ValidatedRoute("POST", "/rules", count_rules, tag="rules", result=CountBody, errors=(errors.SubjectNotFound,))
+ROUTE = ValidatedRoute(
+    "POST", "/rules", count_rules, access=MEMBER, tag="rules", result=CountBody, errors=(errors.SubjectNotFound,)
+)
 GOOD = b'{"rules":[{"name":"a"},{"name":"b","weight":2}]}'
 
 
@@ -68,7 +71,7 @@ def ask(body: bytes, query: str = "", **headers: str) -> tuple[int, str, Any]:
     )
 
     async def routed(scope: Any, receive: Any, send: Any) -> None:
-        await app({**scope, ROUTE_HOLDER: [""]}, receive, send)
+        await app({**scope, ROUTE_HOLDER: [""], REQUEST_ID_KEY: b"id"}, receive, send)
 
     status, answered, text = asyncio.run(exchange(routed, "POST", f"/rules?{query}", headers, body))
     return status, answered["content-type"], json.loads(text)
@@ -113,6 +116,10 @@ def test_what_such_a_route_does_not_take() -> None:
     assert ask(GOOD, Accept="text/html")[0] == 406
 
 
-def test_a_route_without_its_errors_is_not_declared() -> None:
+def test_a_route_without_its_errors_or_its_access_is_not_declared() -> None:
     with pytest.raises(TypeError, match="errors"):
-        ValidatedRoute("POST", "/rules", count_rules, tag="rules")  # type: ignore[call-arg]
+        ValidatedRoute("POST", "/rules", count_rules, access=MEMBER, tag="rules")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="access"):
+        ValidatedRoute("POST", "/rules", count_rules, errors=(), tag="rules")
+    with pytest.raises(TypeError, match="access"):
+        DeclaredRoute("GET", "/rules", count_rules)  # type: ignore[call-arg]

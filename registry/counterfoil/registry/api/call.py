@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
-from counterfoil.registry.api.cache.replies import MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
+from counterfoil.registry.api.audit.trail import TRAIL
+from counterfoil.registry.api.cache.replies import LISTED_BY_RIGHTS, MAX_KEPT_BODY_BYTES, EveryWrite, Kept, request_key
+from counterfoil.registry.api.changes.visible import is_visible
+from counterfoil.registry.api.denials import DENIED, denied, refused_facts
 from counterfoil.registry.api.dialects import comes_from_python
 from counterfoil.registry.api.http.json_body import parse_json, read_body
+from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY
 from counterfoil.registry.api.http.paths import decode_segment
-from counterfoil.schema.contexts import QualifiedSubject, parse_subject
-from counterfoil.schema.errors import NotFound
+from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import REGISTRY, subject_resource
+from counterfoil.registry.domain.access.rights import EVERY_CALLER, Needs, Visible, everything
+from counterfoil.registry.domain.audit.events import AuditEvent
+from counterfoil.registry.domain.versions import ReferredTo
+from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.service.requests import NEXT_VERSION
+from counterfoil.registry.service.scopes import alias_target
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
+from counterfoil.schema.errors import Forbidden, NotFound, ReferenceExists, RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from starlette.types import Receive, Scope
 
     from counterfoil.registry.api.cache.replies import Basis, Ground
     from counterfoil.registry.api.routes.route import ApiRoute
     from counterfoil.registry.api.routes.services import Services
+    from counterfoil.registry.domain.access.caller import Caller
+    from counterfoil.registry.domain.access.resources import Resource
+    from counterfoil.registry.domain.access.rights import Shown
+    from counterfoil.registry.domain.audit.events import EventKind
+    from counterfoil.registry.domain.audit.trail import Trail
+    from counterfoil.registry.service.feed import ChangeFilter
+    from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.use_cases import UseCases
+    from counterfoil.schema.model import Reference
 
 _MAX_INT = 2**31 - 1
 _MAX_DIGITS = 10
+_READS = frozenset({Operation.READ, Operation.DESCRIBE})
 
 
 def parse_integer(text: str, what: str) -> int:
@@ -58,10 +83,26 @@ class Call:
     """A request that an operation handles, and the use cases ``cases`` that it calls.
 
     The response is cached for the fast lane if the operation declares what it depends on. ``is_python``: the request
-    comes from Confluent's Python client.
+    comes from Confluent's Python client. ``caller`` is None where no authentication is set up: it may do everything.
+    ``has_asked``: the operation has asked whether the caller may do something; ``denies_read``: the caller may not read
+    what the path names.
     """
 
-    __slots__ = ("_basis", "_body", "_max_body_bytes", "_query", "_receive", "_replies", "_scope", "cases", "is_python")
+    __slots__ = (
+        "_basis",
+        "_body",
+        "_max_body_bytes",
+        "_needs",
+        "_query",
+        "_receive",
+        "_replies",
+        "_scope",
+        "caller",
+        "cases",
+        "denies_read",
+        "has_asked",
+        "is_python",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, services: Services) -> None:
         self._scope = scope
@@ -73,12 +114,160 @@ class Call:
         self._basis: Basis | None = None
         self.cases: UseCases = services.cases
         self.is_python = comes_from_python(scope["headers"])
+        self.caller: Caller | None = scope.get(CALLER)
+        self.has_asked = False
+        self.denies_read = False
+        self._needs: Needs | None = None
 
     async def request(self, *, has_body: bool) -> Request:
         """Return the request for FastAPI, with the use cases of this call for its endpoint; the body has been read."""
         request = _ReadRequest(self._scope, await self.raw_body()) if has_body else Request(self._scope)
         request.state.cases = self.cases
+        request.state.call = self
         return request
+
+    # --- rights
+
+    def may(self, operation: Operation, resource: Resource) -> bool:
+        """Return whether the caller may do ``operation`` to ``resource``."""
+        self.has_asked = True
+        return self.caller is None or self.caller.rights.allows(operation, resource)
+
+    def restart(self) -> None:
+        """Forget what an earlier attempt of the operation has asked and declared."""
+        self.has_asked = False
+        self.denies_read = False
+        self._needs = None
+
+    def over_nothing(self, nothing: UseCases) -> None:
+        """Continue as if nothing were stored, for a caller who may read nothing of what the path names."""
+        self.caller, self.cases = None, nothing
+
+    def asks(self) -> None:
+        """Declare that the operation leaves out what the caller may not know, even if there is nothing to ask about."""
+        self.has_asked = True
+
+    def may_on(self, operation: Operation, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may do ``operation`` to a subject, or to a context."""
+        return self.may(operation, subject_resource(subject))
+
+    def may_read(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may read a subject."""
+        return self.may_on(Operation.READ, subject)
+
+    @property
+    def readable(self) -> Shown:
+        """The function :meth:`may_read`, or one that asks nothing where no authentication is set up."""
+        return everything if self.caller is None else self.may_read
+
+    def may_describe(self, subject: QualifiedSubject) -> bool:
+        """Return whether the caller may know that a subject exists."""
+        return self.may_on(Operation.DESCRIBE, subject)
+
+    def may_see_context(self, context: str) -> bool:
+        """Return whether the caller has a right on a context, or on a subject in it; the default one is always seen."""
+        self.has_asked = True
+        return self.caller is None or context == DEFAULT_CONTEXT or self.caller.rights.sees_context(context)
+
+    def visible(self, operation: Operation) -> Visible | None:
+        """Return the subjects that the caller sees in lists; None if it sees all."""
+        self.has_asked = True
+        if self.caller is None or (operation is Operation.DESCRIBE and not self.caller.rights.key):
+            return None
+        return Visible(self.caller.rights, operation)
+
+    def visible_changes(self, wanted: ChangeFilter) -> ChangeFilter:
+        """Return the condition ``wanted`` on changes that the caller sees."""
+        self.has_asked = True
+        return wanted if self.caller is None else replace(wanted, shows=partial(is_visible, caller=self.caller))
+
+    def require_references(self, subject: QualifiedSubject, references: Sequence[Reference]) -> None:
+        """Raise ``Forbidden`` unless the caller may read all that a schema of ``subject`` would refer to."""
+        self.has_asked = True
+        for each in references:
+            self.require_on(Operation.READ, parse_subject(each.subject, context=subject.context))
+
+    def require_registration(self, subject: QualifiedSubject, request: SchemaRequest) -> None:
+        """Raise ``Forbidden`` unless the caller may register ``request``, whose subject it may write."""
+        self.require_references(subject, request.references)
+        if not {request.schema_id, request.version} <= {None, NEXT_VERSION}:
+            self.require_on(Operation.IMPORT, subject)
+
+    def require_targets(self, scope: QualifiedSubject, aliases: Iterable[str | None]) -> None:
+        """Raise ``Forbidden`` unless the caller may read the subjects that would be those of an alias."""
+        self.has_asked = True
+        for alias in aliases:
+            if alias:
+                self.require_on(Operation.READ, alias_target(alias, scope))
+
+    def require_on(self, operation: Operation, subject: QualifiedSubject) -> None:
+        """Raise ``Forbidden`` unless the caller may do ``operation`` to a subject, or to a context."""
+        self.require(operation, subject_resource(subject))
+
+    def require(self, operation: Operation, resource: Resource) -> None:
+        """Raise ``Forbidden`` unless the caller may do ``operation`` to ``resource``."""
+        if not self.may(operation, resource):
+            raise self._denial(operation, resource)
+
+    @contextmanager
+    def authorship(self) -> Iterator[None]:
+        """Note the changes that are written during the block as those of this request."""
+        request_id = self._scope[REQUEST_ID_KEY].decode("latin-1")
+        principal = None if self.caller is None else self.caller.name
+        author = Author(principal, request_id if request_id.isprintable() else None)
+        token = SIGNATURE.set(Signature(author, self._trail))
+        try:
+            yield
+        finally:
+            SIGNATURE.reset(token)
+
+    @property
+    def _trail(self) -> Trail | None:
+        found: Trail | None = self._scope.get(TRAIL)
+        return found
+
+    def records(self, kind: EventKind, resource: Resource, **facts: str) -> None:
+        """Have an event recorded, if the audit is on; raise ``StoreUnavailable`` if it cannot be and has to be."""
+        trail = self._trail
+        if trail is not None:
+            trail.require_recording()
+            own = {"resource": str(resource), "outcome": "success"}
+            trail.events.append(AuditEvent(kind, {**trail.facts(), **own, **facts}))
+
+    @property
+    def caller_name(self) -> str:
+        """The principal of the caller."""
+        return "-" if self.caller is None else self.caller.name
+
+    def require_member(self) -> None:
+        """Raise ``Forbidden`` unless the caller has proven who it is."""
+        if self.caller is not None and not self.caller.is_member:
+            raise Forbidden(DENIED)
+
+    def denial(
+        self, operation: Operation, resource: Resource | None = None, *, named: Resource | None = None
+    ) -> Forbidden:
+        """Return the error for what the caller may not do, to ``resource`` in the path or to things that have no name.
+
+        ``named`` is what the request names, if it is something else than ``resource``.
+        """
+        self.denies_read = operation in _READS and resource != REGISTRY
+        return self._denial(operation, resource, named=named)
+
+    def _denial(self, operation: Operation, resource: Resource | None, *, named: Resource | None = None) -> Forbidden:
+        trail = self._trail
+        if trail is not None:
+            trail.is_denied = True
+        if self.caller is None or resource is None:
+            return Forbidden(DENIED)
+        if trail is not None:
+            trail.refused = refused_facts(self.caller, operation, named or resource)
+        return denied(self.caller, operation, resource, named=named)
+
+    def denial_in_path(self, operation: Operation, subject: QualifiedSubject) -> Forbidden:
+        """Return the error for ``subject``, which the path names by its own name, or by an alias."""
+        named = subject_resource(self.scope_subject())
+        return self.denial(operation, subject_resource(subject), named=named)
 
     # --- path
 
@@ -123,11 +312,38 @@ class Call:
         """Declare that the response depends on more than was declared, so that it is not cached."""
         self._basis = None
 
+    def shown_error(self, error: RegistryError) -> RegistryError:
+        """Return ``error`` without the name of a subject that the caller may not know."""
+        if not isinstance(error, ReferredTo) or self.may_describe(error.by):
+            return error
+        return ReferenceExists(f"{error.referred} is referred to by a schema that {self.caller_name} may not see")
+
+    def kept_for(self, operation: Operation, resource: Resource) -> None:
+        """Declare that the response is the same for all callers who may do ``operation`` to ``resource``."""
+        if self.caller is not None:
+            self._needs = Needs.of(operation, resource)
+
+    def kept_for_subject(self, operation: Operation, subject: QualifiedSubject) -> None:
+        """Declare :meth:`kept_for` a subject."""
+        if self.caller is not None:
+            self.kept_for(operation, subject_resource(subject))
+
+    def kept_for_same_rights(self) -> None:
+        """Declare that the response is the same for all callers with equal rules."""
+        if self.caller is not None:
+            self._needs = EVERY_CALLER
+
     def keep(self, answer: bytes, route: ApiRoute, *, tag: bytes = b"", is_tolerant: bool = False) -> None:
         """Cache the response, if the operation has declared what it depends on."""
-        if self._basis is not None and len(self._body or b"") <= MAX_KEPT_BODY_BYTES:
-            key = request_key(self._scope["raw_path"], self._body, is_tolerant=is_tolerant, is_python=self.is_python)
-            self._replies.put(key, Kept(answer, route.path_format, self._basis, tag, route.may_be_stale))
+        if self._basis is None or len(self._body or b"") > MAX_KEPT_BODY_BYTES:
+            return
+        if self.caller is not None and self._needs is None:
+            return
+        path = self._scope["raw_path"]
+        key = request_key(path, self._body, is_tolerant=is_tolerant, is_python=self.is_python)
+        if path == LISTED_BY_RIGHTS and self.caller is not None:
+            key += self.caller.rights.key
+        self._replies.put(key, Kept(answer, route.path_format, self._basis, tag, route.may_be_stale, needs=self._needs))
 
     # --- query
 

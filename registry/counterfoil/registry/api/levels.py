@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api.documents import read_schema_request, stored_config_document
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import scope_resource
 from counterfoil.registry.domain.modes import parse_mode
 from counterfoil.registry.domain.subjects import check_name
 from counterfoil.registry.domain.versions import parse_version
@@ -15,9 +17,20 @@ from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.version_forms import COMPATIBILITY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.object_forms import Document
     from counterfoil.schema.rest.versions import Compatibility
+
+
+_NEEDED_BY_MODE: Final[Mapping[Mode | None, tuple[Operation, ...]]] = {
+    Mode.IMPORT: (Operation.IMPORT, Operation.PURGE),  # it removes soft-deleted versions
+    Mode.FORWARD: (Operation.IMPORT,),
+}
+"""The operations that a mode needs besides the change of a mode."""
 
 
 # --- config
@@ -32,6 +45,7 @@ async def get_config(call: Call) -> Any:
 async def put_config(call: Call) -> Any:
     """Change the config of a subject, a context or the top level as the body requests, and return it."""
     changes = read_config_changes(RequestJson(await call.json()))
+    call.require_targets(call.scope_subject(), (changes.get("alias"), changes.get("alias_for_deks")))
     return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
 
 
@@ -55,6 +69,8 @@ async def put_mode(call: Call) -> Any:
     text = _mode_text(await call.json())
     check_name(scope)
     mode: Mode | None = None if text is None else parse_mode(text, scope)
+    for operation in _NEEDED_BY_MODE.get(mode, (Operation.ALTER_MODE,)):
+        call.require(operation, scope_resource(scope))
     await call.cases.settings.put_mode(scope, mode, force=call.flag("force"))
     return {"mode": text}
 
@@ -82,6 +98,7 @@ async def test_against_all(call: Call) -> Any:
     call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())
+    _require_references(call, subject, request)
     verbose = call.flag("verbose")
     result = await call.cases.compatibility.against_all(
         subject, request, normalize=call.flag("normalize"), verbose=verbose
@@ -94,12 +111,20 @@ async def test_against_version(call: Call) -> Any:
     call.rests_on()
     subject = await call.subject()
     request = read_schema_request(await call.json())
+    _require_references(call, subject, request)
     version = parse_version(call.segment("version"))
     verbose = call.flag("verbose")
     result = await call.cases.compatibility.against_version(
         subject, version, request, normalize=call.flag("normalize"), verbose=verbose
     )
     return _result_document(result, verbose=verbose)
+
+
+def _require_references(call: Call, subject: QualifiedSubject, request: SchemaRequest) -> None:
+    """Raise ``Forbidden`` unless the caller may read all references; without any, readers get the same response."""
+    call.require_references(subject, request.references)
+    if not request.references:
+        call.kept_for_subject(Operation.READ, subject)
 
 
 def _result_document(result: Compatibility, *, verbose: bool) -> Document:

@@ -5,33 +5,43 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Literal
 
-from fastapi import Response
+from fastapi import Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from counterfoil.registry.api.http.answers import UNAVAILABLE_HEADERS
+from counterfoil.registry.api.routes.access import OPEN, on, the_registry
 from counterfoil.registry.api.routes.route import DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
+from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.registry.api.cache.stale_reads import StaleReads
+    from counterfoil.registry.domain.access.caller import Caller
     from counterfoil.registry.service.storage import Storage
 
 OPERATIONS: Final = "operations"
 """The tag of these routes in the description of the API."""
+
+OPEN_TO_EVERYONE: Final = "open to everyone: no authentication"
 
 _SERVING: Final = frozenset({"ready", "stale reads"})
 _EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Lifecycle:
-    """Whether the server accepts requests; ``stopping`` is set when it begins to stop."""
+    """Whether the server accepts requests; ``stopping`` is set when it begins to stop.
+
+    ``is_open_to_everyone``: other machines reach it, and it demands no credentials.
+    """
 
     def __init__(self) -> None:
         self.stopping = False
+        self.is_open_to_everyone = False
         self._endings: list[Callable[[], None]] = []
 
     def at_stop(self, ending: Callable[[], None]) -> None:
@@ -63,10 +73,11 @@ class StepBody(BaseModel):
 
 
 class ReadyBody(BaseModel):
-    """Whether requests are served."""
+    """Whether requests are served; callers without credentials do not get the steps where these are demanded."""
 
     status: Literal["ready", "not ready"]
-    steps: list[StepBody]
+    steps: list[StepBody] | None = None
+    warnings: list[str] | None = None
 
 
 async def live() -> LiveBody:
@@ -74,14 +85,17 @@ async def live() -> LiveBody:
     return LiveBody()
 
 
-async def ready(services: ServicesOfApp, response: Response) -> ReadyBody:
+async def ready(services: ServicesOfApp, request: Request, response: Response) -> ReadyBody:
     """Report whether requests are served, and what each step waits for."""
     steps = [await _store_step(services.cases.storage, services.stale), _server_step(services.lifecycle)]
+    caller: Caller | None = request.scope.get(CALLER)
+    shown = steps if caller is None or caller.is_member else None
+    warnings = [OPEN_TO_EVERYONE] if services.lifecycle.is_open_to_everyone else None
     if all(step.state in _SERVING for step in steps):
-        return ReadyBody(status="ready", steps=steps)
+        return ReadyBody(status="ready", steps=shown, warnings=warnings)
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response.headers.update(UNAVAILABLE_HEADERS)
-    return ReadyBody(status="not ready", steps=steps)
+    return ReadyBody(status="not ready", steps=shown, warnings=warnings)
 
 
 async def metrics(services: ServicesOfApp) -> Response:
@@ -91,17 +105,26 @@ async def metrics(services: ServicesOfApp) -> Response:
 
 
 OPERATION_ROUTES: Final = (
-    DeclaredRoute("GET", "/health/live", live, tag=OPERATIONS, response_model=LiveBody),
+    DeclaredRoute("GET", "/health/live", live, access=OPEN, tag=OPERATIONS, response_model=LiveBody),
     DeclaredRoute(
         "GET",
         "/health/ready",
         ready,
+        access=OPEN,
         tag=OPERATIONS,
         response_model=ReadyBody,
         response_model_exclude_none=True,
         responses={503: {"model": ReadyBody, "description": "Not now."}},
     ),
-    DeclaredRoute("GET", "/metrics", metrics, tag=OPERATIONS, response_model=None, response_class=PlainTextResponse),
+    DeclaredRoute(
+        "GET",
+        "/metrics",
+        metrics,
+        access=on(Operation.METRICS, the_registry),
+        tag=OPERATIONS,
+        response_model=None,
+        response_class=PlainTextResponse,
+    ),
 )
 
 

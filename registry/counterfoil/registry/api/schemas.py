@@ -11,6 +11,7 @@ from counterfoil.registry.api.documents import by_guid_document, by_id_document,
 from counterfoil.registry.api.http.answers import NOTHING, RawText
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.service.associations.filter import AssociationFilter
 from counterfoil.registry.service.catalog import MAX_SUBJECTS
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
@@ -22,6 +23,8 @@ from counterfoil.schema.rest.versions import ContextId, SubjectVersion
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
+    from counterfoil.registry.domain.versions import Use
+    from counterfoil.registry.service.catalog import ById
     from counterfoil.schema.model import RuleSet
 
 _PAGE = 1000
@@ -41,6 +44,7 @@ async def list_schemas(call: Call) -> Any:
         latest_only=call.flag("latestOnly"),
         aliases=call.flag("aliases"),
         at_most=MAX_SUBJECTS if is_filtered else last,
+        visible=call.visible(Operation.READ),
     )
     found: list[dict[str, Any]] = []
     async for listed in listing:
@@ -82,7 +86,7 @@ async def get_by_id(call: Call) -> Any:
     """Return the schema with an id."""
     schema_id = call.integer_segment("id")
     call.rests_on(OfId(schema_id))
-    found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
+    found = await _readable_id(call, schema_id)
     document = by_id_document(
         found,
         text=await formatted(call, found.context, found.content),
@@ -99,11 +103,28 @@ async def get_by_id(call: Call) -> Any:
     return document
 
 
+async def _readable_id(call: Call, schema_id: int) -> ById:
+    """Return the content of an id; raise ``Forbidden`` unless the caller may read a subject that has it."""
+    subject = await call.subject_parameter()
+    found = await call.cases.catalog.by_id(schema_id, subject, shown=call.readable)
+    asked = parse_subject(subject)
+    if found is None or not (asked.is_context or found.use.subject.name == asked.name or call.may_read(asked)):
+        raise call.denial(Operation.READ)
+    _keep_for_readers(call, found)
+    return found
+
+
+def _keep_for_readers(call: Call, found: ById) -> None:
+    """Let the response be cached for readers of the subject in it, if those who may read more get the same."""
+    if found.is_usual:
+        call.kept_for_subject(Operation.READ, found.use.subject)
+
+
 async def get_text_by_id(call: Call) -> Any:
     """Return the text of the schema with an id, without JSON around it."""
     schema_id = call.integer_segment("id")
     call.rests_on(OfId(schema_id))
-    found = await call.cases.catalog.by_id(schema_id, await call.subject_parameter())
+    found = await _readable_id(call, schema_id)
     return RawText(await formatted(call, found.context, found.content))
 
 
@@ -114,16 +135,27 @@ async def list_subjects_of_id(call: Call) -> Any:
 
 
 async def _subjects_of_id(call: Call, *, deleted: bool) -> list[str]:
-    uses = await call.cases.catalog.uses(call.integer_segment("id"), await call.subject_parameter(), deleted=deleted)
-    return sorted({str(use.subject) for use in uses})
+    return sorted({str(use.subject) for use in await _uses_of_id(call, deleted=deleted)})
+
+
+async def _uses_of_id(call: Call, *, deleted: bool) -> list[Use]:
+    """Return the versions with the content of an id, of the subjects that the caller may know.
+
+    Raises ``Forbidden`` unless it may read one of them.
+    """
+    schema_id = call.integer_segment("id")
+    if call.caller is not None:
+        await _readable_id(call, schema_id)
+    uses = await call.cases.catalog.uses(
+        schema_id, await call.subject_parameter(), deleted=deleted, shown=call.readable
+    )
+    return [use for use in uses if call.may_describe(use.subject)]
 
 
 async def list_versions_of_id(call: Call) -> Any:
     """List the subjects and versions that have the schema with an id."""
     first, last = call.bounds()
-    uses = await call.cases.catalog.uses(
-        call.integer_segment("id"), await call.subject_parameter(), deleted=call.flag("deleted")
-    )
+    uses = await _uses_of_id(call, deleted=call.flag("deleted"))
     return [SUBJECT_VERSION.write(SubjectVersion(str(use.subject), use.version)) for use in uses[first:last]]
 
 
@@ -134,7 +166,10 @@ async def get_by_guid(call: Call) -> Any:
     if guid is None:
         raise SchemaNotFound(f"Schema {text[:80]!r} not found: this is no guid")
     call.rests_on()
-    found = await call.cases.catalog.by_guid(guid)
+    found = await call.cases.catalog.by_guid(guid, shown=call.readable)
+    if found is None:
+        raise call.denial(Operation.READ)
+    _keep_for_readers(call, found)
     return by_guid_document(found, text=await formatted(call, found.context, found.content))
 
 
@@ -142,6 +177,11 @@ async def list_ids_of_guid(call: Call) -> Any:
     """List the contexts and ids of the schema with a guid."""
     guid = _guid(call.segment("guid"))
     ids = [] if guid is None else await call.cases.catalog.ids_of_guid(guid)
+    if call.visible(Operation.READ) is not None:
+        held = [await call.cases.catalog.is_held(*each, shown=call.readable) for each in ids]
+        if ids and not any(held):
+            raise call.denial(Operation.READ)
+        ids = [each for each, is_held in zip(ids, held, strict=True) if is_held]
     return [CONTEXT_ID.write(ContextId(context, schema_id)) for context, schema_id in ids]
 
 
@@ -164,7 +204,8 @@ async def list_contexts(call: Call) -> Any:
     """List the contexts in which something was registered, the default context first."""
     first, last = call.bounds()
     prefix = call.text("contextPrefix")
-    return [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)][first:last]
+    names = [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)]
+    return [name for name in names if call.may_see_context(name)][first:last]
 
 
 async def delete_context(call: Call) -> Any:

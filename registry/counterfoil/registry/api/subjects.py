@@ -12,15 +12,20 @@ from counterfoil.registry.api.documents import (
 )
 from counterfoil.registry.api.http.answers import RawText
 from counterfoil.registry.api.tags import found_tags, read_tag_request
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import parse_version
+from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.schema.contexts import parse_prefix
+from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.lookup import Stored
+    from counterfoil.schema.contexts import QualifiedSubject
 
 _ALL_CONTEXTS = ":*:"
 
@@ -57,7 +62,11 @@ async def list_subjects(call: Call) -> Any:
     call.rests_on()
     first, last = call.bounds()
     prefix = parse_prefix(next(iter(call.texts("subjectPrefix")), _ALL_CONTEXTS))
-    return RawText(await call.cases.catalog.subject_names(prefix, visibility_of(call), first=first, last=last))
+    call.kept_for_same_rights()
+    names = await call.cases.catalog.subject_names(
+        prefix, visibility_of(call), first=first, last=last, visible=call.visible(Operation.DESCRIBE)
+    )
+    return RawText(names)
 
 
 async def delete_subject(call: Call) -> Any:
@@ -72,11 +81,22 @@ async def look_up(call: Call) -> Any:
     """Find the version of a subject that has the schema in the body."""
     subject = await call.lasting_subject()
     request = read_schema_request(await call.json())
+    call.require_references(subject, request.references)
     if request.references:
         call.rests_on_more()
-    found = await call.cases.lookup.by_content(
-        subject, request, normalize=call.flag("normalize"), deleted=call.flag("deleted")
-    )
+    try:
+        found = await call.cases.lookup.by_content(
+            subject,
+            request,
+            normalize=call.flag("normalize"),
+            deleted=call.flag("deleted"),
+            shown=call.readable,
+        )
+    except (SubjectNotFound, SchemaNotFound):
+        if call.may_read(subject):
+            raise
+        raise call.denial_in_path(Operation.READ, subject) from None
+    _keep_for_readers(call, subject, found)
     text = await _formatted_as_sent(call, request.text, found.subject.context, found.content)
     return version_document(found, text=text)
 
@@ -103,8 +123,11 @@ async def register(call: Call) -> Any:
     """Register the schema in the body, and return its id and version; an existing one keeps them."""
     subject = await call.lasting_subject()
     request = read_registration(await call.json())
+    call.require_registration(subject, request)
     if request.references:
         call.rests_on_more()
+    if {request.schema_id, request.version} <= {None, NEXT_VERSION}:
+        call.kept_for_subject(Operation.WRITE, subject)
     registered = await call.cases.registration.register(
         subject, request, normalize=call.flag("normalize"), force=call.flag("force")
     )
@@ -117,15 +140,14 @@ async def tag_version(call: Call) -> Any:
     subject = await call.subject()
     request = read_tag_request(await call.json())
     check_subject(subject)
-    registered = await call.cases.tagging.tag(subject, parse_version(call.segment("version")), request)
+    version = parse_version(call.segment("version"))
+    registered = await call.cases.tagging.tag(subject, version, request, shown=call.readable)
     return registered_document(registered, text=registered.content.text)
 
 
 async def get_version(call: Call) -> Any:
     """Return one version of a subject."""
-    subject = await call.lasting_subject()
-    version = parse_version(call.segment("version"))
-    stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
+    stored = await _readable_version(call)
     document = version_document(
         stored,
         text=await formatted(call, stored.subject.context, stored.content),
@@ -137,10 +159,34 @@ async def get_version(call: Call) -> Any:
 
 async def get_version_text(call: Call) -> Any:
     """Return the text of one version, without JSON around it."""
-    subject = await call.lasting_subject()
-    version = parse_version(call.segment("version"))
-    stored = await call.cases.catalog.version(subject, version, deleted=call.flag("deleted"))
+    stored = await _readable_version(call)
     return RawText(await formatted(call, stored.subject.context, stored.content))
+
+
+async def _readable_version(call: Call) -> Stored:
+    """Return the version in the path; raise ``Forbidden`` unless the caller may read it.
+
+    A version may also be read by those who may read a schema that refers to it.
+    """
+    subject = await call.lasting_subject()
+    version, deleted = parse_version(call.segment("version")), call.flag("deleted")
+    catalog = call.cases.catalog
+    if call.readable(subject):
+        stored = await catalog.version(subject, version, deleted=deleted, shown=call.readable)
+        _keep_for_readers(call, subject, stored)
+        return stored
+    found = await catalog.version_elsewhere(subject, version, deleted=deleted, shown=call.readable)
+    if found is not None:
+        return found
+    if await catalog.is_read_by_another(subject, version, shown=call.readable):
+        return await catalog.version(subject, version, deleted=deleted, shown=call.readable)
+    raise call.denial_in_path(Operation.READ, subject)
+
+
+def _keep_for_readers(call: Call, subject: QualifiedSubject, stored: Stored) -> None:
+    """Let the response be cached for readers of ``subject``, unless it is from another context."""
+    if stored.subject == subject:
+        call.kept_for_subject(Operation.READ, subject)
 
 
 async def list_referrers(call: Call) -> Any:
@@ -148,7 +194,14 @@ async def list_referrers(call: Call) -> Any:
     first, last = call.bounds(default_limit=1000)
     subject = await call.subject()
     version = parse_version(call.segment("version"))
-    return (await call.cases.catalog.referenced_by(subject, version, deleted=call.flag("deleted")))[first:last]
+    catalog, stored = call.cases.catalog, None
+    if call.may_describe(subject):
+        stored = await catalog.version(subject, version, deleted=True, shown=call.may_describe)
+    else:
+        stored = await catalog.version_elsewhere(subject, version, deleted=True, shown=call.may_describe)
+    if stored is None:
+        raise call.denial_in_path(Operation.DESCRIBE, subject)
+    return (await catalog.referenced_by(stored, deleted=call.flag("deleted"), shown=call.readable))[first:last]
 
 
 async def delete_version(call: Call) -> Any:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.rest.object_forms import Document
 
+BY_ID: Final = "association"
+BY_NAME: Final = "association-by-name"
+BY_SUBJECT: Final = "association-by-subject"
+RECORD_KINDS: Final = frozenset({BY_ID, BY_NAME, BY_SUBJECT})
+"""The kinds of the records: one with the association, the others find it."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _RESOURCE_ID: Final = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
 

@@ -39,7 +39,8 @@ class Change:
 
     ``seq`` counts all changes of a registry from 1 without a gap, in the order in which they were committed. ``ts``
     (epoch ms) never decreases from one change to the next. ``subject`` is the scope for settings, and the empty name
-    of its context for a context. ``version``, ``schema_id`` and ``guid`` belong to versions.
+    of its context for a context. ``version``, ``schema_id`` and ``guid`` belong to versions. ``author`` is the
+    principal that requested the change, if authentication is set up, and ``request_id`` the id of its request.
     """
 
     seq: int
@@ -50,6 +51,8 @@ class Change:
     schema_id: int | None = None
     guid: UUID | None = None
     document: Document | None = None
+    author: str | None = None
+    request_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,14 @@ class Written:
 
     ``has_new_terms``: config or modes are among them, or records on which registrations and deletions depend.
     ``decided_on`` are the revisions that subjects had before a write of this server, if each version's time of storage
-    is that of its change. ``has_known_ids``: an id that other versions had before is among the changes.
+    is that of its change. ``is_leased``: servers may answer by the state from before while they have a lease, since an
+    id that other versions had before is among the changes, or a record about access.
     """
 
     changes: tuple[Change, ...]
     has_new_terms: bool = False
     decided_on: Mapping[QualifiedSubject, int] = field(default_factory=dict, compare=False)
-    has_known_ids: bool = field(default=False, compare=False)
+    is_leased: bool = field(default=False, compare=False)
 
     @property
     def registered(self) -> list[tuple[int, int]]:

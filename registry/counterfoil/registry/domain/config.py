@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, RegistrationPolicy, rules_policy
 from counterfoil.schema.rest.config import Config, IncompatibleVersions
 
 if TYPE_CHECKING:
@@ -24,8 +24,13 @@ def level_of(config: Config) -> CompatibilityLevel:
 
 
 def policy_of(config: Config) -> CompatibilityPolicy:
-    """Return the policy that applies: the stored one, else Confluent's default."""
-    return CompatibilityPolicy(config.compatibility_policy or CompatibilityPolicy.STRICT)
+    """Return the policy by whose rules schemas are compared: the stored one, else Confluent's default."""
+    return rules_policy(config.compatibility_policy or CompatibilityPolicy.STRICT)
+
+
+def is_decided_by_consumers(config: Config) -> bool:
+    """Return whether the consumers that are known decide on a registration, and not the level."""
+    return config.compatibility_policy == RegistrationPolicy.CONSUMERS
 
 
 def permits_bridged(config: Config) -> bool:

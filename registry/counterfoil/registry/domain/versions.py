@@ -154,11 +154,12 @@ def version_not_found(subject: QualifiedSubject, version: int | None) -> Version
     return VersionNotFound(f"Version {-1 if version is None else version} of subject {str(subject)!r} not found")
 
 
-def reference_exists(
-    subject: QualifiedSubject, version: int, *, by: QualifiedSubject, by_version: int
-) -> ReferenceExists:
-    """Return the error for deleting a version that another one refers to."""
-    return ReferenceExists(
-        f"Version {version} of subject {str(subject)!r} is referenced by version {by_version} "
-        f"of subject {str(by)!r}; delete that one first"
-    )
+class ReferredTo(ReferenceExists):
+    """A version cannot be deleted, since a version of ``by`` refers to it; ``referred`` is the former as a text."""
+
+    def __init__(self, subject: QualifiedSubject, version: int, *, by: QualifiedSubject, by_version: int) -> None:
+        self.referred = f"Version {version} of subject {str(subject)!r}"
+        self.by = by
+        super().__init__(
+            f"{self.referred} is referenced by version {by_version} of subject {str(by)!r}; delete that one first"
+        )

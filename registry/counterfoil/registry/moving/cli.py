@@ -50,6 +50,9 @@ _STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=
 @_STORE
 @registry_options(_REGISTRY)
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and list it.")
+@click.option(
+    "--with-access", is_flag=True, help="Also users, tokens and rules, with the hashes of passwords (with --store)."
+)
 @_working_options
 def export_command(file: str, **options: Any) -> int:
     """Write the whole content of a registry to FILE: JSON Lines with a checksum, compressed when the name ends in .gz.

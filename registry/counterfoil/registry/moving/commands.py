@@ -161,12 +161,15 @@ async def _opened(url: str) -> AsyncIterator[Storage]:
 async def _source(options: Options) -> AsyncIterator[Source]:
     store, access = _place(options)
     if access is not None:
+        if options.get("with_access"):
+            raise click.UsageError("--with-access needs --store: hashes of passwords are not served")
         async with _peer(_settings(access), options) as peer:
             yield PeerSource(peer)
         return
     await asyncio.to_thread(check_is_store, str(store))
     async with _opened(str(store)) as storage:
-        yield StoreSource(storage, origin=_without_secrets(str(store)))
+        origin = _without_secrets(str(store))
+        yield StoreSource(storage, origin=origin, with_access=options.get("with_access", False))
 
 
 def _without_secrets(store: str) -> str:

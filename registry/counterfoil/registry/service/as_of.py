@@ -12,9 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.name_ranges import within
 from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS, ScopeSettings
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.moments import iso_time
+from counterfoil.schema.contexts import SubjectPrefix
 from counterfoil.schema.errors import BadRequest, SchemaNotFound
 from counterfoil.schema.rest.json_values import RequestJson
 from counterfoil.schema.rest.versions import Visibility
@@ -23,13 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import Place
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.versions import Use
     from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.registry.service.contact import StoreContact
     from counterfoil.registry.service.storage import Load, Observer, Record, Storage
-    from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
+    from counterfoil.schema.contexts import QualifiedSubject
 
 EVER: Final = 2**63 - 1
 """A number that no change will reach."""
@@ -52,6 +56,9 @@ class VersionRemoved(SchemaNotFound):
         )
         self.seq = seq
         self.ts = ts
+
+
+_NO_AUDIT: Final = "The audit is not read as of a moment; since and until select events by time"
 
 
 class AsOf:
@@ -137,6 +144,13 @@ class AsOf:
         """Return the names of those subjects, as the text of a JSON array."""
         names = sorted(map(str, await self.subjects(prefix, visibility)))[first:last]
         return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
+
+    async def names_within(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
+    ) -> str:
+        """Return the names of the subjects in ranges, as the text of a JSON array."""
+        names = sorted(map(str, within(await self.subjects(SubjectPrefix(None, ""), visibility), ranges)))
+        return json.dumps(names[first:last], ensure_ascii=False, separators=(",", ":"))
 
     async def contexts(self) -> Sequence[str]:
         """Return the contexts that may have been in use: the present ones, and those deleted since."""
@@ -224,6 +238,10 @@ class AsOf:
         """Raise, since the journal has no content of records."""
         raise _not_then(f"What was kept as {kind} {'/'.join(prefix)} is not known")
 
+    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Raise, since the journal has no content of records."""
+        return [await self.records(kind, prefix) for prefix in prefixes]
+
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return the changes up to the moment."""
         return [change for change in await self._storage.changes(after, limit) if change.seq <= self._seq]
@@ -235,6 +253,15 @@ class AsOf:
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change up to the moment."""
         return min(self._seq, await self._storage.last_change(until_ts))
+
+    async def journal_head(self) -> NoReturn:
+        """Raise, since the audit is read as it is now."""
+        raise BadRequest(_NO_AUDIT)
+
+    async def audit_events(self, after: Place, last_change: int, limit: int) -> NoReturn:
+        """Raise, since the audit is read as it is now."""
+        del after, last_change, limit
+        raise BadRequest(_NO_AUDIT)
 
     async def check(self) -> None:
         """Check that the storage responds."""

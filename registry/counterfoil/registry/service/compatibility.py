@@ -20,10 +20,11 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Compatibility
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.service.admission import Admission
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
@@ -129,18 +130,32 @@ def _group(config: Config, metadata: Metadata | None) -> str | None:
 class CompatibilityTest:
     """The use case of the compatibility endpoints: check a schema without registering it."""
 
-    def __init__(self, storage: Storage, *, scopes: Scopes, reader: SchemaReader, check: CompatibilityCheck) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        scopes: Scopes,
+        reader: SchemaReader,
+        check: CompatibilityCheck,
+        admission: Admission,
+    ) -> None:
         self._storage = storage
         self._scopes = scopes
         self._reader = reader
         self._check = check
+        self._admission = admission
 
     async def against_all(
         self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> Compatibility:
         """Return the verdict that registering ``request`` now would get."""
         history = await self._storage.history(subject)
-        return await self._test(subject, request, history.active, normalize=normalize, verbose=verbose)
+
+        async def judge(candidate: Candidate, config: Config) -> Compatibility:
+            refusal = await self._admission.refusal(subject, candidate, history.active, config)
+            return _COMPATIBLE if refusal is None else _incompatible(refusal.messages, verbose=verbose)
+
+        return await self._test(subject, request, judge, normalize=normalize, verbose=verbose)
 
     async def against_version(
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
@@ -150,13 +165,18 @@ class CompatibilityTest:
         if entry is None and version is not None:
             raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")
         versions = () if entry is None else (entry,)
-        return await self._test(subject, request, versions, normalize=normalize, verbose=verbose)
+
+        async def judge(candidate: Candidate, config: Config) -> Compatibility:
+            verdict = await self._check.verdict(subject, candidate, versions, config)
+            return _COMPATIBLE if verdict.is_compatible else _incompatible(verdict.messages, verbose=verbose)
+
+        return await self._test(subject, request, judge, normalize=normalize, verbose=verbose)
 
     async def _test(
         self,
         subject: QualifiedSubject,
         request: SchemaRequest,
-        versions: Sequence[VersionEntry],
+        judge: Callable[[Candidate, Config], Awaitable[Compatibility]],
         *,
         normalize: bool,
         verbose: bool,
@@ -175,7 +195,8 @@ class CompatibilityTest:
             if not verbose:
                 raise
             return Compatibility(is_compatible=False, messages=(error.message,))
-        verdict = await self._check.verdict(subject, reading.candidate, versions, config)
-        if verdict.is_compatible:
-            return _COMPATIBLE
-        return Compatibility(is_compatible=False, messages=verdict.messages() if verbose else ())
+        return await judge(reading.candidate, config)
+
+
+def _incompatible(messages: Callable[[], tuple[str, ...]], *, verbose: bool) -> Compatibility:
+    return Compatibility(is_compatible=False, messages=messages() if verbose else ())

@@ -17,7 +17,7 @@ from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.service.storage import Storage
@@ -33,19 +33,28 @@ _SCANNED_A_PAGE: Final = 10_000
 _READ_AT_ONCE: Final = 500
 
 
+def _all(_: Change) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """A condition on changes: all, or those of some kinds, or of subjects with a prefix."""
+    """A condition on changes: all, or those of some kinds, or of subjects with a prefix, that are shown to a caller."""
 
     kinds: frozenset[ChangeKind] = frozenset(ChangeKind)
     prefix: SubjectPrefix | None = None
+    shows: Callable[[Change], bool] = _all
 
     def wants(self, change: Change) -> bool:
         """Return whether ``change`` satisfies the condition."""
         if change.kind not in self.kinds:
             return False
         prefix, subject = self.prefix, change.subject
-        return prefix is None or (prefix.context in {None, subject.context} and subject.name.startswith(prefix.name))
+        if prefix is not None and not (
+            prefix.context in {None, subject.context} and subject.name.startswith(prefix.name)
+        ):
+            return False
+        return self.shows(change)
 
 
 class Page(NamedTuple):

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.access.rights import everything
 from counterfoil.registry.domain.versions import subject_not_found
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.reading import in_context
 from counterfoil.registry.service.requests import parse_schema_type
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import InvalidSchema, SchemaNotFound
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.matching import Matcher
@@ -45,16 +48,24 @@ class Lookup:
         self._matcher = matcher
 
     async def by_content(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        normalize: bool,
+        deleted: bool,
+        shown: Shown = everything,
     ) -> Stored:
-        """Return the version of ``subject`` with the schema.
+        """Return the version of ``subject`` with the schema, if the subject is ``shown`` to the caller.
 
         A name without a context is also looked up in other contexts. Raises ``InvalidSchema``, ``SubjectNotFound`` if
         no version is visible, else ``SchemaNotFound``.
         """
-        found = await self._in_subject(subject, request, normalize=normalize, deleted=deleted)
+        found = None
+        if shown(subject):
+            found = await self._in_subject(subject, request, normalize=normalize, deleted=deleted)
         if found is None and subject.is_default:
-            found = await self._elsewhere(subject, request, normalize=normalize, deleted=deleted)
+            found = await self._elsewhere(subject, request, normalize=normalize, deleted=deleted, shown=shown)
         if found is not None:
             return found
         history = await self._storage.history(subject)
@@ -63,11 +74,13 @@ class Lookup:
         raise SchemaNotFound(f"Subject {str(subject)!r} does not hold this schema")
 
     async def _elsewhere(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool
+        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, deleted: bool, shown: Shown
     ) -> Stored | None:
         for context in await self._storage.contexts():
             other = in_context(subject, context)
-            if other == subject or not (await self._storage.history(other)).entries:
+            if other == subject or not shown(other) or not (await self._storage.history(other)).entries:
+                continue
+            if not all(shown(parse_subject(each.subject, context=context)) for each in request.references):
                 continue
             try:
                 found = await self._in_subject(other, request, normalize=normalize, deleted=deleted)

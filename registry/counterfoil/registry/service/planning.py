@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.versions import reference_exists
+from counterfoil.registry.domain.versions import ReferredTo
 from counterfoil.registry.domain.writes.effects import DropContext, MarkDeleted, PutSettings, PutVersion, RemoveVersions
 from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import (
@@ -163,7 +163,7 @@ async def check_unreferenced(storage: Storage, *guards: Unreferenced) -> None:
     for (guard, version), uses in zip(places, found, strict=True):
         for use in uses:
             if guard.is_broken_by(use):
-                raise reference_exists(guard.subject, version, by=use.subject, by_version=use.version)
+                raise ReferredTo(guard.subject, version, by=use.subject, by_version=use.version)
 
 
 # --- settings and contexts --------------------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History, VersionEntry
     from counterfoil.registry.domain.writes.guards import Guard
     from counterfoil.registry.domain.writes.plan import Plan
+    from counterfoil.registry.service.admission import Admission
     from counterfoil.registry.service.associations.index import SubjectGuard
     from counterfoil.registry.service.bridges.acceptance import BridgeAcceptance, BridgeTarget
-    from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.matching import Match, Matcher
     from counterfoil.registry.service.reading import Reading, SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
@@ -77,7 +77,7 @@ class Registration:
         scopes: Scopes,
         reader: SchemaReader,
         matcher: Matcher,
-        check: CompatibilityCheck,
+        admission: Admission,
         guard: SubjectGuard,
         acceptance: BridgeAcceptance,
         turns: Turns,
@@ -86,7 +86,7 @@ class Registration:
         self._scopes = scopes
         self._reader = reader
         self._matcher = matcher
-        self._check = check
+        self._admission = admission
         self._guard = guard
         self._acceptance = acceptance
         self._tagging = Tagging(reader)
@@ -238,10 +238,10 @@ class Registration:
         """
         if now.force or now.terms.mode.takes_ids:
             return None
-        verdict = await self._check.verdict(now.subject, candidate, now.history.active, now.terms.config)
-        if verdict.is_compatible:
+        refusal = await self._admission.refusal(now.subject, candidate, now.history.active, now.terms.config)
+        if refusal is None:
             return None
-        hint = ""
+        hint = refusal.hint
         if permits_bridged(now.terms.config):
             latest = now.history.latest
             if now.bridged_to is not None and now.bridged_to.accepts(now.subject, latest):
@@ -249,12 +249,11 @@ class Registration:
             guard = await self._acceptance.guard(now.subject, candidate.content, latest)
             if guard is not None:
                 return guard
-            hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
-        reasons = verdict.messages()
+            hint += "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
+        await self._admission.report(now.subject, refusal)
+        reasons = refusal.messages()
         raise IncompatibleSchema(
-            f"The schema is incompatible with an earlier version of subject {str(now.subject)!r}: "
-            f"[{', '.join(reasons)}]{hint}",
-            reasons=reasons,
+            f"The schema {refusal.problem} subject {str(now.subject)!r}: [{', '.join(reasons)}]{hint}", reasons=reasons
         )
 
     async def _plan_version(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Plan:

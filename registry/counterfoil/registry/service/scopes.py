@@ -89,12 +89,12 @@ class Scopes:
         whole context is in the default one.
         """
         config = await self._own_config(subject)
-        return _named_by(config.alias, subject) if config is not None else subject
+        return alias_target(config.alias, subject) if config is not None else subject
 
     async def aliased_for_keys(self, subject: QualifiedSubject) -> QualifiedSubject:
         """Return the subject as :meth:`aliased`, for keys: an alias for keys is preferred to the general one."""
         config = await self._own_config(subject)
-        return _named_by(config.alias_for_deks or config.alias, subject) if config is not None else subject
+        return alias_target(config.alias_for_deks or config.alias, subject) if config is not None else subject
 
     async def _own_config(self, subject: QualifiedSubject) -> Config | None:
         """Return the config of ``subject`` itself; the levels above all subjects have no alias."""
@@ -104,7 +104,8 @@ class Scopes:
         return (await self._settings(subject)).config
 
 
-def _named_by(alias: str | None, subject: QualifiedSubject) -> QualifiedSubject:
+def alias_target(alias: str | None, subject: QualifiedSubject) -> QualifiedSubject:
+    """Return the subject that ``alias``, in the config of ``subject``, names; ``subject`` itself for none."""
     if not alias:
         return subject
     return parse_subject(alias, context=DEFAULT_CONTEXT if subject.is_context else subject.context)

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import Place, StoredEvent
     from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import History, Use
     from counterfoil.registry.domain.writes.plan import Plan
@@ -95,9 +97,9 @@ class Storage(Protocol):
 
     @property
     def has_current_ids(self) -> bool:
-        """Whether the observers were called for every answered write, of any server, that concerns an existing id.
+        """Whether the observers were called for every answered write, of any server, to an existing id or about access.
 
-        Then a cached value about an id needs no :meth:`catch_up`.
+        Then a cached value about an id, or about a caller, needs no :meth:`catch_up`.
         """
 
     async def commit(self, plan: Plan) -> Written:
@@ -140,6 +142,11 @@ class Storage(Protocol):
         so that they are passed as text, without an object for each.
         """
 
+    async def names_within(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
+    ) -> str:
+        """Return the names of the subjects in disjoint ``ranges``, as :meth:`subject_names` returns names."""
+
     async def contexts(self) -> Sequence[str]:
         """Return the contexts in which something was registered, sorted."""
 
@@ -155,6 +162,9 @@ class Storage(Protocol):
     async def records(self, kind: str, prefix: tuple[str, ...] = ()) -> Sequence[Record]:
         """Return the records of a kind whose keys begin with these parts, sorted by key."""
 
+    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return what :meth:`records` returns for each of some prefixes, in their order."""
+
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes with a higher ``seq`` than ``after``, in order."""
 
@@ -163,6 +173,12 @@ class Storage(Protocol):
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change, or of the last one up to a time (epoch ms); 0 when there is none."""
+
+    async def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change, and the chain of hashes up to it; 0 and an empty one if none."""
+
+    async def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, in order, none after a later change than one."""
 
     async def totals(self) -> Totals:
         """Count subjects and versions; this takes longer the more subjects there are."""

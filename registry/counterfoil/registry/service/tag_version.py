@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.access.rights import everything
 from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.versions import check_next_version
@@ -13,6 +14,7 @@ from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidRuleSet
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.catalog import Catalog
     from counterfoil.registry.service.registration import Registered, Registration
@@ -44,13 +46,21 @@ class TagVersion:
         self._registration = registration
         self._catalog = catalog
 
-    async def tag(self, subject: QualifiedSubject, version: int | None, request: TagRequest) -> Registered:
+    async def tag(
+        self,
+        subject: QualifiedSubject,
+        version: int | None,
+        request: TagRequest,
+        *,
+        shown: Shown = everything,
+    ) -> Registered:
         """Make a new version of ``version`` (None: the latest) with other tags, and return it.
 
+        The version may be one of another context with the same name, if that is ``shown`` to the caller.
         Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` if rules are given in two
         ways, ``InvalidSchema`` if ``new_version`` is not the next one, and the errors of a registration.
         """
-        stored = (await self._catalog.version(subject, version, deleted=False)).content
+        stored = (await self._catalog.version(subject, version, deleted=False, shown=shown)).content
         if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
             raise InvalidRuleSet("ruleSet goes with neither rulesToMerge nor rulesToRemove; expected one or the other")
         check_rule_set(request.rules_to_merge)
@@ -63,21 +73,23 @@ class TagVersion:
                 schema_type=stored.schema_type.value,
                 references=stored.references,
                 metadata=stored.metadata if request.metadata is None else request.metadata,
-                rule_set=await self._rule_set(subject, request, stored),
+                rule_set=await self._rule_set(subject, request, stored, shown=shown),
                 version=request.new_version,
                 tag_edit=request.edit,
                 is_complete=True,
             ),
         )
 
-    async def _rule_set(self, subject: QualifiedSubject, request: TagRequest, stored: Content) -> RuleSet | None:
+    async def _rule_set(
+        self, subject: QualifiedSubject, request: TagRequest, stored: Content, *, shown: Shown
+    ) -> RuleSet | None:
         """Merge rules into those of the version before the new one, or replace them by a whole rule set."""
         if request.rule_set is not None:
             return request.rule_set
         if request.rules_to_merge is None and not request.rules_to_remove:
             return stored.rule_set
         before = None if request.new_version is None else request.new_version - 1
-        under = (await self._catalog.version(subject, before, deleted=False)).content.rule_set
+        under = (await self._catalog.version(subject, before, deleted=False, shown=shown)).content.rule_set
         merged = under
         if request.rules_to_merge is not None:
             merged = request.rules_to_merge if under is None else merge_rule_sets(under, request.rules_to_merge)

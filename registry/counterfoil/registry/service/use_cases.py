@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.contracts.observed import ActivityLimits
+from counterfoil.registry.service.admission import Admission
 from counterfoil.registry.service.associations.index import AssociationIndex, SubjectGuard
 from counterfoil.registry.service.associations.use_cases import Associations
 from counterfoil.registry.service.bridges.acceptance import BridgeAcceptance
@@ -32,6 +34,9 @@ from counterfoil.registry.service.tag_version import TagVersion
 from counterfoil.registry.settings import DEFAULT_MAX_KEYS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from counterfoil.registry.domain.contracts.networks import Network
     from counterfoil.registry.service.storage import Storage
 
 DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
@@ -63,6 +68,11 @@ class UseCases:
     kafka_cluster_id: str
 
 
+def epoch_ms() -> int:
+    """Return the time in epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
 def use_cases(
     storage: Storage,
     *,
@@ -72,12 +82,16 @@ def use_cases(
     max_keys: int = DEFAULT_MAX_KEYS,
     associations: bool = True,
     kafka_cluster_id: str = "",
+    limits: ActivityLimits | None = None,
+    webhook_networks: Sequence[Network] = (),
+    now_ms: Callable[[], int] = epoch_ms,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
     ``reader`` is a reader of the same storage, used instead of a new one. ``wrapping`` uses the keys that are shared
     with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
-    ``associations`` their requests are refused and they affect nothing.
+    ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
+    as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms).
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -90,12 +104,23 @@ def use_cases(
     guard = SubjectGuard(index)
     turns = Turns(storage.catch_up)
     bridges = BridgeRecords(storage)
+    contracts = contract_use_cases(
+        storage,
+        scopes=scopes,
+        reader=reader,
+        check=check,
+        bridges=bridges,
+        limits=limits or ActivityLimits(),
+        webhook_networks=webhook_networks,
+        now_ms=now_ms,
+    )
+    admission = Admission(check, gate=contracts.gate)
     registration = Registration(
         storage,
         scopes=scopes,
         reader=reader,
         matcher=matcher,
-        check=check,
+        admission=admission,
         guard=guard,
         acceptance=BridgeAcceptance(bridges),
         turns=turns,
@@ -111,7 +136,7 @@ def use_cases(
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
         settings=ConfigAndMode(storage, scopes=scopes),
-        compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check),
+        compatibility=CompatibilityTest(storage, scopes=scopes, reader=reader, check=check, admission=admission),
         associations=None
         if index is None
         else Associations(storage, index=index, scopes=scopes, reader=reader, registration=registration),
@@ -121,15 +146,11 @@ def use_cases(
             scopes=scopes,
             reader=reader,
             drafting=Drafting(storage, reader=reader, registration=registration),
-            now_ms=_now_ms,
+            now_ms=now_ms,
         ),
         sketches=Sketches(storage, scopes=scopes),
-        contracts=contract_use_cases(storage, scopes=scopes, reader=reader, check=check, now_ms=_now_ms),
-        keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
-        deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=_now_ms),
+        contracts=contracts,
+        keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
+        deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         kafka_cluster_id=kafka_cluster_id,
     )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from counterfoil.registry.api.gate import CERTIFICATE
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.json_body import too_large
 from counterfoil.registry.api.http.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
@@ -44,7 +45,18 @@ def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
         max_header_bytes = settings.max_header_bytes
         max_body_bytes = settings.max_body_bytes
 
-    return Limited
+    if not settings.hsts_max_age_s:
+        return Limited
+    strict = (b"strict-transport-security", b"max-age=%d" % settings.hsts_max_age_s)
+
+    class Strict(Limited):
+        def on_headers_complete(self) -> None:
+            before = self.cycle
+            super().on_headers_complete()
+            if self.cycle is not before and self.scheme == "https":
+                self.cycle.default_headers = [*self.cycle.default_headers, strict]
+
+    return Strict
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -54,18 +66,23 @@ class LimitedProtocol(HttpToolsProtocol):
     max_header_bytes = 64 * 1024
     max_body_bytes = 10 * 1024 * 1024
 
+    certificate: bytes | None = None
     counted_of: object = None
     counted_bytes = 0
     waits_for: object = None
     waits_since = 0.0
     unsent_bytes = 0
     unsent_since = 0.0
+    known_caller: object = None
 
     # --- called by the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         """Accept the connection, unless there are too many."""
         super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        if tls is not None:
+            self.certificate = tls.getpeercert(binary_form=True)
         if 0 < self.max_connections < len(self.connections):
             self.refuse(TooManyConnections(f"This server has {self.max_connections} connections already; try again"))
 
@@ -118,6 +135,8 @@ class LimitedProtocol(HttpToolsProtocol):
         """Begin a request."""
         super().on_message_begin()
         self.scope[CONNECTION] = self  # type: ignore[typeddict-unknown-key]  # a scope may hold more than the standard's keys
+        if self.certificate is not None:
+            self.scope[CERTIFICATE] = self.certificate  # type: ignore[typeddict-unknown-key]  # a scope may hold more than this too
 
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
         """Return whether the response was accepted: not if it would have to wait or is the connection's last one."""
@@ -191,7 +210,8 @@ class _Farewell(asyncio.Protocol):
         transport.set_protocol(self)
         if answer:
             transport.write(answer)
-        transport.write_eof()
+        if transport.can_write_eof():  # not over TLS, where "connection: close" has to suffice
+            transport.write_eof()
         transport.resume_reading()
         self._deadline = asyncio.get_running_loop().call_later(_FAREWELL_S, transport.abort)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.logs import LOGGER, configure_logging
 from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
-from counterfoil.registry.serving.server import Seat, announce, listen, run, run_on
+from counterfoil.registry.serving.server import Seat, announce, listen, plain_listener, run, run_on
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
@@ -68,7 +68,8 @@ def serve_with(settings: ServerSettings) -> int:
     configure_logging()
     listeners = _listeners(settings)
     try:
-        Workers(settings, listeners).run()
+        with plain_listener(settings) as plain:
+            Workers(settings, listeners, plain=plain).run()
     finally:
         for listener in listeners:
             listener.close()
@@ -105,11 +106,17 @@ class _Worker:
 
 
 class Workers:
-    """The worker processes, from the first one's start to the last one's end. ``listeners`` has a socket for each."""
+    """The worker processes, from the first one's start to the last one's end.
 
-    def __init__(self, settings: ServerSettings, listeners: Sequence[socket.socket]) -> None:
+    ``listeners`` has a socket for each, ``plain`` is the one of the port without TLS, which all of them accept on.
+    """
+
+    def __init__(
+        self, settings: ServerSettings, listeners: Sequence[socket.socket], *, plain: socket.socket | None = None
+    ) -> None:
         self._settings = settings
         self._listeners = listeners
+        self._plain = plain
         self._boards = Boards(settings.workers)
         self._workers = [_Worker(place) for place in range(settings.workers)]
         self._is_stopping = False
@@ -139,9 +146,14 @@ class Workers:
         for number in _STOPS:
             signal.signal(number, self._begin_stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)  # it only has to interrupt the wait
+        signal.signal(signal.SIGHUP, self._begin_reading)
 
     def _begin_stop(self, *_: Any) -> None:
         self._is_stopping = True
+
+    def _begin_reading(self, *_: Any) -> None:
+        """Have all workers read the access file and the files of TLS again."""
+        self._signal_all(signal.SIGHUP)
 
     def _wait(self) -> None:
         """Return when a signal or a worker's message has arrived, or the next start is due."""
@@ -182,15 +194,17 @@ class Workers:
             signal.set_wakeup_fd(-1)
             for number in (*_STOPS, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server listens to it
             self._close_what_is_not_of(worker)
             telemetry = Telemetry(
                 board=PlaceOnBoards(self._boards, worker.place), begun_with=self._boards.read(worker.place)
             )
             seat = Seat(
                 self._listeners[worker.place],
-                lambda: _write_news(news, _READY),
+                lambda _: _write_news(news, _READY),
                 telemetry,
                 lifeline=self._lifeline_reader,
+                plain=self._plain,
             )
             run_on(self._settings, seat)
             code = 0
@@ -281,6 +295,8 @@ class Workers:
                 select.select([self._wakeup_reader], [], [], max(deadline_s - time.monotonic(), 0.0))
         self._signal_all(signal.SIGKILL)
         signal.set_wakeup_fd(-1)
+        for number in (*_STOPS, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a further one, while Python ends, would make a failure of it
 
     def _signal_all(self, number: signal.Signals) -> None:
         for worker in self._workers:

@@ -6,7 +6,7 @@ from typing import Final
 
 from counterfoil.registry.domain.errors import StoreNotUsable
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of this version: the number of the newest module in ``store/migrations/versions``."""
 
 

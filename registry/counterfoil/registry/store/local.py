@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import Place, StoredEvent
     from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import History, Use
     from counterfoil.registry.service.storage import Observer, Record, Totals
@@ -92,6 +94,12 @@ class LocalStorage:
         """Return the names of subjects with a prefix, as the text of a JSON array."""
         return self._reads.subject_names(prefix, visibility, first, last)
 
+    async def names_within(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
+    ) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array."""
+        return self._reads.names_within(ranges, visibility, first, last)
+
     async def contexts(self) -> Sequence[str]:
         """Return the known contexts."""
         return self._reads.contexts()
@@ -112,6 +120,10 @@ class LocalStorage:
         """Return the records of a kind whose keys have a prefix."""
         return self._reads.records(kind, prefix)
 
+    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return the records of a kind by prefix."""
+        return [self._reads.records(kind, prefix) for prefix in prefixes]
+
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes after one."""
         return self._reads.changes(after, limit)
@@ -128,6 +140,14 @@ class LocalStorage:
     def load(self) -> Load:
         """A load of zero: nothing waits here."""
         return Load()
+
+    async def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
+        return self._reads.journal_head()
+
+    async def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, and not after a later change."""
+        return self._reads.audit_events(after, last_change, limit)
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change up to a time."""

@@ -8,25 +8,32 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.changes import TERM_KINDS, Change
+from counterfoil.registry.domain.journal_chain import chain_after, facts_of
+from counterfoil.registry.domain.name_ranges import within
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History, Use
+from counterfoil.registry.domain.writes.author import UNKNOWN
+from counterfoil.registry.domain.writes.plan import noted, signed
 from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.local import LocalStorage
+from counterfoil.registry.store.stored_rows import document_text, event_of, event_row
 from counterfoil.registry.store.tables import apply, now_ms
-from counterfoil.schema.contexts import QualifiedSubject
+from counterfoil.schema.contexts import QualifiedSubject, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import AuditEvent, Place, StoredEvent
     from counterfoil.registry.domain.changes import ChangeKind, Written
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
     from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.registry.domain.writes.plan import Plan
-    from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.object_forms import Document
 
 _Key = tuple[QualifiedSubject, int]
@@ -47,6 +54,10 @@ class MemoryTables:
 
     def __init__(self) -> None:
         self._changes: list[Change] = []
+        self._chain = b""
+        self._author = UNKNOWN
+        self._events: list[StoredEvent] = []
+        self._event_count = 0
         self._records: dict[tuple[str, tuple[str, ...]], Record] = {}
         self._settings_revision = 0
         self._histories: dict[QualifiedSubject, History] = {}
@@ -113,6 +124,11 @@ class MemoryTables:
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
         """Return the names of subjects with a prefix, as the text of a JSON array."""
         return json.dumps(sorted(map(str, self.subjects(prefix, visibility)))[first:last])
+
+    def names_within(self, ranges: Sequence[SubjectRange], visibility: Visibility, first: int, last: int) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array."""
+        found = within(self.subjects(SubjectPrefix(None, ""), visibility), ranges)
+        return json.dumps(sorted(map(str, found))[first:last])
 
     def totals(self) -> Totals:
         """Return the numbers of subjects and versions."""
@@ -238,6 +254,28 @@ class MemoryTables:
         found = self._records[record.kind, record.key]
         self._records[record.kind, record.key] = replace(found, document=record.document, ts=now_ms())
 
+    def add_events(self, events: Sequence[AuditEvent]) -> None:
+        """Add events to the audit, after the last change."""
+        for event in events:
+            self._event_count += 1
+            self._events.append(event_of((len(self._changes), self._event_count, *event_row(event))))
+
+    def drop_events(self, until: int) -> None:
+        """Remove the events of the audit up to a number."""
+        self._events = [event for event in self._events if event.place.number > until]
+
+    def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, and not after a later change."""
+        return [event for event in self._events if event.place > after and event.place.change <= last_change][:limit]
+
+    def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
+        return len(self._changes), self._chain
+
+    def sign(self, author: Author) -> None:
+        """Note the following changes as those of ``author``."""
+        self._author = author
+
     def note(
         self,
         kind: ChangeKind,
@@ -250,7 +288,11 @@ class MemoryTables:
     ) -> Change:
         """Add a change with the next number, and return it."""
         ts = max(now_ms(), self._changes[-1].ts if self._changes else 0)
-        change = Change(len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document)
+        by = self._author
+        change = Change(
+            len(self._changes) + 1, ts, kind, subject, version, schema_id, guid, document, by.principal, by.request_id
+        )
+        self._chain = chain_after(self._chain, facts_of(change, document_text(document)))
         self._changes.append(change)
         return change
 
@@ -296,9 +338,10 @@ class MemoryStorage(LocalStorage):
 
     async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``."""
+        plan = signed(plan)
         written = apply(self._tables, plan)
         self._announce(written)
-        return written
+        return noted(written, plan)
 
     async def check(self) -> None:
         """Do nothing: memory always responds."""

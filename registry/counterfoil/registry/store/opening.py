@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, WriteLimits
 
 if TYPE_CHECKING:
@@ -58,11 +60,16 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _open_postgres(url: str, limits: WriteLimits) -> Storage:
-    from counterfoil.registry.store.postgres.address import parse_address
+    from counterfoil.registry.store.postgres.address import is_server_verified, parse_address
     from counterfoil.registry.store.postgres.preparing import prepare
     from counterfoil.registry.store.postgres.storage import PostgresStorage
 
     address = parse_address(url)
+    if not is_server_verified(address.dsn, os.environ):
+        LOGGER.warning(
+            "the certificate of PostgreSQL is not verified; set sslmode=verify-full and sslrootcert in the store's URL",
+            extra={"store": address.shown},
+        )
     with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop of its own
         thread.submit(asyncio.run, prepare(address)).result()
     return PostgresStorage(address, limits=limits)

@@ -66,9 +66,20 @@ CREATE TABLE changes (                          -- all that has happened, in the
   version INTEGER,
   schema_id INTEGER,
   guid BLOB,
-  document TEXT);                               -- JSON document or NULL
+  document TEXT,                                -- JSON document or NULL
+  author TEXT,                                  -- the principal; NULL if no authentication is set up
+  request_id TEXT,
+  chain BLOB NOT NULL);                         -- hash over the change and the chain before (domain/journal_chain.py)
 CREATE INDEX changes_scope ON changes(context, name, seq);
 CREATE INDEX changes_ts ON changes(ts);
+
+CREATE TABLE audit (                            -- what happened beside the changes: access, denials, keys given out
+  number INTEGER PRIMARY KEY,                   -- in the order in which they were committed
+  change INTEGER NOT NULL,                      -- number of the last change before it
+  ts INTEGER NOT NULL,                          -- epoch milliseconds
+  event TEXT NOT NULL,
+  document TEXT NOT NULL);                      -- JSON: the facts
+CREATE INDEX audit_place ON audit (change, number);
 
 CREATE TABLE records (                          -- what is kept beside schemas: keys, associations
   kind TEXT NOT NULL,

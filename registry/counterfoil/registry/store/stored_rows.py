@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.audit.events import Place, StoredEvent
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.content import Content
 from counterfoil.registry.domain.scope_settings import ScopeSettings
@@ -22,6 +23,7 @@ from counterfoil.schema.rest.schemas import METADATA, REFERENCE, RULE_SET
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import AuditEvent
     from counterfoil.schema.rest.object_forms import Document
 
 
@@ -44,12 +46,27 @@ def content_of(row: tuple[UUID, str, str, str | None, str | None, str | None]) -
 
 
 def change_of(
-    row: tuple[int, int, str, str, str, int | None, int | None, bytes | UUID | None, str | None], guid: UUID | None
+    row: tuple[
+        int, int, str, str, str, int | None, int | None, bytes | UUID | None, str | None, str | None, str | None
+    ],
+    guid: UUID | None,
 ) -> Change:
     """Return the change in a row of ``changes``, whose fingerprint is ``guid``."""
-    seq, ts, kind, context, name, version, schema_id, _, document = row
+    seq, ts, kind, context, name, version, schema_id, _, document, author, request_id = row
     read = None if document is None else json.loads(document)
-    return Change(seq, ts, ChangeKind(kind), QualifiedSubject(context, name), version, schema_id, guid, read)
+    subject = QualifiedSubject(context, name)
+    return Change(seq, ts, ChangeKind(kind), subject, version, schema_id, guid, read, author, request_id)
+
+
+def event_row(event: AuditEvent) -> tuple[int, str, str]:
+    """Return time, name and facts of an event as they are stored."""
+    return int(event.at.timestamp() * 1000), event.kind.text, json.dumps(event.facts, sort_keys=True)
+
+
+def event_of(row: tuple[int, int, int, str, str]) -> StoredEvent:
+    """Return the event in a row of ``audit``."""
+    change, number, ts, event, document = row
+    return StoredEvent(Place(change, number), ts, event, json.loads(document))
 
 
 def use_of(row: tuple[str, str, int, int, bool, int]) -> Use:

@@ -13,10 +13,12 @@ from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
 from counterfoil.registry.domain.versions import VersionEntry
 from counterfoil.registry.domain.writes.effects import (
     DropContext,
+    DropEvents,
     MarkDeleted,
     PutRecord,
     PutSettings,
     PutVersion,
+    RecordEvents,
     RefreshRecord,
     RemoveVersions,
 )
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import AuditEvent, Place, StoredEvent
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import History, Use
+    from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import Effect
     from counterfoil.registry.domain.writes.guards import Guard
     from counterfoil.registry.domain.writes.plan import Plan
@@ -81,6 +86,9 @@ class Reads(Protocol):
     def subject_names(self, prefix: SubjectPrefix, visibility: Visibility, first: int, last: int) -> str:
         """Return the names of subjects with a prefix, as the text of a JSON array."""
 
+    def names_within(self, ranges: Sequence[SubjectRange], visibility: Visibility, first: int, last: int) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array."""
+
     def totals(self) -> Totals:
         """Return the numbers of subjects and versions."""
 
@@ -110,6 +118,12 @@ class Reads(Protocol):
 
     def last_change(self, until_ts: int | None) -> int:
         """Return the number of the last change up to a time."""
+
+    def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
+
+    def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, and not after a later change."""
 
 
 class Tables(Reads, Protocol):
@@ -157,8 +171,17 @@ class Tables(Reads, Protocol):
     def refresh_record(self, record: RefreshRecord) -> None:
         """Replace the content of an existing record; its revision stays."""
 
+    def add_events(self, events: Sequence[AuditEvent]) -> None:
+        """Add events to the audit, after the last change."""
+
+    def drop_events(self, until: int) -> None:
+        """Remove the events of the audit up to a number."""
+
     def touch_settings(self) -> None:
         """Set the settings' revision to the number of the last change."""
+
+    def sign(self, author: Author) -> None:
+        """Note the following changes as those of ``author``."""
 
     def note(
         self,
@@ -186,6 +209,7 @@ def apply(tables: Tables, plan: Plan) -> Written:
     for guard in plan.guards:
         if not _holds(tables, guard):
             raise guard.refusal()
+    tables.sign(plan.author)
     changes = tuple(change for effect in plan.effects for change in _carry_out(tables, effect))
     return Written(changes, plan.changes_terms)
 
@@ -236,13 +260,24 @@ def _carry_out(tables: Tables, effect: Effect) -> list[Change]:
             tables.put_record(effect)
             if effect.is_term:
                 tables.touch_settings()
-        case RefreshRecord():
-            tables.refresh_record(effect)
+        case RefreshRecord() | RecordEvents() | DropEvents():
+            _write_beside(tables, effect)
             return []
         case DropContext():
             tables.drop_context(effect.context)
             change = tables.note(ChangeKind.CONTEXT_DELETED, QualifiedSubject(effect.context, ""))
     return [change]
+
+
+def _write_beside(tables: Tables, effect: RefreshRecord | RecordEvents | DropEvents) -> None:
+    """Carry out an effect that is no change."""
+    match effect:
+        case RefreshRecord():
+            tables.refresh_record(effect)
+        case RecordEvents():
+            tables.add_events(effect.events)
+        case DropEvents():
+            tables.drop_events(effect.until)
 
 
 def _put_version(tables: Tables, put: PutVersion) -> Change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import sqlite3
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
@@ -121,12 +122,18 @@ def _upgrade_file(path: Path) -> Upgrade:
 
 
 def _run_script(connection: sqlite3.Connection, path: Path, found: int) -> None:
+    add_functions(connection)
     try:
         connection.executescript(in_transaction(SQLITE, upgrade_script(SQLITE, found)))
     except sqlite3.Error as error:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise StoreNotUsable(f"{path} cannot be upgraded, and is as it was: {error}") from None
+
+
+def add_functions(connection: sqlite3.Connection) -> None:
+    """Add the function ``sha256``, which the migrations call and SQLite does not have."""
+    connection.create_function("sha256", 1, lambda text: hashlib.sha256(text.encode()).digest(), deterministic=True)
 
 
 async def _upgrade_database(url: str) -> Upgrade:

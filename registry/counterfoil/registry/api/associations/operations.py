@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api.associations.documents import (
@@ -10,6 +11,7 @@ from counterfoil.registry.api.associations.documents import (
     resource_document,
 )
 from counterfoil.registry.api.http.answers import NOTHING, error_document
+from counterfoil.registry.domain.access.operations import Operation as Right
 from counterfoil.registry.service.associations.requests import Operation
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable
 
     from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.associations.requests import AssociationRequest
     from counterfoil.registry.service.associations.use_cases import Associations
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.associations import Association
     from counterfoil.schema.rest.object_forms import Document
 
@@ -51,6 +55,7 @@ async def list_of_subject(call: Call) -> Any:
     text = call.segment("subject")
     named = parse_subject(text)
     subject = await call.subject()
+    call.asks()
     if subject == named and str(named) != text:
         return []
     return _listed(call, await _associations(call).of_subject(subject))
@@ -70,12 +75,19 @@ async def list_of_resource(call: Call) -> Any:
 
 def _listed(call: Call, found: list[Association]) -> list[Document]:
     first, last = call.bounds(default_limit=_PAGE)
+    found = _shown(call, found)
     resource_type = call.text("resourceType") or TOPIC
     lifecycles = requested_lifecycles(call, {each.value for each in Lifecycle})
     kept = _of_types(found, call.texts("associationType"))
     kept = [each for each in kept if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycles or each.lifecycle in lifecycles]
     return [association_document(each) for each in kept[first:last]]
+
+
+def _shown(call: Call, found: Iterable[Association]) -> list[Association]:
+    """Return the associations of subjects that the caller may know."""
+    call.asks()
+    return [each for each in found if call.may_describe(each.subject)]
 
 
 def _of_types(found: Iterable[Association], types: Iterable[str]) -> list[Association]:
@@ -114,17 +126,31 @@ async def _put(call: Call, operation: Operation, *, resource_id: str | None = No
     request = read_resource_request(
         await call.json(), context=_context(call), operation=operation, resource_id=resource_id
     )
-    return outcome_document(await associations.put(request, dry_run=call.flag("dryRun")))
+    call.asks()
+    done = await associations.put(request, dry_run=call.flag("dryRun"), permit=partial(_permit, call))
+    return outcome_document(done)
+
+
+def _permit(call: Call, subject: QualifiedSubject, request: AssociationRequest) -> None:
+    """Raise ``Forbidden`` unless the caller may write an association of ``subject`` as requested."""
+    call.require_on(Right.ALTER_CONFIGS, subject)
+    if request.schema is not None:
+        call.require_on(Right.WRITE, subject)
+        call.require_registration(subject, request.schema)
+    if request.cascades:
+        call.require_on(Right.PURGE, subject)
 
 
 async def delete(call: Call) -> Any:
     """Delete the associations of a resource; with ``cascadeLifecycle=true`` also subjects that belong to it only."""
+    call.asks()
     await _associations(call).delete(
         call.text("resourceType") or TOPIC,
         call.segment("resourceId"),
         types=[text for text in call.texts("associationType") if text],
         cascades=call.flag("cascadeLifecycle"),
         dry_run=call.flag("dryRun"),
+        permit=partial(_permit, call),
     )
     return NOTHING
 
@@ -135,17 +161,18 @@ async def delete(call: Call) -> Any:
 async def batch_get(call: Call) -> Any:
     """Return the associations of several resources; each result is a list or an error."""
     associations, with_schemas = _associations(call), call.flag("includeSchemas")
+    call.asks()
 
     async def result(item: object) -> Document:
         try:
-            return await _got(associations, item, with_schemas=with_schemas)
+            return await _got(call, associations, item, with_schemas=with_schemas)
         except (BadRequest, InvalidAssociation) as error:
             raise RegistryError(error.message, status=_BAD_ITEM, code=_BAD_ITEM) from None
 
-    return await _results(await call.json(), result)
+    return await _results(call, result)
 
 
-async def _got(associations: Associations, item: object, *, with_schemas: bool) -> Document:
+async def _got(call: Call, associations: Associations, item: object, *, with_schemas: bool) -> Document:
     query = RequestJson(item, root="The request")
     resource_type = query.optional("resourceType", read_text) or TOPIC
     resource_id = query.optional("resourceId", read_text)
@@ -160,9 +187,13 @@ async def _got(associations: Associations, item: object, *, with_schemas: bool) 
         found = await associations.named(namespace, name)
     else:
         raise InvalidAssociation("A request names neither resourceId nor resourceName with resourceNamespace")
+    found = _shown(call, found)
     kept = [each for each in _of_types(found, types) if each.resource.type == resource_type]
     kept = [each for each in kept if not lifecycle or each.lifecycle == lifecycle]
-    schemas = [await associations.latest_schema(each.subject) if with_schemas else None for each in kept]
+    schemas = [
+        await associations.latest_schema(each.subject) if with_schemas and call.may_read(each.subject) else None
+        for each in kept
+    ]
     if found:
         return resource_document(found[0].resource, zip(kept, schemas, strict=True))
     requested = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}
@@ -179,20 +210,21 @@ def _check_known(texts: Iterable[str], known: Iterable[str], what: str) -> None:
 async def batch_mutate(call: Call) -> Any:
     """Change the associations of several resources, for each all or none; each result is an outcome or an error."""
     associations, context, dry_run = _associations(call), _context(call), call.flag("dryRun")
+    call.asks()
 
     async def result(item: object) -> Document:
         try:
             request = read_resource_request(item, context=context)
-            return outcome_document(await associations.put(request, dry_run=dry_run))
+            return outcome_document(await associations.put(request, dry_run=dry_run, permit=partial(_permit, call)))
         except InvalidSchema as error:
             raise InvalidAssociation(f"The association's property 'schema' is not valid: {error.message}") from None
 
-    return await _results(await call.json(), result)
+    return await _results(call, result)
 
 
-async def _results(body: object, result: Callable[[object], Awaitable[Document]]) -> Document:
+async def _results(call: Call, result: Callable[[object], Awaitable[Document]]) -> Document:
     """Return the results of the items of a batch; if the store fails, the whole batch fails."""
-    items = RequestJson(body).optional("requests", read_each(lambda item: item.value)) or ()
+    items = RequestJson(await call.json()).optional("requests", read_each(lambda item: item.value)) or ()
     results: list[Document] = []
     for item in items:
         try:
@@ -200,5 +232,5 @@ async def _results(body: object, result: Callable[[object], Awaitable[Document]]
         except (StoreUnavailable, StoreTimeout):
             raise
         except RegistryError as error:
-            results.append({"error": error_document(error)})
+            results.append({"error": error_document(call.shown_error(error))})
     return {"results": results}

@@ -8,6 +8,7 @@ from typing import Final
 from counterfoil.registry.api.associations import bodies
 from counterfoil.registry.api.associations import operations as associations
 from counterfoil.registry.api.bodies import ASSOCIATION
+from counterfoil.registry.api.routes.access import FOUND, FROM_BODY
 from counterfoil.registry.api.routes.parameters import PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema import errors
@@ -51,25 +52,54 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         _OF_SUBJECT,
         associations.list_of_subject,
+        access=FOUND,
         query=_FILTERS,
         result=_LIST,
         errors=(errors.InvalidAssociation,),
     ),
-    _route("GET", _NAMED, associations.list_named, query=_FILTERS, result=_LIST, errors=(errors.InvalidAssociation,)),
+    _route(
+        "GET",
+        _NAMED,
+        associations.list_named,
+        access=FOUND,
+        query=_FILTERS,
+        result=_LIST,
+        errors=(errors.InvalidAssociation,),
+    ),
     _route(
         "GET",
         _OF_RESOURCE,
         associations.list_of_resource,
+        access=FOUND,
         query=_FILTERS,
         result=_LIST,
         errors=(errors.InvalidAssociation,),
     ),
-    _route("POST", "/associations", associations.create, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
-    _route("PUT", _OF_RESOURCE, associations.upsert, query=_WRITING, body=_ASKED, result=_DONE, errors=_ASSOCIATE),
+    _route(
+        "POST",
+        "/associations",
+        associations.create,
+        access=FROM_BODY,
+        query=_WRITING,
+        body=_ASKED,
+        result=_DONE,
+        errors=_ASSOCIATE,
+    ),
+    _route(
+        "PUT",
+        _OF_RESOURCE,
+        associations.upsert,
+        access=FROM_BODY,
+        query=_WRITING,
+        body=_ASKED,
+        result=_DONE,
+        errors=_ASSOCIATE,
+    ),
     _route(
         "DELETE",
         _OF_RESOURCE,
         associations.delete,
+        access=FOUND,
         query=_DELETION,
         errors=(
             errors.AssociationNotFound,
@@ -83,6 +113,7 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         _GET,
         associations.batch_get,
+        access=FOUND,
         query=("includeSchemas",),
         body=bodies.QUERIES,
         result=_SLOTS,
@@ -93,6 +124,7 @@ ASSOCIATION_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         _MUTATE,
         associations.batch_mutate,
+        access=FROM_BODY,
         query=_WRITING,
         body=bodies.MUTATIONS,
         result=_SLOTS,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Path, Query
 from pydantic.json_schema import SkipJsonSchema
@@ -17,7 +18,9 @@ from counterfoil.registry.api.bridges.models import (
 )
 from counterfoil.registry.api.http.paths import decode_segment
 from counterfoil.registry.api.http.validation import expected
-from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import Kind, Resource
 from counterfoil.registry.service.bridges.use_cases import BridgeFilter
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.bridges import (
@@ -27,6 +30,11 @@ from counterfoil.schema.rest.bridges import (
     TRANSITION,
     BridgeState,
 )
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+    from counterfoil.registry.service.bridges.requests import BridgeRequest
+    from counterfoil.schema.bridges.model import BridgeFile
 
 _STATES = ", ".join(BridgeState)
 _MAX_PAGE = 1000
@@ -49,17 +57,47 @@ Limit = Annotated[int, Query(ge=1, le=_MAX_PAGE, description="The largest number
 
 
 async def list_bridges(
-    cases: CasesOfRequest, state: State = None, subject: Subject = None, offset: Offset = 0, limit: Limit = 100
+    cases: CasesOfRequest,
+    call: CallOfRequest,
+    *,
+    state: State = None,
+    subject: Subject = None,
+    offset: Offset = 0,
+    limit: Limit = 100,
 ) -> Any:
     """List bridges with the latest reports about them."""
     wanted = BridgeFilter(state, None if subject is None else parse_subject(subject))
-    found = await cases.bridges.listed(wanted)
+    call.asks()
+    found = [
+        each
+        for each in await cases.bridges.listed(wanted)
+        if call.may(Operation.READ, Resource(Kind.BRIDGE, each.bridge.name))
+    ]
     return [STATUS.write(each) for each in found[offset : offset + limit]]
 
 
-async def register_bridge(cases: CasesOfRequest, body: BridgeToRegisterBody, dry_run: DryRun = False) -> Any:  # noqa: FBT002 - FastAPI passes it by name
+async def register_bridge(
+    cases: CasesOfRequest,
+    call: CallOfRequest,
+    body: BridgeToRegisterBody,
+    dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
+) -> Any:
     """Register a bridge, and the schema of its source if requested; the plan must be complete."""
-    return BRIDGE.write(await cases.bridges.create(body.request(registers=body.register_source), dry_run=dry_run))
+    request = body.request(registers=body.register_source)
+    return BRIDGE.write(await cases.bridges.create(request, dry_run=dry_run, permit=partial(_permit, call)))
+
+
+def _permit(call: Call, file: BridgeFile, request: BridgeRequest) -> None:
+    """Raise ``Forbidden`` unless the caller may write the bridge, read its sources and write its targets."""
+    call.require(Operation.WRITE, Resource(Kind.BRIDGE, file.name))
+    source = parse_subject(file.source_subject)
+    call.require_on(Operation.WRITE if request.registers else Operation.READ, source)
+    if request.schema is not None:
+        call.require_registration(source, request.schema)
+    call.require_on(Operation.WRITE, parse_subject(file.target_subject))
+    if file.keys is not None:
+        call.require_on(Operation.READ, parse_subject(file.keys.source_subject))
+        call.require_on(Operation.WRITE, parse_subject(file.keys.target_subject))
 
 
 async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> Any:
@@ -69,12 +107,15 @@ async def get_bridge(cases: CasesOfRequest, name: BridgeName) -> Any:
 
 async def change_bridge(
     cases: CasesOfRequest,
+    call: CallOfRequest,
     name: BridgeName,
     body: BridgeChangeBody,
     dry_run: DryRun = False,  # noqa: FBT002 - FastAPI passes it by name
 ) -> Any:
     """Change a bridge; its plan only while nothing relies on it."""
-    return BRIDGE.write(await cases.bridges.change(name, body.request(), dry_run=dry_run))
+    call.asks()
+    changed = await cases.bridges.change(name, body.request(), dry_run=dry_run, permit=partial(_permit, call))
+    return BRIDGE.write(changed)
 
 
 async def delete_bridge(cases: CasesOfRequest, name: BridgeName) -> None:

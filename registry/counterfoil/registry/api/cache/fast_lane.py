@@ -10,12 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.api.cache.replies import MAX_KEPT_BODY_BYTES, request_key
+from counterfoil.registry.api.cache.replies import LISTED_BY_RIGHTS, MAX_KEPT_BODY_BYTES, request_key
 from counterfoil.registry.api.cache.stale_reads import WARNING
 from counterfoil.registry.api.dialects import CLIENT_VERSION, VARY, is_python, tolerates_new_fields
 from counterfoil.registry.api.http.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
 from counterfoil.registry.api.http.media_types import check_consumed, negotiate
 from counterfoil.registry.api.http.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
+from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.rights import EVERY_CALLER
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.cache.replies import Kept, Replies
     from counterfoil.registry.api.cache.stale_reads import StaleReads
     from counterfoil.registry.api.http.middleware import PlainEnvelope, WholeAnswers
+    from counterfoil.registry.domain.access.caller import Caller
 
 _FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
 _VARY_LINE: Final = b"\r\nvary: %b\r\n" % VARY
@@ -44,12 +47,14 @@ class FastLane:
         stale: StaleReads,
         knows_tolerant: bool = False,
         answers_whole: bool = True,
+        checks_rights: bool = False,
     ) -> None:
         self._app = app
         self._replies = replies
         self._stale = stale
         self._knows_tolerant = knows_tolerant
         self._answers_whole = answers_whole
+        self._checks_rights = checks_rights
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it to the application."""
@@ -79,9 +84,13 @@ class FastLane:
     async def _find(self, scope: Scope, receive: Receive, *, is_python: bool) -> tuple[Kept | None, Receive]:
         """Return the response if it is cached, and the callable that returns the body that was sent."""
         path = scope.get("raw_path", b"")
+        caller: Caller | None = scope.get(CALLER) if self._checks_rights else None
         is_tolerant = self._knows_tolerant and tolerates_new_fields(scope["headers"])
         if scope["method"] == "GET":
-            return await self._kept(request_key(path, is_tolerant=is_tolerant, is_python=is_python)), receive
+            key = request_key(path, is_tolerant=is_tolerant, is_python=is_python)
+            if caller is not None and path == LISTED_BY_RIGHTS:
+                key += caller.rights.key
+            return await self._kept(key, caller), receive
         if scope["method"] != "POST" or not path.startswith(_POSTS) or not _is_small(scope["headers"]):
             return None, receive
         messages = await _received(receive)
@@ -89,17 +98,24 @@ class FastLane:
         kept = None
         if is_whole:
             key = request_key(path, _joined(messages), is_tolerant=is_tolerant, is_python=is_python)
-            kept = await self._kept(key)
+            kept = await self._kept(key, caller)
         return kept, receive if kept is not None else _again(messages, receive)
 
-    async def _kept(self, key: bytes) -> Kept | None:
+    async def _kept(self, key: bytes, caller: Caller | None) -> Kept | None:
+        """Return the response if it is cached, and if the caller has the right that it needs."""
         try:
-            return await self._replies.get(key)
+            found = await self._replies.get(key)
         except RegistryError as error:  # content that is not in memory is read by the ordinary route
             found = self._replies.last_known(key) if self._stale.applies_to(error) else None
-            if found is not None:
-                self._stale.note()
-            return found
+        if found is None:
+            return None
+        if self._checks_rights:
+            needs = found.needs
+            if caller is None or needs is None or not (needs is EVERY_CALLER or caller.rights.meets(needs)):
+                return None
+        if found.is_stale:
+            self._stale.note()
+        return found
 
 
 def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:

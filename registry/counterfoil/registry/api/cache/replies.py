@@ -15,12 +15,16 @@ from counterfoil.registry.service.recent_values import RecentValues
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from counterfoil.registry.domain.access.rights import Needs
     from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
 MAX_KEPT_BODY_BYTES: Final = 64 * 1024
 """The largest request body whose response is cached."""
+
+LISTED_BY_RIGHTS: Final = b"/subjects"
+"""The path of the list that is cached for each class of callers with equal rules."""
 
 _OVERHEAD_BYTES: Final = 400
 _MAX_STAMPS: Final = 100_000
@@ -50,6 +54,7 @@ class Kept(NamedTuple):
     """A response, its route, what it depends on, and its entity tag if it has one.
 
     ``may_be_stale``: it is also sent while the store cannot be reached. ``is_stale``: it is being sent so now.
+    ``needs`` is the right of those who get it; None where no authentication is set up.
     """
 
     body: bytes
@@ -58,6 +63,7 @@ class Kept(NamedTuple):
     tag: bytes = b""
     may_be_stale: bool = False
     is_stale: bool = False
+    needs: Needs | None = None
 
 
 class Replies:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.service.contact import StoreSlow
 from counterfoil.registry.service.use_cases import use_cases
-from counterfoil.schema.errors import RegistryError, StoreTimeout, StoreUnavailable
+from counterfoil.schema.errors import Forbidden, RegistryError, StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -71,6 +71,8 @@ class StaleReads:
         call.cases = self._cases
         try:
             value = await operation(call)
+        except Forbidden:
+            raise
         except RegistryError:
             return NOT_KNOWN
         self._count()

@@ -6,25 +6,34 @@ Source: the HTML standard, "Server-sent events".
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from fastapi import Response
+from fastapi import Request, Response
 from starlette.routing import Match
 
 from counterfoil.registry.api.changes.pages import change_body
 from counterfoil.registry.api.changes.parameters import After, LastEvent, Wanted, position
+from counterfoil.registry.api.changes.visible import is_visible, shows_author
 from counterfoil.registry.api.http.media_types import accepts
 from counterfoil.registry.api.http.middleware import HEAD_ONLY, ROUTE_HOLDER
+from counterfoil.registry.api.limits import OpenStreams, too_many_requests
+from counterfoil.registry.api.routes.access import FOUND
 from counterfoil.registry.api.routes.route import DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
+from counterfoil.registry.domain.access.caller import RENEWAL
 from counterfoil.registry.service.feed import is_set_within
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import Receive, Scope, Send
 
     from counterfoil.registry.api.changes.parameters import Seq
+    from counterfoil.registry.domain.access.caller import Caller, Renewal
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.feed import ChangeFilter, Feed
     from counterfoil.registry.service.storage import Storage
@@ -35,6 +44,7 @@ EVENT_STREAM: Final = "text/event-stream"
 HEARTBEAT_S: Final = 15.0
 
 _RETRY_MS: Final = 1000
+_RETRY_AFTER_S: Final = 5
 _AT_ONCE: Final = 64
 _LAST_CHANGES_S: Final = 1.0
 _FRAME_BYTES: Final = 1024 * 1024
@@ -48,45 +58,61 @@ class Frames:
     """Changes as events; each is encoded once for all clients."""
 
     def __init__(self) -> None:
-        self._known: RecentValues[int, bytes] = RecentValues(_FRAME_BYTES)
+        self._known: RecentValues[tuple[int, bool], bytes] = RecentValues(_FRAME_BYTES)
 
-    def of(self, change: Change) -> bytes:
+    def of(self, change: Change, *, has_author: bool) -> bytes:
         """Return the event: its id is the number, its name the kind, its data the document."""
-        found = self._known.get(change.seq)
+        key = change.seq, has_author
+        found = self._known.get(key)
         if found is None:
-            data = change_body(change).model_dump_json(exclude_none=True)
+            data = change_body(change, has_author=has_author).model_dump_json(exclude_none=True)
             found = f"id: {change.seq}\nevent: {change.kind.value}\ndata: {data}\n\n".encode()
-            self._known.put(change.seq, found, weight=len(found))
+            self._known.put(key, found, weight=len(found))
         return found
 
 
 class EventSource:
-    """The event streams of one application: ``feed`` has the changes of ``storage``."""
+    """The event streams of one application: ``feed`` has the changes of ``storage``.
 
-    def __init__(self, feed: Feed, storage: Storage, *, heartbeat_s: float) -> None:
+    ``streams`` counts those that are open. ``demands_credentials``: the server does now, so that a stream which began
+    without them ends.
+    """
+
+    def __init__(self, feed: Feed, storage: Storage, *, heartbeat_s: float, most_of_caller: int) -> None:
+        self.streams = OpenStreams(most_of_caller)
+        self.demands_credentials = False
         self._feed = feed
         self._storage = storage
         self._heartbeat_s = heartbeat_s
         self._frames = Frames()
 
-    async def stream(self, after: Seq, wanted: ChangeFilter) -> EventStream:
+    async def stream(self, after: Seq, wanted: ChangeFilter, renewal: Renewal | None) -> EventStream:
         """Return the response that sends the ``wanted`` changes after ``after``."""
         seq = await position(self._storage, after)
-        return EventStream(self._feed, self._frames, after=seq, wanted=wanted, heartbeat_s=self._heartbeat_s)
+        return EventStream(
+            self._feed,
+            self._frames,
+            after=seq,
+            wanted=wanted,
+            is_open=lambda: not self.demands_credentials,
+            renewal=renewal,
+            heartbeat_s=self._heartbeat_s,
+        )
 
 
 async def stream_changes(
-    services: ServicesOfApp, wanted: Wanted, after: After = 0, last_event: LastEvent = None
+    services: ServicesOfApp, request: Request, wanted: Wanted, after: After = 0, last_event: LastEvent = None
 ) -> Response:
     """Send changes as events when they happen; a client that reconnects continues after the last one it received."""
-    return await services.events.stream(after if last_event is None else last_event, wanted)
+    renewal: Renewal | None = request.scope.get(RENEWAL)
+    return await services.events.stream(after if last_event is None else last_event, wanted, renewal)
 
 
 class EventsRoute(DeclaredRoute):
     """``GET /changes`` for the requests that accept events; another route answers the others with pages."""
 
     def __init__(self) -> None:
-        super().__init__("GET", PATH, stream_changes, response_model=None, include_in_schema=False)
+        super().__init__("GET", PATH, stream_changes, access=FOUND, response_model=None, include_in_schema=False)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Return whether this route answers the request, and its scope."""
@@ -96,7 +122,9 @@ class EventsRoute(DeclaredRoute):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request."""
         scope[ROUTE_HOLDER][0] = _MEASURED_AS
-        await super().handle(scope, receive, send)
+        events: EventSource = scope["app"].state.services.events
+        with events.streams.another(scope) as is_permitted:
+            await (super().handle if is_permitted else too_many_requests(_RETRY_AFTER_S))(scope, receive, send)
 
 
 def _accepts_events(scope: Scope) -> bool:
@@ -109,15 +137,29 @@ class EventStream(Response):
 
     It reads further changes when the client has received what was sent, so that a slow client costs no memory. A
     heartbeat is a comment, and an id by itself: a client that connects again continues from there, even if it wanted
-    none of the changes before.
+    none of the changes before. ``renewal`` is called before anything is sent: a caller with other rights gets other
+    changes, and the stream of one that is let in no longer ends. While ``is_open`` nobody needs credentials.
     """
 
-    def __init__(self, feed: Feed, frames: Frames, *, after: int, wanted: ChangeFilter, heartbeat_s: float) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        frames: Frames,
+        *,
+        after: int,
+        wanted: ChangeFilter,
+        is_open: Callable[[], bool],
+        renewal: Renewal | None,
+        heartbeat_s: float,
+    ) -> None:
         super().__init__()
         self._feed = feed
         self._frames = frames
         self._seq = after
         self._wanted = wanted
+        self._is_open = is_open
+        self._renewal = renewal
+        self._caller: Caller | None = None  # None with a renewal: nothing was sent yet
         self._heartbeat_s = heartbeat_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -151,6 +193,8 @@ class EventStream(Response):
                 if not found and not is_behind and silence_s < self._heartbeat_s:
                     await is_set_within(news, self._heartbeat_s - silence_s)
                 elif found or silence_s >= self._heartbeat_s:
+                    if not found and not await self._is_let_in():
+                        break
                     await _send(send, found or self._heartbeat())
                     sent_at = loop.time()
                 if is_behind:
@@ -163,9 +207,28 @@ class EventStream(Response):
             changes = await self._feed.after(self._seq, _AT_ONCE)
         except RegistryError:  # the store cannot be reached: the client waits for it
             return b"", False
+        if changes and not await self._is_let_in():
+            return b"", False
         if changes:
             self._seq = changes[-1].seq
-        return b"".join(self._frames.of(change) for change in changes if self._wanted.wants(change)), bool(changes)
+        frames = [
+            self._frames.of(change, has_author=shows_author(change, self._caller))
+            for change in changes
+            if self._wanted.wants(change)
+        ]
+        return b"".join(frames), bool(changes)
+
+    async def _is_let_in(self) -> bool:
+        """Return whether the caller still is; what it may know is determined again."""
+        if self._is_open():
+            return True
+        caller = None if self._renewal is None else await self._renewal()
+        if caller is None:
+            self._wanted = replace(self._wanted, kinds=frozenset())
+            return False
+        self._caller = caller
+        self._wanted = replace(self._wanted, shows=partial(is_visible, caller=caller))
+        return True
 
     def _heartbeat(self) -> bytes:
         return b": at change %d\nid: %d\n\n" % (self._seq, self._seq)

@@ -19,6 +19,7 @@ class ChangeBody(BaseModel):
     version: int | None = None
     id: int | None = None
     guid: str | None = None
+    by: str | None = Field(None, description="The principal that requested it, for callers who may read the subject.")
     document: dict[str, Any] | None = Field(
         None, description="The whole config and mode that are stored for the subject after the change."
     )

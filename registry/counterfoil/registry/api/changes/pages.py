@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.api.changes.models import ChangeBody, ChangesBody
 from counterfoil.registry.api.changes.parameters import DEFAULT_LIMIT, After, Limit, ScopeSubject, Wanted, position
-from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.registry.api.changes.visible import shows_author
+from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.service.as_of import EVER
 from counterfoil.registry.service.feed import Page, read_page
 from counterfoil.registry.service.moments import iso_time
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
 
 
-def change_body(change: Change) -> ChangeBody:
-    """Return one change as the feed sends it; a field that does not belong to its kind is null, and is not sent."""
+def change_body(change: Change, *, has_author: bool) -> ChangeBody:
+    """Return one change as the feed sends it; a field that does not belong to its kind is null, and is not sent.
+
+    With ``has_author`` it names who requested it.
+    """
     return ChangeBody(
         seq=change.seq,
         ts=change.ts,
@@ -27,28 +31,38 @@ def change_body(change: Change) -> ChangeBody:
         version=change.version,
         id=change.schema_id,
         guid=None if change.guid is None else str(change.guid),
+        by=change.author if has_author else None,
         document=change.document,
     )
 
 
 async def list_changes(
-    cases: CasesOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
+    cases: CasesOfRequest, call: CallOfRequest, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
 ) -> ChangesBody:
     """List changes in their order; with ``Accept: text/event-stream`` they are sent as events when they happen."""
     storage = cases.storage
-    return _body(await read_page(storage, await position(storage, after), limit, wanted=wanted))
+    page = await read_page(storage, await position(storage, after), limit, wanted=call.visible_changes(wanted))
+    return _body(page, call)
 
 
 async def list_changes_of_subject(
-    cases: CasesOfRequest, subject: ScopeSubject, wanted: Wanted, after: After = 0, limit: Limit = DEFAULT_LIMIT
+    cases: CasesOfRequest,
+    call: CallOfRequest,
+    subject: ScopeSubject,
+    wanted: Wanted,
+    *,
+    after: After = 0,
+    limit: Limit = DEFAULT_LIMIT,
 ) -> ChangesBody:
     """List the changes of one subject, or of the settings of one context."""
     seq = await position(cases.storage, after)
+    wanted = call.visible_changes(wanted)
     changes = await cases.storage.changes_of(subject, EVER)
     found = [change for change in changes if change.seq > seq and wanted.wants(change)]
     page = tuple(found[:limit])
-    return _body(Page(page, page[-1].seq if page else seq, has_more=len(found) > limit))
+    return _body(Page(page, page[-1].seq if page else seq, has_more=len(found) > limit), call)
 
 
-def _body(page: Page) -> ChangesBody:
-    return ChangesBody(changes=[change_body(each) for each in page.changes], next=page.next, more=page.has_more)
+def _body(page: Page, call: CallOfRequest) -> ChangesBody:
+    changes = [change_body(each, has_author=shows_author(each, call.caller)) for each in page.changes]
+    return ChangesBody(changes=changes, next=page.next, more=page.has_more)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 from starlette.responses import Response
 
+from counterfoil.registry.api.denials import ScopeTooNarrow
 from counterfoil.registry.api.http.media_types import V1
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ NO_CONTENT: Final = 204
 
 UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
 """The headers of every 503: the seconds after which to repeat the request (RFC 9110, section 10.2.3)."""
+
+_NARROW_SCOPE_HEADERS: Final = {"www-authenticate": 'Bearer realm="counterfoil", error="insufficient_scope"'}
 
 
 class RawText(str):
@@ -52,6 +55,8 @@ def error_document(error: RegistryError) -> dict[str, object]:
 def error_answer(error: RegistryError, media_type: str = V1) -> Response:
     """Return the response for an error."""
     headers = {"content-type": media_type}
+    if isinstance(error, ScopeTooNarrow):
+        headers |= _NARROW_SCOPE_HEADERS
     if error.status == HTTPStatus.SERVICE_UNAVAILABLE:
         headers |= UNAVAILABLE_HEADERS
     return Response(orjson.dumps(error_document(error)), status_code=int(error.status), headers=headers)

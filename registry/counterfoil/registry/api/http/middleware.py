@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from binascii import hexlify
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.json_body import too_large
 from counterfoil.registry.api.http.origins import BROWSER_HEADERS
 from counterfoil.registry.api.http.packing import CONTENT_ENCODING, accepts_gzip, unpacking
 from counterfoil.registry.api.http.paths import rewrite
+from counterfoil.registry.domain.access.caller import CALLER, NOBODY
 from counterfoil.registry.logs import LOGGER, masked_query
 from counterfoil.schema.errors import RegistryError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.http.methods import Methods
     from counterfoil.registry.api.http.origins import OriginGuard
     from counterfoil.registry.api.http.packing import Packing
+    from counterfoil.registry.domain.access.caller import Caller
     from counterfoil.registry.telemetry import Telemetry
 
 REQUEST_ID: Final = b"x-request-id"
@@ -42,8 +44,8 @@ _OTHER_ROUTE: Final = "(none)"
 ROUTE_HOLDER: Final = "counterfoil.route"
 """The key in the scope under which an endpoint leaves its path for the metrics: a list of one text."""
 
-PRINCIPAL: Final = "counterfoil.principal"
-"""The key in the scope for the name of an authenticated client, for the log; nothing sets it yet."""
+REQUEST_ID_KEY: Final = "counterfoil.request_id"
+"""The key in the scope for the id of the request."""
 
 ENVELOPE: Final = "counterfoil.envelope"
 """The key in the scope for the :class:`PlainEnvelope` of a request whose response is not compressed."""
@@ -53,7 +55,12 @@ CONNECTION: Final = "counterfoil.connection"
 
 
 class WholeAnswers(Protocol):
-    """A connection that accepts a response in one piece: without ASGI messages, and without checks of known headers."""
+    """A connection that accepts a response in one piece: without ASGI messages, and without checks of known headers.
+
+    ``known_caller`` is where the gate leaves whom the header of the last request has proven.
+    """
+
+    known_caller: Any
 
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
         """Return whether the response was accepted: status 200, and the lines of ``head`` after those of the server."""
@@ -166,6 +173,10 @@ class Envelope:
         self._guard = guard
         self._fresh_id = FreshIds().next
 
+    def surround(self, app: ASGIApp, guard: OriginGuard | None) -> None:
+        """Pass requests to another application from now on, if another guard accepts them."""
+        self._app, self._guard = app, guard
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, and complete its response."""
         if scope["type"] != "http":
@@ -193,8 +204,9 @@ class Envelope:
             plain = scope[ENVELOPE] = PlainEnvelope(request_id)
         route = [_OTHER_ROUTE]
         try:
-            scope[ROUTE_HOLDER] = route
-            app = self._guard.checked(scope, self._app) if is_browser and self._guard is not None else self._app
+            scope[ROUTE_HOLDER], scope[REQUEST_ID_KEY] = route, request_id
+            guard = self._guard if self._guard is not None and (is_browser or self._guard.sees_all) else None
+            app = self._app if guard is None else guard.checked(scope, self._app, is_browser=is_browser)
             await app(scope, receive, inner_send)
         except Exception:
             LOGGER.exception("unexpected error", extra={"request_id": request_id.decode("latin-1"), **_facts(scope)})
@@ -219,12 +231,13 @@ def unforeseen() -> RegistryError:
 def _facts(scope: Scope) -> dict[str, str]:
     """Return the client and the request, for the log."""
     host, port = scope.get("client") or ("-", 0)
+    caller: Caller = scope.get(CALLER, NOBODY)
     return {
         "method": scope["method"],
         "path": scope.get("raw_path", b"").decode("latin-1"),
         "query": masked_query(scope["query_string"].decode("latin-1")),
         "client": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-        "principal": scope.get(PRINCIPAL, "-"),
+        "principal": caller.name,
     }
 
 

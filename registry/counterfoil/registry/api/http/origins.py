@@ -9,7 +9,9 @@ Source: the Fetch standard (``Origin``), W3C's Fetch Metadata Request Headers, O
 from __future__ import annotations
 
 import ipaddress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.schema.errors import Forbidden
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Scope
 
 ANY_ORIGIN: Final = "*"
+ANY_HOST: Final = "*"
 
 _ORIGIN: Final = b"origin"
 _SITE: Final = b"sec-fetch-site"
@@ -30,34 +33,78 @@ _OWN_SITES: Final = frozenset({b"same-origin", b"none"})
 _DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 _EMBEDDED: Final = frozenset({b"object", b"embed"})
 _SHOWN_CHARACTERS: Final = 200
+_HOST: Final = b"host"
+_MAX_ACCEPTED: Final = 100
+
+
+class HostGuard:
+    """Accepts requests by the names of a server that everybody on its machine may use, and nobody else.
+
+    A page whose name was changed to point to this machine (DNS rebinding) is of the same origin as what it requests
+    there, so that its browser lets it read. It still sends its own name as ``Host``. A name without a dot is accepted:
+    it is of the machine's own network, and no page on the Internet has one.
+    """
+
+    def __init__(self, *, allowed: Collection[str]) -> None:
+        self._allowed = frozenset(each.lower() for each in allowed)
+        self._accepted: set[bytes] = set()
+
+    def refusal(self, headers: list[tuple[bytes, bytes]]) -> ASGIApp | None:
+        """Return the response to a request with another name, the error 403; None if the request is accepted."""
+        for name, value in headers:
+            if name == _HOST and value not in self._accepted:
+                host = value.decode("latin-1").lower()
+                if not self._is_own(host):
+                    return error_answer(Forbidden(_other_name(host), code=HTTPStatus.FORBIDDEN))
+                if len(self._accepted) < _MAX_ACCEPTED:
+                    self._accepted.add(value)
+        return None
+
+    def _is_own(self, host: str) -> bool:
+        name = _without_port(host)
+        return name in self._allowed or is_loopback(name) or not {".", ":"} & set(name)
 
 
 class OriginGuard:
     """Accepts requests that come from no page, from a page of this server, or from one of the origins ``allowed``.
 
-    ``host`` is the address that the server listens on. OPTIONS is accepted: browsers send it before other requests. A
-    link that a user follows is accepted, too.
+    ``host`` is the address that the server listens on, ``public_url`` that of its pages where a browser uses another
+    one. OPTIONS is accepted: browsers send it before other requests. A link that a user follows is accepted, too.
+    ``hosts`` are the names that any request must have, whoever sends it; then it ``sees_all`` requests.
     """
 
-    def __init__(self, *, host: str, allowed: Collection[str]) -> None:
-        self._allowed = frozenset(each for each in allowed if each)
-        self._is_local = _is_loopback(host)
+    def __init__(
+        self, *, host: str, allowed: Collection[str], public_url: str = "", hosts: HostGuard | None = None
+    ) -> None:
+        self._hosts = hosts
+        self.sees_all = hosts is not None
+        own = "://".join(urlsplit(public_url)[:2]).lower() if public_url else ""
+        self._allowed = frozenset(each for each in (*allowed, own) if each)
+        self._is_local = is_loopback(host)
 
-    def checked(self, scope: Scope, app: ASGIApp) -> ASGIApp:
-        """Return the application for a request with one of :data:`BROWSER_HEADERS`: ``app``, or the error 403."""
+    def checked(self, scope: Scope, app: ASGIApp, *, is_browser: bool) -> ASGIApp:
+        """Return the application for a request: ``app``, or the error 403.
+
+        ``is_browser`` is whether it has one of :data:`BROWSER_HEADERS`.
+        """
+        if scope["method"] == "OPTIONS":
+            return app
+        page = self._page_refusal(scope) if is_browser else None
+        other_name = self._hosts.refusal(scope["headers"]) if self._hosts is not None else None
+        return page or other_name or app
+
+    def _page_refusal(self, scope: Scope) -> ASGIApp | None:
         fields = _joined_fields(scope["headers"])
         origin = fields.get(_ORIGIN, b"").decode("latin-1")
         is_read = scope["method"] in {"GET", "HEAD"}
-        if (
-            scope["method"] == "OPTIONS"
-            or origin in self._allowed
-            or self._is_own(fields, origin)
-            or (is_read and _is_link(fields))
-        ):
-            return app
+        if origin in self._allowed or self._is_own(fields, origin) or (is_read and _is_link(fields)):
+            return None
         page = f"of {origin[:_SHOWN_CHARACTERS]}" if origin else "of another origin"
         return error_answer(
-            Forbidden(f"A web page {page} sent this request; --cors-origins names the origins whose pages may send any")
+            Forbidden(
+                f"A web page {page} sent this request; --cors-origins names the origins whose pages may send any",
+                code=HTTPStatus.FORBIDDEN,  # about the page; the code of the class is about the caller's rights
+            )
         )
 
     def _is_own(self, fields: dict[bytes, bytes], origin: str) -> bool:
@@ -72,9 +119,17 @@ class OriginGuard:
             return not site or site in _OWN_SITES
         scheme, _, authority = origin.lower().partition("://")
         port = _DEFAULT_PORTS.get(scheme, "")
-        host = fields.get(b"host", b"").decode("latin-1").lower()
+        host = fields.get(_HOST, b"").decode("latin-1").lower()
         is_same = bool(authority) and authority.removesuffix(port) == host.removesuffix(port)
-        return is_same and (not self._is_local or _is_loopback(_without_port(authority)))
+        return is_same and (not self._is_local or is_loopback(_without_port(authority)))
+
+
+def _other_name(host: str) -> str:
+    shown = host[:_SHOWN_CHARACTERS]
+    return (
+        f"The request is for the host {shown!r}; without authentication this server is for its own machine alone; "
+        "--allowed-hosts names further hosts"
+    )
 
 
 def _without_port(authority: str) -> str:
@@ -82,7 +137,7 @@ def _without_port(authority: str) -> str:
     return (name if colon and port.isdigit() else authority).strip("[]")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     """Return whether a name or address is always that of the machine itself (RFC 6761, section 6.3, for names)."""
     if host == "localhost" or host.endswith(".localhost"):
         return True

@@ -14,6 +14,7 @@ from counterfoil.registry.api.bodies import ERROR
 from counterfoil.registry.api.http.media_types import PRODUCED
 from counterfoil.registry.api.openapi.shapes import components
 from counterfoil.registry.api.operations import OPERATIONS
+from counterfoil.registry.api.routes.access import MEMBER
 from counterfoil.registry.api.routes.route import ApiRoute, DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.schema.rest.object_forms import Described
@@ -52,7 +53,9 @@ async def get_description(services: ServicesOfApp) -> JSONResponse:
     return JSONResponse(await asyncio.to_thread(lambda: services.description.document))
 
 
-DESCRIPTION_ROUTE: Final = DeclaredRoute("GET", "/openapi.json", get_description, include_in_schema=False)
+DESCRIPTION_ROUTE: Final = DeclaredRoute(
+    "GET", "/openapi.json", get_description, access=MEMBER, include_in_schema=False
+)
 
 
 def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def _in_our_terms(description: dict[str, Any]) -> dict[str, Any]:
             for described in (*responses.values(), operation.get("requestBody", {})):
                 content = described.get("content", {})
                 if _JSON in content:
-                    described["content"] = dict.fromkeys(PRODUCED, content[_JSON])
+                    described["content"] = {**content, **dict.fromkeys(PRODUCED, content[_JSON])}
     return description
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _ANYWHERE: Final = (
     errors.BadRequest,
+    errors.Unauthorized,
     errors.Forbidden,
     errors.NotFound,
     errors.NotAcceptable,

@@ -7,8 +7,10 @@ from typing import Final
 
 from counterfoil.registry.api import levels
 from counterfoil.registry.api.bodies import CONFIG_IN_FORCE, CONFIG_UPDATE, MODE
+from counterfoil.registry.api.routes.access import FROM_BODY, MEMBER, on, the_scope
 from counterfoil.registry.api.routes.parameters import AS_OF
 from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.schema import errors
 
 _config = partial(ConfluentRoute, tag="config")
@@ -16,18 +18,33 @@ _mode = partial(ConfluentRoute, tag="mode")
 
 _READING: Final = ("defaultToGlobal", AS_OF)
 
+_SEE: Final = on(Operation.DESCRIBE_CONFIGS, the_scope)
+_ALTER_CONFIG: Final = on(Operation.ALTER_CONFIGS, the_scope)
+_PUT_CONFIG: Final = _ALTER_CONFIG & FROM_BODY
+_ALTER_MODE: Final = on(Operation.ALTER_MODE, the_scope)
+_PUT_MODE: Final = _ALTER_MODE & FROM_BODY
+
 _WRITE: Final = (errors.OperationNotPermitted,)
 _INVALID_CONFIG: Final = (*_WRITE, errors.InvalidCompatibilityLevel, errors.InvalidRuleSet)
 _INVALID_MODE: Final = (*_WRITE, errors.InvalidMode, errors.ReferenceExists)
 
 LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
-    _config("GET", "/config", levels.get_config, query=_READING, result=CONFIG_IN_FORCE, errors=()),
-    _config("PUT", "/config", levels.put_config, body=CONFIG_UPDATE, result=CONFIG_UPDATE, errors=_INVALID_CONFIG),
-    _config("DELETE", "/config", levels.delete_config, result=CONFIG_IN_FORCE, errors=_WRITE),
+    _config("GET", "/config", levels.get_config, access=MEMBER, query=_READING, result=CONFIG_IN_FORCE, errors=()),
+    _config(
+        "PUT",
+        "/config",
+        levels.put_config,
+        access=_PUT_CONFIG,
+        body=CONFIG_UPDATE,
+        result=CONFIG_UPDATE,
+        errors=_INVALID_CONFIG,
+    ),
+    _config("DELETE", "/config", levels.delete_config, access=_ALTER_CONFIG, result=CONFIG_IN_FORCE, errors=_WRITE),
     _config(
         "GET",
         "/config/{subject}",
         levels.get_config,
+        access=_SEE,
         query=_READING,
         result=CONFIG_IN_FORCE,
         errors=(errors.ConfigNotFound,),
@@ -36,6 +53,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "PUT",
         "/config/{subject}",
         levels.put_config,
+        access=_PUT_CONFIG,
         body=CONFIG_UPDATE,
         result=CONFIG_UPDATE,
         errors=(*_INVALID_CONFIG, errors.InvalidSubject),
@@ -44,17 +62,36 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "DELETE",
         "/config/{subject}",
         levels.delete_config,
+        access=_ALTER_CONFIG,
         result=CONFIG_IN_FORCE,
         errors=(*_WRITE, errors.SubjectNotFound),
     ),
-    _mode("GET", "/mode", levels.get_mode, query=_READING, result=MODE, errors=()),
-    _mode("PUT", "/mode", levels.put_mode, query=("force",), body=MODE, result=MODE, errors=_INVALID_MODE),
-    _mode("DELETE", "/mode", levels.delete_mode, query=("recursive",), result=MODE, errors=_WRITE),
-    _mode("GET", "/mode/{subject}", levels.get_mode, query=_READING, result=MODE, errors=(errors.ModeNotFound,)),
+    _mode("GET", "/mode", levels.get_mode, access=MEMBER, query=_READING, result=MODE, errors=()),
+    _mode(
+        "PUT",
+        "/mode",
+        levels.put_mode,
+        access=_PUT_MODE,
+        query=("force",),
+        body=MODE,
+        result=MODE,
+        errors=_INVALID_MODE,
+    ),
+    _mode("DELETE", "/mode", levels.delete_mode, access=_ALTER_MODE, query=("recursive",), result=MODE, errors=_WRITE),
+    _mode(
+        "GET",
+        "/mode/{subject}",
+        levels.get_mode,
+        access=_SEE,
+        query=_READING,
+        result=MODE,
+        errors=(errors.ModeNotFound,),
+    ),
     _mode(
         "PUT",
         "/mode/{subject}",
         levels.put_mode,
+        access=_PUT_MODE,
         query=("force",),
         body=MODE,
         result=MODE,
@@ -64,6 +101,7 @@ LEVEL_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "DELETE",
         "/mode/{subject}",
         levels.delete_mode,
+        access=_ALTER_MODE,
         query=("recursive",),
         result=MODE,
         errors=(*_WRITE, errors.SubjectNotFound),

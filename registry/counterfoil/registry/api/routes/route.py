@@ -16,6 +16,7 @@ from counterfoil.registry.api.http.answers import NO_CONTENT
 from counterfoil.registry.api.http.validation import refusal
 from counterfoil.registry.api.openapi.errors import described_errors
 from counterfoil.registry.api.openapi.shapes import SCHEMA_TEXT, schema_of
+from counterfoil.registry.api.routes.access import guarded
 from counterfoil.registry.api.routes.endpoint import Endpoint
 from counterfoil.registry.api.routes.parameters import AS_OF, described_request
 from counterfoil.schema.rest.object_forms import Described
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from fastapi import Request
     from pydantic import BaseModel
     from starlette.responses import Response
+    from starlette.types import ASGIApp
 
     from counterfoil.registry.api.call import Call
+    from counterfoil.registry.api.routes.access import Access
     from counterfoil.schema.errors import RegistryError
 
 _JSON: Final = "application/json"
@@ -49,16 +52,18 @@ class DeclaredRoute(APIRoute):
     """One route, whose ``endpoint`` FastAPI calls. Its path is matched as it was sent.
 
     It is declared once for all applications of the process; the endpoint finds the application by the request
-    (:mod:`~counterfoil.registry.api.routes.services`).
+    (:mod:`~counterfoil.registry.api.routes.services`). ``access`` is what it needs of its callers
+    (:mod:`~counterfoil.registry.api.routes.access`); there is no default, so that no route is without.
     """
 
     matches = StarletteRoute.matches  # FastAPI's own also search included routers, at every route that is tried
     handle = StarletteRoute.handle
 
     def __init__(
-        self, method: str, path: str, endpoint: Callable[..., Any], *, tag: str = "", **described: Any
+        self, method: str, path: str, endpoint: Callable[..., Any], *, access: Access, tag: str = "", **described: Any
     ) -> None:
         self.method = method
+        self.access = access
         super().__init__(
             path.replace("}", ":segment}"),
             endpoint,
@@ -68,7 +73,11 @@ class DeclaredRoute(APIRoute):
             **{"operation_id": f"{method.lower()}_{_slug(path)}", **described},
         )
         self.description = ""  # it would repeat the summary
-        self.app = AsyncExitStackMiddleware(self.app)  # FastAPI's own application wraps its routes in the same way
+        self.app = AsyncExitStackMiddleware(self._guarded(self.app))  # as FastAPI's own application does
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        """Return ``app``, which answers only callers who have what the route needs."""
+        return guarded(app, self.access)
 
 
 class ApiRoute(DeclaredRoute):
@@ -90,6 +99,7 @@ class ApiRoute(DeclaredRoute):
         path: str,
         endpoint: Callable[..., Any],
         *,
+        access: Access,
         tag: str,
         errors: tuple[type[RegistryError], ...],
         query: tuple[str, ...] = (),
@@ -104,7 +114,12 @@ class ApiRoute(DeclaredRoute):
         self.result = result
         self.has_tag = has_tag
         self.reads_store = reads_store
-        self.may_be_stale = reads_store and (method == "GET" or looks_up)
+        self.only_reads = method == "GET" or looks_up
+        """Whether what a caller may not read can be answered as if it were absent.
+
+        A compatibility check cannot: what is absent is compatible with everything.
+        """
+        self.may_be_stale = reads_store and self.only_reads
         """Whether it is answered from memory while the store cannot be reached.
 
         Compatibility checks are not, since decisions depend on the verdict.
@@ -119,6 +134,7 @@ class ApiRoute(DeclaredRoute):
             method,
             path,
             endpoint,
+            access=access,
             tag=tag,
             operation_id=f"{endpoint.__name__}_{method.lower()}_{_slug(path)}",
             status_code=NO_CONTENT if result is None else status,
@@ -128,6 +144,9 @@ class ApiRoute(DeclaredRoute):
             responses=responses,
             openapi_extra=openapi_extra,
         )
+
+    def _guarded(self, app: ASGIApp) -> ASGIApp:
+        return app  # its endpoint asks, when it knows what is stored now
 
 
 class ConfluentRoute(ApiRoute):

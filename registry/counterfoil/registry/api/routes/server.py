@@ -7,10 +7,11 @@ from typing import Final
 
 from counterfoil.registry.api import server
 from counterfoil.registry.api.openapi.shapes import ANY_OBJECT
+from counterfoil.registry.api.routes.access import MEMBER
 from counterfoil.registry.api.routes.route import ConfluentRoute
 from counterfoil.schema.rest.object_forms import TEXT_BY_KEY
 
-_route = partial(ConfluentRoute, tag="server", reads_store=False, errors=())
+_route = partial(ConfluentRoute, access=MEMBER, tag="server", reads_store=False, errors=())
 
 SERVER_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
     _route("GET", "/", server.get_root, result=TEXT_BY_KEY),

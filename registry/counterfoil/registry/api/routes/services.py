@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
+from counterfoil.registry.api.call import Call
 from counterfoil.registry.service.use_cases import UseCases
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.dialects import Dialects
     from counterfoil.registry.api.openapi.description import Description
     from counterfoil.registry.api.operations import Lifecycle
+    from counterfoil.registry.service.access.administration import AccessAdministration
     from counterfoil.registry.service.counting import Counting
     from counterfoil.registry.telemetry import Telemetry
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 class Services:
     """The use cases of one application, and what else its endpoints need; they find it as ``app.state.services``.
 
-    Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached.
+    Responses are in one of ``dialects``; those of ``stale`` are sent while the store cannot be reached. With
+    ``nothing``, the use cases over an empty store, what a caller may not read is answered as if it were absent.
     """
 
     cases: UseCases
@@ -42,6 +45,8 @@ class Services:
     counting: Counting
     events: EventSource
     description: Description
+    access: AccessAdministration
+    nothing: UseCases | None = None
 
 
 def services_of(scope: Scope) -> Services:
@@ -61,6 +66,15 @@ def _cases(request: Request) -> UseCases:
 
 ServicesOfApp = Annotated[Services, Depends(_services)]
 """The services of the application, as an endpoint's parameter."""
+
+
+def _call(request: Request) -> Call:
+    call: Call = request.state.call
+    return call
+
+
+CallOfRequest = Annotated[Call, Depends(_call)]
+"""The request as operations see it, by which a validated route's endpoint asks about rights, as its parameter."""
 
 CasesOfRequest = Annotated[UseCases, Depends(_cases)]
 """The use cases that a validated route's endpoint reads and writes with, as its parameter."""

@@ -15,8 +15,10 @@ from counterfoil.registry.api.bodies import (
     TAGS,
 )
 from counterfoil.registry.api.openapi.shapes import SCHEMA_TEXT
+from counterfoil.registry.api.routes.access import FOUND, FROM_BODY, on, the_subject
 from counterfoil.registry.api.routes.parameters import AS_OF, PAGE
 from counterfoil.registry.api.routes.route import ConfluentRoute
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.schema import errors
 from counterfoil.schema.rest.object_forms import INTEGER, INTEGERS, TEXTS
 from counterfoil.schema.rest.version_forms import COMPATIBILITY
@@ -30,6 +32,9 @@ _COMPATIBILITY: Final = "/compatibility/subjects/{subject}/versions"
 _subject = partial(ConfluentRoute, tag="subjects")
 _schema = partial(ConfluentRoute, tag="schemas")
 _test = partial(ConfluentRoute, tag="compatibility")
+
+_DELETION: Final = on(Operation.DELETE, the_subject, permanent=Operation.PURGE)
+_TEST: Final = on(Operation.READ, the_subject) & FROM_BODY
 
 _NO_VERSION: Final = (errors.InvalidVersion, errors.SubjectNotFound, errors.VersionNotFound)
 _REGISTRATION: Final = (
@@ -46,6 +51,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         _ID,
         schemas.get_by_id,
+        access=FOUND,
         query=("subject", "format", "referenceFormat", "findTags", "fetchMaxId", "includeSubjects"),
         result=SCHEMA_BY_ID,
         has_tag=True,
@@ -55,6 +61,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         _VERSIONS,
         subjects.register,
+        access=on(Operation.WRITE, the_subject, force=Operation.ALTER_CONFIGS) & FROM_BODY,
         query=("normalize", "format", "force"),
         body=REGISTRATION,
         result=REGISTERED,
@@ -64,6 +71,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         _SUBJECT,
         subjects.look_up,
+        access=FOUND,
         query=("normalize", "format", "deleted"),
         body=REQUESTED_SCHEMA,
         result=STORED_VERSION,
@@ -74,6 +82,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         _VERSION,
         subjects.get_version,
+        access=FOUND,
         query=("format", "referenceFormat", "deleted", "findTags", AS_OF),
         result=STORED_VERSION,
         errors=_NO_VERSION,
@@ -82,6 +91,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         f"{_ID}/schema",
         schemas.get_text_by_id,
+        access=FOUND,
         query=("subject", "format"),
         result=SCHEMA_TEXT,
         has_tag=True,
@@ -91,6 +101,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         "/subjects",
         subjects.list_subjects,
+        access=FOUND,
         query=("subjectPrefix", "deleted", "deletedOnly", *PAGE, AS_OF),
         result=TEXTS,
         errors=(),
@@ -99,6 +110,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         _VERSIONS,
         subjects.list_versions,
+        access=on(Operation.DESCRIBE, the_subject),
         query=("deleted", "deletedOnly", "deletedAsNegative", *PAGE, AS_OF),
         result=INTEGERS,
         errors=(errors.SubjectNotFound,),
@@ -107,6 +119,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "DELETE",
         _SUBJECT,
         subjects.delete_subject,
+        access=_DELETION,
         query=("permanent",),
         result=INTEGERS,
         errors=(
@@ -122,6 +135,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         f"{_SUBJECT}/metadata",
         subjects.find_by_metadata,
+        access=on(Operation.READ, the_subject),
         query=("key", "value", "format", "deleted"),
         result=STORED_VERSION,
         errors=(errors.SubjectNotFound, errors.SchemaNotFound),
@@ -130,6 +144,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         f"{_VERSION}/tags",
         subjects.tag_version,
+        access=on(Operation.WRITE, the_subject),
         body=TAGS,
         result=REGISTERED,
         errors=(*_NO_VERSION, *_REGISTRATION),
@@ -138,6 +153,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         f"{_VERSION}/schema",
         subjects.get_version_text,
+        access=FOUND,
         query=("format", "deleted", AS_OF),
         result=SCHEMA_TEXT,
         errors=_NO_VERSION,
@@ -146,6 +162,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "GET",
         f"{_VERSION}/referencedby",
         subjects.list_referrers,
+        access=FOUND,
         query=("deleted", *PAGE),
         result=INTEGERS,
         errors=_NO_VERSION,
@@ -154,6 +171,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "DELETE",
         _VERSION,
         subjects.delete_version,
+        access=_DELETION,
         query=("permanent",),
         result=INTEGER,
         errors=(
@@ -169,6 +187,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         f"{_COMPATIBILITY}/{{version}}",
         levels.test_against_version,
+        access=_TEST,
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
         result=COMPATIBILITY,
@@ -178,6 +197,7 @@ SUBJECT_ROUTES: Final[tuple[ConfluentRoute, ...]] = (
         "POST",
         _COMPATIBILITY,
         levels.test_against_all,
+        access=_TEST,
         query=("normalize", "verbose", AS_OF),
         body=REQUESTED_SCHEMA,
         result=COMPATIBILITY,

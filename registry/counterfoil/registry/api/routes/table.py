@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.api.access.routes import ACCESS_ROUTES
 from counterfoil.registry.api.associations.routes import ASSOCIATION_ROUTES
 from counterfoil.registry.api.associations.routes import TAG as ASSOCIATIONS
+from counterfoil.registry.api.audit.routes import AUDIT_ROUTES
 from counterfoil.registry.api.bridges.routes import BRIDGE_ROUTES
 from counterfoil.registry.api.changes.routes import CHANGE_ROUTES
+from counterfoil.registry.api.contracts.migrations import MIGRATION_ROUTES
 from counterfoil.registry.api.contracts.routes import CONTRACT_ROUTES
 from counterfoil.registry.api.keys.routes import KEY_ROUTES
 from counterfoil.registry.api.openapi.description import DESCRIPTION_ROUTE
@@ -33,6 +36,9 @@ ROUTES: Final[tuple[DeclaredRoute, ...]] = (
     *BRIDGE_ROUTES,
     *SKETCH_ROUTES,
     *CONTRACT_ROUTES,
+    *MIGRATION_ROUTES,
+    *ACCESS_ROUTES,
+    *AUDIT_ROUTES,
     *OPERATION_ROUTES,
     DESCRIPTION_ROUTE,
 )

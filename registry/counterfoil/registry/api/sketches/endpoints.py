@@ -7,14 +7,15 @@ from typing import Annotated, Any
 from fastapi import Body
 
 from counterfoil.registry.api.changes.parameters import ScopeSubject
-from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
 
 SketchBody = Annotated[dict[str, Any], Body(description="The document of a sketch.")]
 
 
-async def list_sketches(cases: CasesOfRequest) -> Any:
+async def list_sketches(cases: CasesOfRequest, call: CallOfRequest) -> Any:
     """List the subjects that have a sketch."""
-    return [str(subject) for subject in await cases.sketches.subjects()]
+    call.asks()
+    return [str(subject) for subject in await cases.sketches.subjects() if call.may_read(subject)]
 
 
 async def get_sketch(cases: CasesOfRequest, subject: ScopeSubject) -> Any:

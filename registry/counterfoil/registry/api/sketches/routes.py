@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from counterfoil.registry.api.routes.access import FOUND, on, the_scope
 from counterfoil.registry.api.routes.route import ValidatedRoute
 from counterfoil.registry.api.sketches import endpoints as sketches
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.schema import errors
 from counterfoil.schema.rest.object_forms import JsonType, ListOf
 
@@ -19,8 +21,27 @@ _SKETCH: Final = JsonType(
 )
 
 SKETCH_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
-    _route("GET", _ALL, sketches.list_sketches, result=ListOf({"type": "string"}), errors=()),
-    _route("GET", _ONE, sketches.get_sketch, result=_SKETCH, errors=(errors.SketchNotFound,)),
-    _route("PUT", _ONE, sketches.put_sketch, errors=(errors.UnusableSketch, errors.OperationNotPermitted)),
-    _route("DELETE", _ONE, sketches.delete_sketch, errors=(errors.SketchNotFound, errors.OperationNotPermitted)),
+    _route("GET", _ALL, sketches.list_sketches, access=FOUND, result=ListOf({"type": "string"}), errors=()),
+    _route(
+        "GET",
+        _ONE,
+        sketches.get_sketch,
+        access=on(Operation.READ, the_scope),
+        result=_SKETCH,
+        errors=(errors.SketchNotFound,),
+    ),
+    _route(
+        "PUT",
+        _ONE,
+        sketches.put_sketch,
+        access=on(Operation.WRITE, the_scope),
+        errors=(errors.UnusableSketch, errors.OperationNotPermitted),
+    ),
+    _route(
+        "DELETE",
+        _ONE,
+        sketches.delete_sketch,
+        access=on(Operation.WRITE, the_scope),
+        errors=(errors.SketchNotFound, errors.OperationNotPermitted),
+    ),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from counterfoil.registry.domain.audit.events import AuditEvent
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import VersionEntry
@@ -62,12 +63,14 @@ class PutRecord:
 
     Writing the same content again gives it a new revision, so that plans made with the old one are refused.
     ``is_term``: registrations and deletions depend on it, so that it also gives the settings a new revision.
+    ``is_leased``: servers answer by it for a moment without reading the journal, as they do for ids.
     """
 
     kind: str
     key: tuple[str, ...]
     document: Document | None
     is_term: bool = False
+    is_leased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +93,28 @@ class DropContext:
     context: str
 
 
-Effect: TypeAlias = PutVersion | MarkDeleted | RemoveVersions | PutSettings | PutRecord | RefreshRecord | DropContext
+@dataclass(frozen=True, slots=True)
+class RecordEvents:
+    """Add events to the audit, after the last change of the journal, which gets none for them."""
+
+    events: tuple[AuditEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropEvents:
+    """Remove the events of the audit up to the one with the number ``until``."""
+
+    until: int
+
+
+Effect: TypeAlias = (
+    PutVersion
+    | MarkDeleted
+    | RemoveVersions
+    | PutSettings
+    | PutRecord
+    | RefreshRecord
+    | DropContext
+    | RecordEvents
+    | DropEvents
+)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.writes.effects import PutRecord, PutSettings, PutVersion
+from counterfoil.registry.domain.writes.author import SIGNATURE, UNKNOWN
+from counterfoil.registry.domain.writes.effects import PutRecord, PutSettings, PutVersion, RecordEvents
 from counterfoil.registry.domain.writes.guards import RecordAt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import Effect
     from counterfoil.registry.domain.writes.guards import Guard
     from counterfoil.schema.rest.object_forms import Document
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The guards of a write, which are all checked first, and its effects, in their order."""
+    """The guards of a write, which are all checked first, and its effects, in their order; ``author`` requested it."""
 
     guards: tuple[Guard, ...] = ()
     effects: tuple[Effect, ...] = ()
+    author: Author = UNKNOWN
 
     @property
     def new_versions(self) -> tuple[PutVersion, ...]:
@@ -36,6 +40,11 @@ class Plan:
             for effect in self.effects
         )
 
+    @property
+    def changes_leased(self) -> bool:
+        """Whether records are written that servers answer by under the lease of ids."""
+        return any(isinstance(effect, PutRecord) and effect.is_leased for effect in self.effects)
+
 
 def together(plans: Iterable[Plan]) -> Plan:
     """Return the plan that carries out all of ``plans`` or none: no effect of one makes a guard of another fail."""
@@ -44,6 +53,29 @@ def together(plans: Iterable[Plan]) -> Plan:
         tuple(guard for plan in parts for guard in plan.guards),
         tuple(effect for plan in parts for effect in plan.effects),
     )
+
+
+def signed(plan: Plan) -> Plan:
+    """Return ``plan`` as the current request writes it: with its author, and its facts in the events of the plan.
+
+    Raise ``StoreUnavailable`` while the audit cannot record what is written, and writes are refused for that.
+    """
+    signature = SIGNATURE.get()
+    if signature.trail is None:
+        return replace(plan, author=signature.author)
+    signature.trail.require_recording()
+    return replace(plan, author=signature.author, effects=tuple(map(signature.trail.completed, plan.effects)))
+
+
+def noted(written: Written, plan: Plan) -> Written:
+    """Return the outcome of ``plan``, and add it to what is known of the current request."""
+    trail = SIGNATURE.get().trail
+    if trail is not None:
+        trail.changes.extend(written.changes)
+        for effect in plan.effects:
+            if isinstance(effect, RecordEvents):
+                trail.events.extend(effect.events)
+    return written
 
 
 def record_write(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.associations import stored_association, stored_document
+from counterfoil.registry.domain.associations import BY_ID, stored_association, stored_document
 from counterfoil.registry.moving.facts import RecordFact
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
-from counterfoil.registry.service.associations.index import BY_ID, record_keys
+from counterfoil.registry.service.associations.index import record_keys
 from counterfoil.schema.rest.associations import HISTORY
 from counterfoil.sdk import operations
 

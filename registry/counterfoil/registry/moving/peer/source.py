@@ -29,6 +29,7 @@ from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import context_name, context_scope, scope_text
 from counterfoil.registry.moving.peer.contracts import PeerContracts
 from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.observations import PeerObservations
 from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, GLOBAL_LEVEL, TOP_LEVEL, QualifiedSubject, parse_subject
@@ -75,6 +76,7 @@ class PeerSource:
         self._bridges = PeerBridges(peer)
         self._sketches = PeerSketches(peer)
         self._contracts = PeerContracts(peer)
+        self._observations = PeerObservations(peer)
         self._contexts: list[str] | None = None
         self._has_modes: bool | None = None
         self._max_ids: dict[str, int] = {}
@@ -214,9 +216,14 @@ class PeerSource:
         return max(seen, found) if isinstance(found, int) else seen
 
     async def records(self) -> list[RecordFact | Unreadable]:
-        """Return all keys, associations, bridges, sketches and contracts."""
+        """Return all keys, associations, bridges, sketches, contracts, and what was observed."""
         keys, associations = await self._keys.records(), await self._associations.records()
-        ours = [*await self._bridges.records(), *await self._sketches.records(), *await self._contracts.records()]
+        ours = [
+            *await self._bridges.records(),
+            *await self._sketches.records(),
+            *await self._contracts.records(),
+            *await self._observations.records(),
+        ]
         return [*keys, *associations, *ours]
 
     # --- settings

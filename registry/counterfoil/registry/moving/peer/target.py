@@ -12,6 +12,7 @@ import asyncio
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.associations import RECORD_KINDS
 from counterfoil.registry.domain.bridges.stored import RECORD_KINDS as OF_BRIDGES
 from counterfoil.registry.domain.config import without_empty_texts
 from counterfoil.registry.domain.contracts.stored import RECORD_KINDS as OF_CONTRACTS
@@ -30,11 +31,12 @@ from counterfoil.registry.moving.peer.bridges import PeerBridges
 from counterfoil.registry.moving.peer.connection import Refusal, context_scope, refused, scope_text
 from counterfoil.registry.moving.peer.contracts import PeerContracts
 from counterfoil.registry.moving.peer.keys import PeerKeys
+from counterfoil.registry.moving.peer.observations import KINDS as OBSERVED
+from counterfoil.registry.moving.peer.observations import PeerObservations
 from counterfoil.registry.moving.peer.sketches import PeerSketches
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.store.target import PLACEHOLDER, settings_standing
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash, id_clash, version_standing
-from counterfoil.registry.service.associations.index import RECORD_KINDS
 from counterfoil.registry.service.sketches import SKETCH_KIND
 from counterfoil.schema.contexts import TOP_LEVEL, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import RegistryError
@@ -65,6 +67,7 @@ class PeerTarget:
         self._bridges = PeerBridges(peer)
         self._sketches = PeerSketches(peer)
         self._contracts = PeerContracts(peer)
+        self._observations = PeerObservations(peer)
         self._subjects: set[QualifiedSubject] | None = None
         self._modes: dict[QualifiedSubject, Mode | None] = {}
         self._opening = asyncio.Lock()
@@ -271,6 +274,8 @@ class PeerTarget:
             return await self._sketches.standing(fact)
         if fact.kind in OF_CONTRACTS:
             return await self._contracts.standing(fact)
+        if fact.kind in OBSERVED:
+            return await self._observations.standing(fact)
         return clash(f"{fact} cannot be carried over by this API; import into the store itself")
 
     async def _put_record(self, fact: RecordFact) -> None:
@@ -287,6 +292,9 @@ class PeerTarget:
             return
         if fact.kind in OF_CONTRACTS:
             await self._contracts.put(fact)
+            return
+        if fact.kind in OBSERVED:
+            await self._observations.put(fact)
             return
         is_dek = fact.kind == DEK_KIND
         await self._open(read_stored_dek(fact.key, fact.document).id.subject if is_dek else TOP_LEVEL)

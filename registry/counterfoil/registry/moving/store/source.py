@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.records import ACCESS_KINDS
 from counterfoil.registry.domain.bridges.stored import REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS
+from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
@@ -19,14 +20,18 @@ if TYPE_CHECKING:
     from counterfoil.schema.contexts import QualifiedSubject
 
 _CHANGES_AT_A_TIME: Final = 10_000
-_LAST: Final = REPORT_RECORD_KINDS | {DEPLOYMENTS.name}
+_LAST: Final = REPORT_RECORD_KINDS | {DEPLOYMENTS.name, MIGRATIONS.name, VERIFICATIONS.name}
 
 
 class StoreSource:
-    """Reads ``storage``; ``origin`` is the source's name in a backup."""
+    """Reads ``storage``; ``origin`` is the source's name in a backup.
 
-    def __init__(self, storage: Storage, *, origin: str) -> None:
+    Users, tokens and rules are left out unless ``with_access``.
+    """
+
+    def __init__(self, storage: Storage, *, origin: str, with_access: bool = False) -> None:
         self._storage = storage
+        self._left_out = frozenset() if with_access else ACCESS_KINDS
         self._origin = origin
         self._known: tuple[int, set[str], set[str]] = (0, set(), set())
 
@@ -80,10 +85,10 @@ class StoreSource:
         return [context for context in found if context.max_id]
 
     async def records(self) -> list[RecordFact]:
-        """Return all records, of every kind in the journal."""
+        """Return all records, of every kind in the journal that is not left out."""
         _, kinds = await self._of_the_journal()
-        ordered = sorted(kinds, reverse=True)  # a key before those that it wraps
-        ordered.sort(key=_LAST.__contains__)  # a bridge before the reports about it, a version before its deployments
+        ordered = sorted(kinds - self._left_out, reverse=True)  # a key before those that it wraps
+        ordered.sort(key=_LAST.__contains__)  # what a report, a deployment or a migration is about comes before it
         return [
             RecordFact(kind, record.key, record.document)
             for kind in ordered

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.registry.service.associations.index import AssociationIndex
-    from counterfoil.registry.service.associations.requests import AssociationRequest
+    from counterfoil.registry.service.associations.requests import AssociationRequest, Permit
     from counterfoil.registry.service.registration import Registered, Registration
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -59,6 +59,7 @@ class Draft:
         scopes: Scopes,
         index: AssociationIndex,
         registration: Registration,
+        permit: Permit,
     ) -> None:
         self._resource = resource
         self._before = {each.type: each for each in found}
@@ -69,6 +70,7 @@ class Draft:
         self._scopes = scopes
         self._index = index
         self._registration = registration
+        self._permit = permit
         self._new_versions: list[Plan] = []
         self._removed: dict[QualifiedSubject, SubjectState] = {}
         self._relied: list[AtRevision] = []
@@ -104,6 +106,8 @@ class Draft:
 
     async def _take(self, request: AssociationRequest) -> Effect | None:
         before = self._after.get(request.type)
+        if before is not None:
+            self._permit(before.subject, request)
         if request.operation is Operation.DELETE:
             await self._delete(before, request)
             return None
@@ -121,6 +125,7 @@ class Draft:
         if request.operation is Operation.UPSERT:
             _check_upsert(request, lifecycle)
         subject = self._subject(request, lifecycle)
+        self._permit(subject, request)
         await self._check_mode(subject, brings_schema=request.schema is not None)
         await self._check_free(subject, lifecycle)
         history = await self._storage.history(subject)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.associations import stored_association, stored_document
+from counterfoil.registry.domain.associations import BY_ID, BY_NAME, BY_SUBJECT, stored_association, stored_document
 from counterfoil.registry.domain.writes.plan import Plan, record_write
 from counterfoil.schema.errors import AssociatedSubjectEmpty, OperationNotPermitted, SubjectAssociated
 from counterfoil.schema.rest.associations import WILDCARD, Association, Lifecycle, Resource
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
 
-BY_ID: Final = "association"
-_BY_NAME: Final = "association-by-name"
-_BY_SUBJECT: Final = "association-by-subject"
-RECORD_KINDS: Final = frozenset({BY_ID, _BY_NAME, _BY_SUBJECT})
-"""The kinds of the records."""
-
 
 def record_keys(association: Association) -> dict[str, tuple[str, ...]]:
     """Return the key of each of an association's records, by their kind."""
@@ -30,8 +24,8 @@ def record_keys(association: Association) -> dict[str, tuple[str, ...]]:
     own = (resource.type, resource.id, association.type.value)
     return {
         BY_ID: own,
-        _BY_NAME: (resource.name, resource.namespace, *own),
-        _BY_SUBJECT: (subject.context, subject.name, *own),
+        BY_NAME: (resource.name, resource.namespace, *own),
+        BY_SUBJECT: (subject.context, subject.name, *own),
     }
 
 
@@ -47,7 +41,7 @@ class AssociationIndex:
 
     async def of_subject(self, subject: QualifiedSubject) -> list[Association]:
         """Return the associations of a subject, sorted."""
-        return await self._read(_BY_SUBJECT, subject.context, subject.name)
+        return await self._read(BY_SUBJECT, subject.context, subject.name)
 
     async def of_resource(self, resource_type: str, resource_id: str) -> list[Association]:
         """Return the associations of the resource with this id, sorted."""
@@ -58,12 +52,12 @@ class AssociationIndex:
         prefix: tuple[str, ...] = ()
         if name != WILDCARD:
             prefix = (name,) if namespace == WILDCARD else (name, namespace)
-        found = await self._read(_BY_NAME, *prefix)
+        found = await self._read(BY_NAME, *prefix)
         return [each for each in found if namespace in {WILDCARD, each.resource.namespace}]
 
     async def ids_of_name(self, resource: Resource) -> set[str]:
         """Return the ids of the resources with this name and namespace."""
-        records = await self._storage.records(_BY_NAME, (resource.name, resource.namespace, resource.type))
+        records = await self._storage.records(BY_NAME, (resource.name, resource.namespace, resource.type))
         return {stored_association(each.document).resource.id for each in records}
 
     async def writes(self, before: Association | None, after: Association | None) -> list[Plan]:

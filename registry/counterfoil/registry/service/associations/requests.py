@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.registry.domain.associations import check_name, check_resource_id, check_resource_type, property_fault
 from counterfoil.schema.contexts import DEFAULT_CONTEXT
 from counterfoil.schema.rest.associations import TOPIC, Association, AssociationType, Lifecycle, Resource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.registry.domain.writes.effects import PutVersion
     from counterfoil.registry.service.registration import Registered
     from counterfoil.registry.service.requests import SchemaRequest
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 class Operation(Enum):
@@ -42,6 +45,14 @@ class AssociationRequest:
     schema: SchemaRequest | None = None
     normalize: bool = False
     cascades: bool = False
+
+
+Permit: TypeAlias = "Callable[[QualifiedSubject, AssociationRequest], None]"
+"""Raises unless the caller may write an association of a subject as requested."""
+
+
+def permit_all(_: QualifiedSubject, __: AssociationRequest) -> None:
+    """Do nothing: for callers who may do everything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from counterfoil.registry.service.associations.requests import (
     Operation,
     Outcome,
     ResourceRequest,
+    permit_all,
 )
 from counterfoil.registry.service.registration import Registered
 from counterfoil.registry.service.retrying import until_current
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from counterfoil.registry.service.associations.index import AssociationIndex
+    from counterfoil.registry.service.associations.requests import Permit
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.registration import Registration
     from counterfoil.registry.service.scopes import Scopes
@@ -75,15 +77,17 @@ class Associations:
 
     # --- writing
 
-    async def put(self, request: ResourceRequest, *, dry_run: bool = False) -> Outcome:
+    async def put(self, request: ResourceRequest, *, dry_run: bool = False, permit: Permit = permit_all) -> Outcome:
         """Carry out all of ``request`` or nothing, and return the changes; with ``dry_run`` only return them.
 
+        ``permit`` is called with each subject, and raises if the caller may not do this.
         Raises ``InvalidAssociation``, ``AssociationExists``, ``SubjectAssociated``, ``SubjectOwned``,
         ``AssociatedSubjectEmpty``, ``AssociationFrozen``, ``AssociationNotFound``, ``OperationNotPermitted``,
         ``ReferenceExists``, and the errors of registering a schema.
         """
         request.check(needs_id=not dry_run)
-        return await until_current(partial(self._attempt, request, dry_run=dry_run), catch_up=self._storage.catch_up)
+        attempt = partial(self._attempt, request, dry_run=dry_run, permit=permit)
+        return await until_current(attempt, catch_up=self._storage.catch_up)
 
     async def delete(
         self,
@@ -93,6 +97,7 @@ class Associations:
         types: Collection[str] = (),
         cascades: bool = False,
         dry_run: bool = False,
+        permit: Permit = permit_all,
     ) -> None:
         """Delete the associations of a resource, or those of some types.
 
@@ -100,24 +105,39 @@ class Associations:
         alone are permanently deleted.
         """
         await until_current(
-            partial(self._delete, resource_type, resource_id, types=types, cascades=cascades, dry_run=dry_run),
+            partial(
+                self._delete,
+                resource_type,
+                resource_id,
+                types=types,
+                cascades=cascades,
+                dry_run=dry_run,
+                permit=permit,
+            ),
             catch_up=self._storage.catch_up,
         )
 
     async def _delete(
-        self, resource_type: str, resource_id: str, *, types: Collection[str], cascades: bool, dry_run: bool
+        self,
+        resource_type: str,
+        resource_id: str,
+        *,
+        types: Collection[str],
+        cascades: bool,
+        dry_run: bool,
+        permit: Permit,
     ) -> None:
         found = await self._index.of_resource(resource_type, resource_id)
         wanted = [each for each in found if not types or each.type in types]
         if not wanted:
             raise no_association(f"the resource {resource_id[:80]!r}")
         requests = tuple(AssociationRequest(Operation.DELETE, each.type, cascades=cascades) for each in wanted)
-        await self._attempt(ResourceRequest(requests, resource_id), dry_run=dry_run)
+        await self._attempt(ResourceRequest(requests, resource_id), dry_run=dry_run, permit=permit)
 
-    async def _attempt(self, request: ResourceRequest, *, dry_run: bool) -> Outcome:
+    async def _attempt(self, request: ResourceRequest, *, dry_run: bool, permit: Permit) -> Outcome:
         revision = await self._storage.settings_revision()  # before anything else is read
         try:
-            return await self._carry_out(request, revision, dry_run=dry_run)
+            return await self._carry_out(request, revision, dry_run=dry_run, permit=permit)
         except (StoreUnavailable, StoreTimeout):
             raise
         except RegistryError:
@@ -126,7 +146,7 @@ class Associations:
                 raise
             raise StaleWrite("associations have changed while they were read, one after the other") from None
 
-    async def _carry_out(self, request: ResourceRequest, revision: int, *, dry_run: bool) -> Outcome:
+    async def _carry_out(self, request: ResourceRequest, revision: int, *, dry_run: bool, permit: Permit) -> Outcome:
         resource, found = await self._resource(request)
         draft = Draft(
             resource,
@@ -137,6 +157,7 @@ class Associations:
             scopes=self._scopes,
             index=self._index,
             registration=self._registration,
+            permit=permit,
         )
         effects = await draft.take(request.associations)
         plan = None if dry_run else await draft.plan(revision)

@@ -17,7 +17,7 @@ from counterfoil.schema.rest.bridges import Bridge, BridgeLimits, BridgeSide, Br
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
-    from counterfoil.registry.service.bridges.requests import BridgeRequest
+    from counterfoil.registry.service.bridges.requests import BridgeRequest, Permit
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.registration import Registration
     from counterfoil.registry.service.storage import Storage
@@ -54,11 +54,12 @@ class Drafting:
         self._reader = reader
         self._registration = registration
 
-    async def draft(self, file: BridgeFile, request: BridgeRequest, *, text: str) -> Draft:
-        """Return the draft of the bridge in ``file``, whose text is ``text``.
+    async def draft(self, file: BridgeFile, request: BridgeRequest, *, text: str, permit: Permit) -> Draft:
+        """Return the draft of the bridge in ``file``, whose text is ``text``; ``permit`` raises if it is not allowed.
 
         Raises ``InvalidBridge``, ``SubjectNotFound``, ``VersionNotFound``, and the errors of registering a schema.
         """
+        permit(file, request)
         target_version = request.target_version or file.target_version
         target = await self._stored(file.target_topic, parse_subject(file.target_subject), target_version)
         source = await self._source(file, request, target.side)

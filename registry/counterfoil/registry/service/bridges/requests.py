@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.registry.service.requests import SchemaRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.bridges import BridgeLimits, Direction
 
@@ -39,6 +42,14 @@ class BridgeRequest:
         """Whether the request is about the plan or its schemas."""
         given = (self.plan, self.reverse_plan, self.schema, self.source_version, self.target_version, self.direction)
         return any(each is not None for each in given)
+
+
+Permit: TypeAlias = "Callable[[BridgeFile, BridgeRequest], None]"
+"""Raises unless the caller may register or change the bridge in a file."""
+
+
+def permit_all(_: BridgeFile, __: BridgeRequest) -> None:
+    """Do nothing: for callers who may do everything."""
 
 
 def schema_request_of(schema: Schema) -> SchemaRequest:

@@ -13,7 +13,7 @@ from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.plan import Plan, together
 from counterfoil.registry.service.bridges.planning import read_plan
 from counterfoil.registry.service.bridges.records import bridge_write, report_write
-from counterfoil.registry.service.bridges.requests import schema_request_of
+from counterfoil.registry.service.bridges.requests import permit_all, schema_request_of
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import BridgeExists, BridgeInUse, InvalidBridge, ReporterReplaced
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.bridges.transitions import TransitionRequest
     from counterfoil.registry.service.bridges.draft import Draft, Drafting
     from counterfoil.registry.service.bridges.records import BridgeRecords, HeldBridge
-    from counterfoil.registry.service.bridges.requests import BridgeRequest
+    from counterfoil.registry.service.bridges.requests import BridgeRequest, Permit
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -105,22 +105,26 @@ class Bridges:
 
     # --- definitions
 
-    async def create(self, request: BridgeRequest, *, dry_run: bool = False) -> Bridge:
+    async def create(self, request: BridgeRequest, *, dry_run: bool = False, permit: Permit = permit_all) -> Bridge:
         """Register a bridge, and the schema of its source if requested, all or nothing; return the bridge.
 
-        An equal one that exists is returned. With ``dry_run`` nothing is stored. Raises ``InvalidBridge``,
+        An equal one that exists is returned. With ``dry_run`` nothing is stored. ``permit`` is called with the bridge
+        file before anything about it is read, and raises if the caller may not do this. Raises ``InvalidBridge``,
         ``BridgeExists``, ``SubjectNotFound``, ``VersionNotFound``, ``OperationNotPermitted``, and the errors of
         registering a schema.
         """
         if not request.plan or not (request.owner or "").strip():
             raise InvalidBridge("A bridge needs a plan, the text of a bridge file, and an owner")
         file = await read_plan(request.plan)
-        return await self._take(file.name, partial(self._create, request, file, text=request.plan, dry_run=dry_run))
+        attempt = partial(self._create, request, file, text=request.plan, dry_run=dry_run, permit=permit)
+        return await self._take(file.name, attempt)
 
-    async def _create(self, request: BridgeRequest, file: BridgeFile, *, text: str, dry_run: bool) -> Bridge:
+    async def _create(
+        self, request: BridgeRequest, file: BridgeFile, *, text: str, dry_run: bool, permit: Permit
+    ) -> Bridge:
         await self._check_writable()
         held = await self._records.find(file.name)
-        draft = await self._drafting.draft(file, request, text=text)
+        draft = await self._drafting.draft(file, request, text=text, permit=permit)
         if held is not None:
             if _definition(held.bridge) == _definition(draft.bridge):
                 return held.bridge
@@ -129,17 +133,19 @@ class Bridges:
         bridge = replace(draft.bridge, create_ts=now_ms, update_ts=now_ms)
         return bridge if dry_run else await self._store(None, bridge, draft)
 
-    async def change(self, name: str, request: BridgeRequest, *, dry_run: bool = False) -> Bridge:
+    async def change(
+        self, name: str, request: BridgeRequest, *, dry_run: bool = False, permit: Permit = permit_all
+    ) -> Bridge:
         """Change a bridge and return it; what the request does not give stays. With ``dry_run`` nothing is stored.
 
         Raises ``BridgeInUse`` if the plan would be changed while something relies on it, and as :meth:`create`.
         """
-        return await self._take(name, partial(self._change, name, request, dry_run=dry_run))
+        return await self._take(name, partial(self._change, name, request, dry_run=dry_run, permit=permit))
 
-    async def _change(self, name: str, request: BridgeRequest, *, dry_run: bool) -> Bridge:
+    async def _change(self, name: str, request: BridgeRequest, *, dry_run: bool, permit: Permit) -> Bridge:
         await self._check_writable()
         held = await self._records.get(name)
-        draft = await self._redraft(held.bridge, request) if request.changes_plan else None
+        draft = await self._redraft(held.bridge, request, permit) if request.changes_plan else None
         bridge = held.bridge if draft is None else _with_plan(held.bridge, draft.bridge)
         bridge = replace(
             bridge,
@@ -153,12 +159,12 @@ class Bridges:
             return bridge
         return await self._store(held, replace(bridge, update_ts=self._now_ms()), draft)
 
-    async def _redraft(self, bridge: Bridge, request: BridgeRequest) -> Draft:
+    async def _redraft(self, bridge: Bridge, request: BridgeRequest, permit: Permit) -> Draft:
         text = request.plan or bridge.plan
         file = await read_plan(text)
         if file.name != bridge.name:
             raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
-        draft = await self._drafting.draft(file, _completed(request, file, bridge), text=text)
+        draft = await self._drafting.draft(file, _completed(request, file, bridge), text=text, permit=permit)
         if bridge.state not in AT_REST and _conversion(draft.bridge) != _conversion(bridge):
             raise BridgeInUse(
                 f"Bridge {bridge.name!r} is {bridge.state}; its plan can be changed while it is "

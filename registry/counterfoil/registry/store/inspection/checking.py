@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.store.inspection.breach import Breach
+from counterfoil.registry.store.inspection.chain import check_chain
 from counterfoil.registry.store.inspection.contents import check_contents, check_references
 from counterfoil.registry.store.inspection.journal import check_bindings, check_order, check_records, check_replay
 from counterfoil.registry.store.inspection.tables import check_tables
@@ -21,8 +22,9 @@ def check(rows: Rows) -> Iterator[Breach]:
     """Yield each breach when it is found; a few thousand rows are in memory at a time."""
     if rows.dialect == "sqlite":
         yield from _check_file(rows)
-    for part in (check_tables, check_contents, check_references, check_order, check_replay, check_bindings):
+    for part in (check_tables, check_contents, check_references, check_order, check_chain, check_replay):
         yield from part(rows)
+    yield from check_bindings(rows)
     yield from check_records(rows)
 
 

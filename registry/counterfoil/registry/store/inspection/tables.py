@@ -142,6 +142,15 @@ INVARIANTS: Final = (
         ),
     ),
     Invariant(
+        "audit-in-order",
+        "SELECT a.number, a.change, a.least FROM (SELECT number, change, max(change) OVER (ORDER BY number) AS least"
+        " FROM audit) a, stamps s WHERE a.change < a.least OR a.change > s.change",
+        lambda number, change, least: (
+            f"event {number} of the audit",
+            f"it is after change {change}; expected one from {least} to the last",
+        ),
+    ),
+    Invariant(
         "stamps",
         "SELECT change, settings, last, put FROM stamps, (SELECT coalesce(max(seq), 0) AS last FROM changes) l,"
         " (SELECT coalesce(max(seq), 0) AS put FROM changes WHERE kind = 'settings-changed') p"

@@ -34,7 +34,8 @@ BEGIN
     'begun', begun, 'ended', ended, 'settings', (SELECT settings FROM stamps), 'outcomes', to_jsonb(outcomes),
     'changes', (
       SELECT coalesce(jsonb_agg(
-        jsonb_build_array(seq, ts, kind, context, name, version, schema_id, guid, document) ORDER BY seq), '[]')
+        jsonb_build_array(seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id)
+        ORDER BY seq), '[]')
       FROM changes WHERE seq > begun));
 END $$;
 
@@ -51,7 +52,7 @@ BEGIN
     END IF;
   END LOOP;
   FOR number IN 0 .. jsonb_array_length(plan -> 'effects') - 1 LOOP
-    effect := plan -> 'effects' -> number;
+    effect := (plan -> 'effects' -> number) || (plan -> 'by');  -- who requested it is noted with each change
     CASE effect ->> 'do'
       WHEN 'version' THEN
         shares_id := put_version(effect, guids[(effect ->> 'content')::int], texts[(effect ->> 'content')::int])
@@ -64,6 +65,8 @@ BEGIN
         UPDATE records SET document = effect ->> 'document', ts = epoch_ms()
           WHERE kind = effect ->> 'kind' AND key = effect ->> 'key';
       WHEN 'drop' THEN PERFORM drop_context(effect);
+      WHEN 'events' THEN PERFORM add_events(effect);
+      WHEN 'drop-events' THEN DELETE FROM audit a WHERE a.number <= (effect ->> 'until')::bigint;
     END CASE;
   END LOOP;
   RETURN jsonb_build_object('ended', last_seq(), 'shares_id', shares_id);
@@ -164,7 +167,7 @@ BEGIN
     END IF;
   END IF;
   noted := note(
-    'version-registered', place.name, effect ->> 'name', (effect ->> 'version')::bigint, chosen, content_guid);
+    effect, 'version-registered', place.name, effect ->> 'name', (effect ->> 'version')::bigint, chosen, content_guid);
   IF replaced IS NULL THEN
     UPDATE subjects SET revision = noted.seq, active_versions = active_versions + 1
       WHERE context_id = place.id AND name = noted.name RETURNING id INTO subject;
@@ -213,7 +216,7 @@ END $$;
 CREATE FUNCTION put_settings(effect jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM note('settings-changed', effect ->> 'context', effect ->> 'name', document => effect ->> 'document');
+  PERFORM note(effect, 'settings-changed', effect ->> 'context', effect ->> 'name', document => effect ->> 'document');
   DELETE FROM settings WHERE context = effect ->> 'context' AND name = effect ->> 'name';
   IF coalesce(effect ->> 'config', effect ->> 'mode') IS NOT NULL THEN
     INSERT INTO settings VALUES (effect ->> 'context', effect ->> 'name', effect ->> 'config', effect ->> 'mode');
@@ -224,7 +227,7 @@ END $$;
 CREATE FUNCTION put_record(effect jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM note('record-changed', '.', '', document => effect ->> 'noted');
+  PERFORM note(effect, 'record-changed', '.', '', document => effect ->> 'noted');
   IF effect ->> 'document' IS NULL THEN
     DELETE FROM records WHERE kind = effect ->> 'kind' AND key = effect ->> 'key';
   ELSE
@@ -242,7 +245,16 @@ CREATE FUNCTION drop_context(effect jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE contexts SET listed = false WHERE name = effect ->> 'context';
-  PERFORM note('context-deleted', effect ->> 'context', '');
+  PERFORM note(effect, 'context-deleted', effect ->> 'context', '');
+END $$;
+
+-- Add events to the audit, after the last change.
+CREATE FUNCTION add_events(effect jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO audit (change, ts, event, document)
+    SELECT last_seq(), (r.value ->> 0)::bigint, r.value ->> 1, r.value ->> 2
+    FROM jsonb_array_elements(effect -> 'rows') WITH ORDINALITY r ORDER BY r.ordinality;
 END $$;
 
 -- The parts that guards and effects share. (Those in PL/pgSQL keep their plans from one call to the next, those in SQL
@@ -258,19 +270,26 @@ BEGIN
   RETURN coalesce((SELECT max(seq) FROM changes), 0);
 END $$;
 
--- Add a change, under the next number; its time is not before that of the last one. Returns what was added.
+-- Add a change, under the next number; its time is not before that of the last one. Its author is that of `effect`, and
+-- its chain is that of domain/journal_chain.py. Returns what was added.
 CREATE FUNCTION note(
-  kind text, context text, name text, version bigint DEFAULT NULL, schema_id bigint DEFAULT NULL,
+  effect jsonb, kind text, context text, name text, version bigint DEFAULT NULL, schema_id bigint DEFAULT NULL,
   guid uuid DEFAULT NULL, document text DEFAULT NULL) RETURNS changes
 LANGUAGE plpgsql AS $$
 DECLARE
   last changes%ROWTYPE;
+  added changes%ROWTYPE;
 BEGIN
   SELECT * INTO last FROM changes ORDER BY seq DESC LIMIT 1;
-  INSERT INTO changes VALUES (
-    coalesce(last.seq, 0) + 1, greatest(epoch_ms(), last.ts), kind, context, name, version, schema_id, guid, document)
-    RETURNING * INTO last;
-  RETURN last;
+  added := (
+    coalesce(last.seq, 0) + 1, greatest(epoch_ms(), last.ts), kind, context, name, version, schema_id, guid, document,
+    effect ->> 'author', effect ->> 'request_id', NULL);
+  added.chain := sha256(convert_to(concat(
+    encode(last.chain, 'hex'), E'\x1f', added.seq, E'\x1f', added.ts, E'\x1f', kind, E'\x1f', context, E'\x1f', name, E'\x1f',
+    version, E'\x1f', schema_id, E'\x1f', replace(guid::text, '-', ''), E'\x1f', document, E'\x1f',
+    added.author, E'\x1f', added.request_id), 'UTF8'));
+  INSERT INTO changes SELECT added.*;
+  RETURN added;
 END $$;
 
 -- Add a change for each of the subject's versions in `effect`, in their order.
@@ -284,7 +303,7 @@ BEGIN
     JOIN schema_ids i ON i.context_id = v.context_id AND i.id = v.schema_id
     WHERE v.subject_id = subject.id AND v.version = ANY (numbers_of(effect)) ORDER BY v.version
   LOOP
-    PERFORM note(kind, effect ->> 'context', subject.name, entry.version, entry.schema_id, entry.guid);
+    PERFORM note(effect, kind, effect ->> 'context', subject.name, entry.version, entry.schema_id, entry.guid);
   END LOOP;
 END $$;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING, Any, Final
 
 import asyncpg
@@ -72,6 +73,7 @@ _ADVICE: Final[tuple[tuple[Any, str], ...]] = (
     (asyncpg.InvalidPasswordError, "it refuses the user; check name and password"),
     (asyncpg.InvalidAuthorizationSpecificationError, "it refuses the user; check name and password"),
     (LOST, "the connection was lost; it may be restarting"),
+    (ssl.SSLError, "TLS with it failed; check the certificates of both sides"),
     (OSError, "it cannot be reached; check that it runs"),
 )
 
@@ -134,6 +136,8 @@ def at_start(error: BaseException, address: PostgresAddress) -> StoreNotUsable:
         reason = f"the user may not create or use the registry's tables ({said})"
     elif isinstance(error, TimeoutError):
         reason = f"the server did not answer within {address.timeout_s:g} s"
+    elif isinstance(error, ssl.SSLError):  # some of which are a ValueError, too
+        reason = f"TLS with the server failed ({said}); check sslmode, sslrootcert, sslcert and sslkey in its URL"
     elif isinstance(error, (asyncpg.ClientConfigurationError, ValueError)):
         reason = f"the URL is not valid ({said})"
     elif isinstance(error, (OSError, asyncpg.PostgresConnectionError)):

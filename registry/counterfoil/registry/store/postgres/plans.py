@@ -11,10 +11,12 @@ from counterfoil.registry.domain.changes import ChangeKind, Written
 from counterfoil.registry.domain.scope_settings import SCOPE_SETTINGS
 from counterfoil.registry.domain.writes.effects import (
     DropContext,
+    DropEvents,
     MarkDeleted,
     PutRecord,
     PutSettings,
     PutVersion,
+    RecordEvents,
     RefreshRecord,
     RemoveVersions,
 )
@@ -29,7 +31,7 @@ from counterfoil.registry.domain.writes.guards import (
     Unreferenced,
 )
 from counterfoil.registry.store.record_keys import key_text
-from counterfoil.registry.store.stored_rows import change_of, document_text
+from counterfoil.registry.store.stored_rows import change_of, document_text, event_row
 from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 
@@ -72,6 +74,7 @@ def batch_of(plans: Sequence[Plan]) -> Batch:
         {
             "guards": [_guard_document(guard) for guard in plan.guards],
             "effects": [_effect_document(effect, contents) for effect in plan.effects],
+            "by": {"author": plan.author.principal, "request_id": plan.author.request_id},
         }
         for plan in plans
     ]
@@ -129,6 +132,10 @@ def _effect_document(effect: Effect, contents: list[Content]) -> Document:
             return {"do": "refresh", **_record(effect)}
         case DropContext():
             return {"do": "drop", "context": name_of(effect.context)}
+        case RecordEvents():
+            return {"do": "events", "rows": [list(event_row(event)) for event in effect.events]}
+        case DropEvents():
+            return {"do": "drop-events", "until": effect.until}
 
 
 def _put_version(put: PutVersion, *, content: int) -> Document:
@@ -203,7 +210,7 @@ def _written(plan: Plan, changes: tuple[Change, ...], *, shares_id: bool) -> Wri
         changes,
         plan.changes_terms,
         decided_on={} if has_own_times else _revisions(plan),
-        has_known_ids=shares_id or any(change.kind in _DELETIONS for change in changes),
+        is_leased=shares_id or plan.changes_leased or any(change.kind in _DELETIONS for change in changes),
     )
 
 

@@ -7,22 +7,24 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
+from counterfoil.registry.domain.name_ranges import above
 from counterfoil.registry.domain.versions import History, VersionEntry
 from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.gathered_reads import GatheredReads
-from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.postgres.news import MAX_TOLD, Journal, Stamps
 from counterfoil.registry.store.postgres.plans import name_of
 from counterfoil.registry.store.record_keys import key_of, key_range
-from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
+from counterfoil.registry.store.stored_rows import change_of, content_of, event_of, settings_of, use_of
 from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import Place, StoredEvent
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import Use
     from counterfoil.schema.contexts import SubjectPrefix
@@ -84,6 +86,14 @@ SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
     AND s.name >= $2 AND ($6::text IS NULL OR s.name < $6)
     AND ($3 = 'with deleted' OR (s.active_versions > 0) = ($3 = 'active'))
   ORDER BY s.name OFFSET $4 LIMIT $5) named"""
+_NAMES_WITHIN = """
+SELECT '[' || coalesce(string_agg(to_json(name)::text, ','), '') || ']' FROM (
+  SELECT (CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END) COLLATE "C" AS name
+  FROM unnest($1::text[], $2::text[], $3::text[]) r (context, low, high)
+  JOIN counterfoil.contexts c ON c.name = r.context
+  JOIN counterfoil.subjects s ON s.context_id = c.id AND s.name >= r.low AND (r.high IS NULL OR s.name < r.high)
+  WHERE $4 = 'with deleted' OR (s.active_versions > 0) = ($4 = 'active')
+  ORDER BY 1 OFFSET $5 LIMIT $6) named"""
 _TOTALS = """
 SELECT count(*), coalesce(sum(active_versions), 0)::bigint FROM counterfoil.subjects WHERE active_versions > 0"""
 _SETTINGS = """
@@ -93,12 +103,24 @@ _SCOPES = "SELECT context, name, config, mode FROM counterfoil.settings ORDER BY
 _RECORDS = """
 SELECT key, document, ts, revision FROM counterfoil.records
 WHERE kind = $1 AND key >= $2 AND key < $3 ORDER BY key"""
-_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM counterfoil.changes"
+_RECORDS_UNDER = """
+SELECT w.position, r.key, r.document, r.ts, r.revision
+FROM unnest($2::text[], $3::text[]) WITH ORDINALITY w (low, high, position) CROSS JOIN LATERAL (
+  SELECT key, document, ts, revision FROM counterfoil.records
+  WHERE kind = $1 AND key >= w.low AND key < w.high ORDER BY key) r
+ORDER BY w.position, r.key"""
+_CHANGES = """
+SELECT seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id FROM counterfoil.changes"""
 _STAMPS = "SELECT change, settings FROM counterfoil.stamps"
 _JOURNAL = """
-SELECT s.change, s.settings, c.seq, c.ts, c.kind, c.context, c.name, c.version, c.schema_id, c.guid, c.document
+SELECT s.change, s.settings,
+  c.seq, c.ts, c.kind, c.context, c.name, c.version, c.schema_id, c.guid, c.document, c.author, c.request_id
 FROM counterfoil.stamps s LEFT JOIN counterfoil.changes c ON c.seq BETWEEN $1 + 1 AND $2"""
 _GUID = 7
+_EVENTS = """
+SELECT change, number, ts, event, document FROM counterfoil.audit
+WHERE (change, number) > ($1, $2) AND change <= $3 ORDER BY change, number LIMIT $4"""
+_JOURNAL_HEAD = "SELECT seq, chain FROM counterfoil.changes ORDER BY seq DESC LIMIT 1"
 _LAST_UNTIL = "SELECT seq FROM counterfoil.changes WHERE ts <= $1 ORDER BY ts DESC, seq DESC LIMIT 1"
 
 
@@ -202,6 +224,22 @@ class PostgresReads:
             rows = await self._connections.rows(_NAMES_OF_CONTEXT, *wanted, above(name_of(prefix.name)))
         return str(rows[0][0])
 
+    async def names_within(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
+    ) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array."""
+        contexts, lows, highs = [list(column) for column in zip(*ranges, strict=True)] or ([], [], [])
+        rows = await self._connections.rows(
+            _NAMES_WITHIN,
+            contexts,
+            [name_of(low) for low in lows],
+            [high and name_of(high) for high in highs],
+            visibility.value,
+            first,
+            max(last - first, 0),
+        )
+        return str(rows[0][0])
+
     async def totals(self) -> Totals:
         """Return the numbers of subjects and versions."""
         [row] = await self._connections.rows(_TOTALS)
@@ -230,6 +268,17 @@ class PostgresReads:
         rows = await self._connections.rows(_RECORDS, name_of(kind), low, high)
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
 
+    async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return the records of a kind by prefix, in one statement."""
+        found: list[list[Record]] = [[] for _ in prefixes]
+        ranges = [key_range([name_of(part) for part in prefix]) for prefix in prefixes]
+        lows, highs = [low for low, _ in ranges], [high for _, high in ranges]
+        for position, key, document, ts, revision in await self._connections.rows(
+            _RECORDS_UNDER, name_of(kind), lows, highs
+        ):
+            found[position - 1].append(Record(kind, key_of(key), json.loads(document), ts, revision))
+        return found
+
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes after one."""
         rows = await self._connections.rows(f"{_CHANGES} WHERE seq > $1 ORDER BY seq LIMIT $2", after, limit)
@@ -257,6 +306,15 @@ class PostgresReads:
         noted = sorted(tuple(row)[2:] for row in rows if row[2] is not None)
         self._has_news = bool(noted)
         return Journal(Stamps(rows[0][0], rows[0][1]), [change_of(row, row[_GUID]) for row in noted])
+
+    async def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
+        rows = await self._connections.rows(_JOURNAL_HEAD)
+        return tuple(rows[0]) if rows else (0, b"")
+
+    async def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, and not after a later change."""
+        return [event_of(tuple(row)) for row in await self._connections.rows(_EVENTS, *after, last_change, limit)]
 
     async def last_change(self, until_ts: int | None = None) -> int:
         """Return the number of the last change up to a time."""

@@ -13,6 +13,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.writes.plan import noted, signed
 from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits
@@ -162,9 +163,10 @@ class PostgresStorage(PostgresReads):
         return (await self._news.seen()).settings
 
     async def commit(self, plan: Plan) -> Written:
-        """Carry out ``plan``; when this returns it is durable, and no server returns the old state of ids."""
-        written = await self._committer.commit(plan)
-        if written.has_known_ids:
+        """Carry out ``plan``; when this returns it is durable, and no server uses the old state of ids or of access."""
+        plan = signed(plan)
+        written = noted(await self._committer.commit(plan), plan)
+        if written.is_leased:
             await asyncio.sleep(LEASE_S)
         return written
 

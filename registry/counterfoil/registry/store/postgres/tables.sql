@@ -69,9 +69,20 @@ CREATE TABLE changes (                -- all that has happened, in the order in 
   version bigint,
   schema_id bigint,
   guid uuid,
-  document text);                                 -- JSON document or NULL
+  document text,                                  -- JSON document or NULL
+  author text,                                    -- the principal; NULL if no authentication is set up
+  request_id text,
+  chain bytea NOT NULL);                          -- hash over the change and the chain before (domain/journal_chain.py)
 CREATE INDEX changes_scope ON changes (context, name, seq);
 CREATE INDEX changes_ts ON changes (ts);
+
+CREATE TABLE audit (                  -- what happened beside the changes: access, denials, keys that were given out
+  number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order in which they were committed
+  change bigint NOT NULL,                         -- number of the last change before it
+  ts bigint NOT NULL,                             -- epoch milliseconds
+  event text NOT NULL,
+  document text NOT NULL);                        -- JSON: the facts
+CREATE INDEX audit_place ON audit (change, number);
 
 CREATE TABLE records (                -- what is kept beside schemas: keys, associations
   kind text COLLATE "C" NOT NULL,

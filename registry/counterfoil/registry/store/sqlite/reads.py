@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from counterfoil.registry.domain.changes import TERM_KINDS, Change, ChangeKind
+from counterfoil.registry.domain.name_ranges import above
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History, Use, VersionEntry
 from counterfoil.registry.service.storage import Record, Totals
-from counterfoil.registry.store.name_ranges import above
 from counterfoil.registry.store.record_keys import key_of, key_range
 from counterfoil.registry.store.sqlite.errors import at_run_time, intact
-from counterfoil.registry.store.stored_rows import change_of, content_of, settings_of, use_of
+from counterfoil.registry.store.stored_rows import change_of, content_of, event_of, settings_of, use_of
 from counterfoil.schema.contexts import QualifiedSubject
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.registry.domain.audit.events import Place, StoredEvent
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.schema.contexts import SubjectPrefix
     from counterfoil.schema.rest.versions import Visibility
 
@@ -62,11 +64,20 @@ SELECT json_group_array(name) FROM (
   WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
     AND (:visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY s.name LIMIT :limit OFFSET :offset)"""
+_NAMES_WITHIN = """
+SELECT json_group_array(name) FROM (
+  SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
+  FROM json_each(:ranges) r
+  CROSS JOIN contexts c ON c.name = json_extract(r.value, '$[0]')
+  CROSS JOIN subjects s ON s.context_id = c.id AND s.name >= json_extract(r.value, '$[1]')
+    AND s.name < coalesce(json_extract(r.value, '$[2]'), x'')
+  WHERE :visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active')
+  ORDER BY 1 LIMIT :limit OFFSET :offset)"""
 _GUID: Final = 7
 _ABOVE_ALL_TEXTS: Final = b""
 """In SQLite's order every blob comes after every text."""
 _NOTHING = History()
-_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document FROM changes"
+_CHANGES = "SELECT seq, ts, kind, context, name, version, schema_id, guid, document, author, request_id FROM changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +182,16 @@ class SqliteReads:
         statement = _SUBJECT_NAMES if prefix.context is None else _NAMES_OF_CONTEXT
         return str(self._all(statement, wanted)[0][0])
 
+    def names_within(self, ranges: Sequence[SubjectRange], visibility: Visibility, first: int, last: int) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array."""
+        wanted = {
+            "ranges": json.dumps(ranges),
+            "visibility": visibility.value,
+            "limit": max(last - first, 0),
+            "offset": first,
+        }
+        return str(self._all(_NAMES_WITHIN, wanted)[0][0])
+
     def totals(self) -> Totals:
         """Return the numbers of subjects and versions."""
         return Totals(*self._all(_TOTALS)[0])
@@ -223,6 +244,21 @@ class SqliteReads:
             (subject.context, subject.name, until),
         )
         return [_change(row) for row in rows]
+
+    def journal_head(self) -> tuple[int, bytes]:
+        """Return the number of the last change and the chain up to it; 0 and an empty one if there is none."""
+        rows = self._all("SELECT seq, chain FROM changes ORDER BY seq DESC LIMIT 1")
+        return rows[0] if rows else (0, b"")
+
+    @intact
+    def audit_events(self, after: Place, last_change: int, limit: int) -> Sequence[StoredEvent]:
+        """Return at most ``limit`` events of the audit after one, and not after a later change."""
+        rows = self._all(
+            "SELECT change, number, ts, event, document FROM audit WHERE (change, number) > (?, ?) AND change <= ?"
+            " ORDER BY change, number LIMIT ?",
+            (*after, last_change, limit),
+        )
+        return [event_of(row) for row in rows]
 
     def has_changed(self, scope: QualifiedSubject, since: int) -> bool:
         """Return whether config or mode of a scope, or a record noted there, was written to."""

@@ -16,7 +16,7 @@ _STATEMENTS: Final = (
     ("references", "INSERT INTO schema_refs VALUES (?, ?, ?, ?, ?, ?)"),
     ("subjects", _PUT_SUBJECT),
     ("versions", "INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?)"),
-    ("changes", "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    ("changes", "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     ("next_ids", "UPDATE contexts SET next_schema_id = ? WHERE id = ?"),
     ("stamps", "UPDATE stamps SET change = ?, settings = ?"),
 )

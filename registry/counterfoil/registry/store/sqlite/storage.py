@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.writes.plan import noted, signed
 from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.domain.changes import Written
+    from counterfoil.registry.domain.name_ranges import SubjectRange
     from counterfoil.registry.domain.scope_settings import ScopeSettings
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.domain.writes.plan import Plan
@@ -124,7 +126,8 @@ class SqliteStorage(LocalStorage):
 
     async def commit(self, plan: Plan) -> Written:
         """Carry out ``plan``; it is durable when this returns."""
-        return await self._committer.commit(plan)
+        plan = signed(plan)
+        return noted(await self._committer.commit(plan), plan)
 
     async def history(self, subject: QualifiedSubject) -> History:
         """Return all versions of a subject; they are cached, since no other process may write the file."""
@@ -140,6 +143,14 @@ class SqliteStorage(LocalStorage):
         """Return the names of subjects with a prefix, as the text of a JSON array; read in a thread."""
         return await asyncio.get_running_loop().run_in_executor(
             self._scan_thread, self._scans.subject_names, prefix, visibility, first, last
+        )
+
+    async def names_within(
+        self, ranges: Sequence[SubjectRange], visibility: Visibility, *, first: int, last: int
+    ) -> str:
+        """Return the names of subjects in ranges, as the text of a JSON array; read in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self._scan_thread, self._scans.names_within, ranges, visibility, first, last
         )
 
     async def scopes(self) -> Sequence[tuple[QualifiedSubject, ScopeSettings]]:

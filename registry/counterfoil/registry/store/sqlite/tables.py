@@ -12,14 +12,16 @@ import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.changes import Change
+from counterfoil.registry.domain.journal_chain import chain_after, facts_of
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History
+from counterfoil.registry.domain.writes.author import UNKNOWN
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.sqlite.errors import at_run_time
 from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
 from counterfoil.registry.store.sqlite.rows import Rows
-from counterfoil.registry.store.stored_rows import document_text
+from counterfoil.registry.store.stored_rows import document_text, event_row
 from counterfoil.registry.store.tables import now_ms
 from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.audit.events import AuditEvent
     from counterfoil.registry.domain.changes import ChangeKind
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import PutRecord, RefreshRecord
     from counterfoil.registry.domain.writes.guards import Target
     from counterfoil.schema.contexts import QualifiedSubject
@@ -66,6 +70,7 @@ class _Numbers:
         self.settings = reads.settings_revision()
         last = reads.changes(self.change - 1, 1)
         self.ts = last[-1].ts if last else 0
+        _, self.chain = reads.journal_head()
         self.subject_row = reads.last_subject_row()
         self.next_id_by_context: dict[str, int] = {}
 
@@ -87,6 +92,7 @@ class SqliteTables(SqliteReads):
         self._bound: dict[tuple[str, UUID], int] = {}
         self._context_ids: dict[str, int] = {}
         self._listed: set[str] = set()
+        self._author = UNKNOWN
 
     def forget(self) -> None:
         """Clear everything that an undone transaction may have changed."""
@@ -316,6 +322,21 @@ class SqliteTables(SqliteReads):
             (json.dumps(record.document, sort_keys=True), now_ms(), record.kind, key_text(record.key)),
         )
 
+    def add_events(self, events: Sequence[AuditEvent]) -> None:
+        """Add events to the audit, after the last change."""
+        if self._waits:
+            self.flush()
+        rows = [(self._numbers.change, *event_row(event)) for event in events]
+        self._write_many("INSERT INTO audit (change, ts, event, document) VALUES (?, ?, ?, ?)", rows)
+
+    def drop_events(self, until: int) -> None:
+        """Remove the events of the audit up to a number."""
+        self._run("DELETE FROM audit WHERE number <= ?", (until,))
+
+    def sign(self, author: Author) -> None:
+        """Note the following changes as those of ``author``."""
+        self._author = author
+
     def note(
         self,
         kind: ChangeKind,
@@ -330,20 +351,15 @@ class SqliteTables(SqliteReads):
         numbers = self._numbers
         numbers.change += 1
         numbers.ts = max(numbers.ts, now_ms())
-        row = (
-            numbers.change,
-            numbers.ts,
-            kind.value,
-            subject.context,
-            subject.name,
-            version,
-            schema_id,
-            None if guid is None else guid.bytes,
-            document_text(document),
+        by = self._author
+        change = Change(
+            numbers.change, numbers.ts, kind, subject, version, schema_id, guid, document, by.principal, by.request_id
         )
-        self._rows.changes.append(row)
+        facts = facts_of(change, document_text(document))
+        numbers.chain = chain_after(numbers.chain, facts)
+        self._rows.changes.append((*facts[:7], None if guid is None else guid.bytes, *facts[8:], numbers.chain))
         self._stamp()
-        return Change(numbers.change, numbers.ts, kind, subject, version, schema_id, guid, document)
+        return change
 
     def _write_many(self, statement: str, rows: object) -> None:
         try:

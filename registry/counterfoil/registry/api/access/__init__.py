@@ -1,0 +1,1 @@
+"""``/auth/v1``: who calls, who may do what, and changes of that."""

@@ -1,0 +1,182 @@
+"""The bodies of requests and responses under ``/auth/v1``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from counterfoil.registry.api.openapi.shapes import ANY_OBJECT
+from counterfoil.registry.domain.access.records import (
+    BINDING,
+    SHOWN_TOKEN,
+    AccessBinding,
+    TokenScope,
+)
+from counterfoil.schema.errors import InvalidAccess
+from counterfoil.schema.rest.object_forms import INTEGER, REQUIRED, TEXT, TEXTS, JsonType, ListOf, Member, ObjectForm
+
+if TYPE_CHECKING:
+    from counterfoil.registry.domain.access.questions import Answer
+    from counterfoil.registry.domain.access.rules import Rule
+
+DEFAULT_DAYS: Final = 90
+_MAX_LIST: Final = 1000
+_MAX_DAYS: Final = 1_000_000
+
+Text = Annotated[str, Field(max_length=2000)]
+Texts = Annotated[list[Text], Field(max_length=_MAX_LIST)]
+OneOrMore = Text | Texts
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class QuestionBody(_Body):
+    """A question: may somebody do something? Either an operation on a resource, or a request."""
+
+    principal: Text | None = Field(None, description="Default: the caller.")
+    groups: Texts = Field(default_factory=list, description="Groups that an issuer names, such as Group:okta:dev.")
+    operation: Text | None = None
+    resource: Text | None = None
+    request: Text | None = Field(None, description="A method and a path, such as PUT /config/orders-value.")
+
+
+class WhoCanBody(_Body):
+    """A question: who may do an operation to a resource?"""
+
+    operation: Text
+    resource: Text
+
+
+class UserBody(_Body):
+    """What is to be stored about a user; what is absent stays as it is."""
+
+    password: Text | None = Field(None, repr=False)
+    hash: Text | None = Field(
+        None, repr=False, description="The hash of a password instead: argon2id, scrypt, bcrypt, PBKDF2."
+    )
+    disabled: bool | None = None
+
+
+class ServiceBody(_Body):
+    """What is to be stored about a service; what is absent stays as it is."""
+
+    description: Text | None = None
+    disabled: bool | None = None
+
+
+class RoleBody(_Body):
+    """The operations of a role."""
+
+    operations: Texts
+
+
+class ScopeBody(_Body):
+    """What a token is limited to: a role or operations, on a pattern of resources."""
+
+    role: Text | None = None
+    operations: Texts | None = None
+    on: Text
+
+    def scope(self) -> TokenScope:
+        """Return the limit."""
+        if (self.role is None) == (self.operations is None):
+            raise InvalidAccess("A scope has either role or operations")
+        return TokenScope((self.role,) if self.role is not None else tuple(self.operations or ()), self.on)
+
+
+class TokenBody(_Body):
+    """A token to be made."""
+
+    owner: Text | None = Field(None, description="A user or a service. Default: the caller.")
+    name: Text
+    scopes: Annotated[list[ScopeBody], Field(max_length=100)] | None = Field(
+        None, description="Default: no limit beside the owner's rights."
+    )
+    days: int = Field(DEFAULT_DAYS, ge=0, le=_MAX_DAYS, description="How long it lasts.")
+
+
+class BindingBody(_Body):
+    """A rule: who may (allow), or may not (deny), do what to which resources."""
+
+    to: Text
+    allow: OneOrMore | None = None
+    deny: OneOrMore | None = None
+    on: Text
+
+    def binding(self, binding_id: str = "") -> AccessBinding:
+        """Return the binding."""
+        given = self.deny if self.allow is None else self.allow
+        if given is None or (self.allow is not None and self.deny is not None):
+            raise InvalidAccess("A binding has either allow or deny")
+        words = (given,) if isinstance(given, str) else tuple(given)
+        return AccessBinding(binding_id, self.to, self.allow is not None, words, self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBinding:
+    """A binding with its revision."""
+
+    id: str
+    to: str
+    on: str
+    revision: int
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, binding: AccessBinding, revision: int) -> ShownBinding:
+        """Return a binding with its revision."""
+        words = {"allow" if binding.allows else "deny": binding.operations}
+        return cls(binding.id, binding.principal, binding.on, revision, **words)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeToken:
+    """A token that was just made; its text is shown once."""
+
+    id: str
+    token: str = field(repr=False)
+    expires: int
+
+
+SHOWN_BINDING: Final = ObjectForm(
+    ShownBinding,
+    (
+        *BINDING.members[:1],
+        Member("to", "to", TEXT, otherwise=REQUIRED),
+        Member("allow", "allow", TEXTS, about="Names of operations or of roles."),
+        Member("deny", "deny", TEXTS, about="Names of operations or of roles."),
+        Member("on", "on", TEXT, otherwise=REQUIRED),
+        Member("revision", "revision", INTEGER, otherwise=REQUIRED, about="For `If-Match`."),
+    ),
+)
+MADE_TOKEN: Final = ObjectForm(
+    MadeToken,
+    (
+        *SHOWN_TOKEN.members[:1],
+        Member("token", "token", TEXT, otherwise=REQUIRED, about="What its owner sends. It is shown once."),
+        Member("expires", "expires", INTEGER, otherwise=REQUIRED, about="When it ends (epoch ms)."),
+    ),
+)
+SOMEBODY: Final = ANY_OBJECT
+"""The answer of ``whoami``: principal, groups, method, and the rights by pattern."""
+CALLERS: Final = ListOf(ANY_OBJECT)
+"""The answer of ``who-can``: each a principal, and the rule."""
+ANSWER: Final[JsonType] = ANY_OBJECT
+"""The answer of ``can``: allowed, the rule, and those that came near it."""
+
+
+def shown_rule(rule: Rule | None, text: str) -> dict[str, Any] | None:
+    """Return a rule as JSON: where it is, and what it says."""
+    return None if rule is None else {"source": rule.source, "text": text}
+
+
+def shown_answer(answer: Answer, texts: Any) -> dict[str, Any]:
+    """Return an answer as JSON."""
+    near = [shown_rule(rule, texts(rule)) for rule in answer.near]
+    rule = None if answer.by is None else shown_rule(answer.by, texts(answer.by))
+    return {"allowed": answer.allowed, **({} if rule is None else {"rule": rule}), "near": near}

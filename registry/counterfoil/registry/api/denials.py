@@ -1,0 +1,50 @@
+"""The errors for callers without a right: what is denied, and what they may do there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import REGISTRY
+from counterfoil.schema.errors import Forbidden
+
+if TYPE_CHECKING:
+    from counterfoil.registry.domain.access.caller import Caller
+    from counterfoil.registry.domain.access.resources import Resource
+
+DENIED: Final = "User is denied operation on this server."
+
+
+class ScopeTooNarrow(Forbidden):
+    """The caller would have the right, but the scopes of its token do not include it."""
+
+
+def denied(caller: Caller, operation: Operation, resource: Resource, *, named: Resource | None = None) -> Forbidden:
+    """Return the error for ``operation``, which ``caller`` may not do to ``resource``.
+
+    ``named`` is what the request names, if it is something else: an alias must not show whose it is.
+    """
+    named = named or resource
+    is_allowed = caller.rights.decision(operation, resource).allowed
+    kind = ScopeTooNarrow if is_allowed else Forbidden
+    if named == REGISTRY:
+        return kind(DENIED)
+    own = [each.value for each in Operation if caller.rights.allows(each, resource)]
+    has = f"may {', '.join(own)} there" if own else "has no rights there"
+    return kind(f"User is denied operation {_word(operation)} on {named}; {caller.name} {has}")
+
+
+def refused_facts(caller: Caller, operation: Operation, resource: Resource) -> dict[str, str]:
+    """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did."""
+    facts = {"operation": operation.value, "resource": str(resource)}
+    decision = caller.rights.decision(operation, resource)
+    return facts if decision.allowed or decision.by is None else {**facts, "rule": decision.by.source}
+
+
+def _word(operation: Operation) -> str:
+    """Return the name of an operation as Kafka prints it.
+
+    >>> _word(Operation.ALTER_CONFIGS)
+    'AlterConfigs'
+    """
+    return operation.value.title().replace("_", "")

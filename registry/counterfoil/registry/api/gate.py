@@ -1,0 +1,233 @@
+"""The gate: finds out who sends a request, before its body is read, and answers those who cannot be let in.
+
+It decides nothing about rights: the routes do (:mod:`~counterfoil.registry.api.routes.access`). It is part of the
+application only where authentication is set up.
+
+Source: RFC 9110, section 11; RFC 7617 (Basic); RFC 6750, section 3 (Bearer).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from counterfoil.registry.api.audit.trail import TRAIL
+from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.http.media_types import V1, negotiate
+from counterfoil.registry.api.http.middleware import CONNECTION
+from counterfoil.registry.api.limits import too_many
+from counterfoil.registry.domain.access.caller import CALLER, NOBODY, RENEWAL, Caller
+from counterfoil.registry.domain.access.identity import Credentials, Reason, Refusal, no_proxies
+from counterfoil.schema.errors import (
+    BadRequest,
+    NotAcceptable,
+    RegistryError,
+    StoreTimeout,
+    StoreUnavailable,
+    Unauthorized,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from counterfoil.registry.api.http.middleware import WholeAnswers
+    from counterfoil.registry.domain.access.identity import Authenticator, Identity, ListedProxies, Proof
+    from counterfoil.registry.domain.access.policy import Policy
+    from counterfoil.registry.domain.audit.trail import Trail
+
+CERTIFICATE: Final = "counterfoil.certificate"
+"""The key in the scope for the client's certificate in DER form; the server's connections leave it there."""
+
+_AUTHORIZATION: Final = b"authorization"
+_BASIC: Final = b'Basic realm="counterfoil", charset="UTF-8"'
+_BEARER: Final = b'Bearer realm="counterfoil"'
+_EXPIRED: Final = b', error="invalid_token", error_description="expired"'
+_NOT_ACCEPTED: Final = b', error="invalid_token", error_description="not accepted"'
+
+_ALWAYS_OPEN: Final = frozenset({b"/health/live", b"/health/ready"})
+_LASTING: Final = b"/changes"
+_READS: Final = frozenset({"GET", "HEAD"})
+_MAX_CALLERS: Final = 10_000
+_RETRY_AFTER_S: Final = 1
+
+
+class StoredRules(Protocol):
+    """Rules and users that other servers change, too."""
+
+    @property
+    def is_current(self) -> bool:
+        """Whether they are as new as every answered write, so that no :meth:`catch_up` is needed."""
+
+    async def catch_up(self) -> None:
+        """Make them so; raise ``StoreUnavailable`` or ``StoreTimeout`` if that is not possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControl:
+    """What an application needs to demand credentials: who finds out who calls, and the rules that hold now.
+
+    ``stored`` is what both of them rest on, if it is in a store. ``proxies`` returns those that are listed now.
+    """
+
+    authenticator: Authenticator
+    policy: Callable[[], Policy]
+    stored: StoredRules | None = None
+    proxies: Callable[[], ListedProxies | None] = no_proxies
+
+
+class _Known(NamedTuple):
+    """The header of a connection's last request, and whom it proves to a gate; None on a connection of a proxy."""
+
+    header: bytes | None
+    gate: Gate
+    proof: Proof
+    caller: Caller
+
+    def __repr__(self) -> str:
+        """Return a text without the header."""
+        return f"_Known(caller={self.caller.name!r})"
+
+
+class Gate:
+    """Leaves the caller of each request in its scope, or answers 401, 400, 429 or 503."""
+
+    def __init__(self, app: ASGIApp, control: AccessControl) -> None:
+        self._app = app
+        self._authenticator = control.authenticator
+        self._policy = control.policy
+        self._stored = control.stored
+        self._proxies = control.proxies
+        self._rules = control.policy().rules
+        self._callers: dict[int, Caller] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request with its caller to the application, or refuse it."""
+        if scope["type"] == "http":
+            header, is_repeated = None, False
+            for name, value in scope["headers"]:
+                if name == _AUTHORIZATION:
+                    header, is_repeated = value, header is not None
+            policy = self._policy()
+            method, path = scope["method"], scope.get("raw_path")
+            if method == "OPTIONS" or (header is None and path in _ALWAYS_OPEN and method in _READS):
+                scope[CALLER] = NOBODY
+            elif not (policy.open_paths and path in policy.open_paths and method in _READS):
+                caller = None if header is None or is_repeated else self._recalled(header, scope, policy)
+                if caller is None:
+                    found = Refusal(Reason.MALFORMED) if is_repeated else await self._found(scope, header)
+                    if isinstance(found, Refusal):
+                        await self._refuse(found, scope, receive, send)
+                        return
+                    caller = self._caller(found, self._policy())
+                scope[CALLER] = caller
+                if path is None or _LASTING in path:
+                    scope[RENEWAL] = partial(self._renewed, scope, header)
+        await self._app(scope, receive, send)
+
+    def _recalled(self, header: bytes, scope: Scope, policy: Policy) -> Caller | None:
+        """Return the caller whom the header has proven before, if that can be decided without a request to the store.
+
+        A connection knows the header of its last request, so that an equal one costs no digest. A connection of a proxy
+        does not: by the time that the comparison takes, a client of the proxy could guess the header of another.
+        """
+        stored = self._stored
+        if stored is not None and not stored.is_current:
+            return None
+        connection: WholeAnswers | None = scope.get(CONNECTION)
+        known: _Known | None = None if connection is None else connection.known_caller
+        if (
+            known is not None
+            and known.header == header
+            and known.gate is self
+            and known.caller.rules is policy.rules
+            and known.proof.holds()
+        ):
+            return known.caller
+        proof = self._authenticator.recall(header)
+        if proof is None:
+            return None
+        caller = self._caller(proof.identity, policy)
+        if connection is not None and (known is None or known.header is not None or known.gate is not self):
+            kept = None if self._is_shared(scope) else header
+            connection.known_caller = _Known(kept, self, proof, caller)
+        return caller
+
+    def _is_shared(self, scope: Scope) -> bool:
+        proxies = self._proxies()
+        return proxies is not None and proxies.is_at((scope.get("client") or ("", 0))[0])
+
+    async def _renewed(self, scope: Scope, header: bytes | None) -> Caller | None:
+        """Return the caller of a request as it is now; None if its credentials are no longer right."""
+        found = await self._found(scope, header)
+        return None if isinstance(found, Refusal) else self._caller(found, self._policy())
+
+    async def _found(self, scope: Scope, header: bytes | None) -> Identity | Refusal:
+        if self._stored is not None and not self._stored.is_current:
+            try:
+                await self._stored.catch_up()
+            except (StoreUnavailable, StoreTimeout):
+                return Refusal(Reason.UNAVAILABLE, _RETRY_AFTER_S)
+        address, _ = scope.get("client") or ("", 0)
+        credentials = Credentials(header, address, tuple(scope["headers"]), scope.get(CERTIFICATE))
+        return await self._authenticator.authenticate(credentials)
+
+    def _caller(self, identity: Identity, policy: Policy) -> Caller:
+        """Return the caller with its compiled rights; an authenticator that remembers an identity saves this."""
+        rules = policy.rules
+        if rules is not self._rules:
+            self._rules = rules
+            self._callers.clear()
+        known = self._callers.get(id(identity))
+        if known is None:
+            if len(self._callers) >= _MAX_CALLERS:
+                self._callers.clear()
+            known = self._callers[id(identity)] = Caller.of(identity, rules)  # keeps the identity, and its id
+        return known
+
+    async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = scope["headers"]
+        trail: Trail | None = scope.get(TRAIL)
+        if trail is not None:
+            trail.refused = {"reason": refusal.reason.value}
+        response = error_answer(_error(refusal), _media_type(headers))
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            response.raw_headers += self._challenges(refusal, headers)
+        elif refusal.reason is not Reason.MALFORMED:
+            response.headers["retry-after"] = str(refusal.retry_after_s or _RETRY_AFTER_S)
+        await response(scope, receive, send)
+
+    def _challenges(self, refusal: Refusal, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return the lines that name the methods; a page's own request gets none for which its browser would ask."""
+        lines = [] if (b"sec-fetch-dest", b"empty") in headers else [_BASIC]
+        if self._authenticator.takes_bearer:
+            had_bearer = any(name == _AUTHORIZATION and value[:7].lower() == b"bearer " for name, value in headers)
+            error = _EXPIRED if refusal.reason is Reason.EXPIRED else _NOT_ACCEPTED
+            lines.append(_BEARER + error if had_bearer else _BEARER)
+        return [(b"www-authenticate", line) for line in lines]
+
+
+def _error(refusal: Refusal) -> RegistryError:
+    match refusal.reason:
+        case Reason.MALFORMED:
+            return BadRequest("The request has more than one Authorization header; expected one")
+        case Reason.THROTTLED:
+            return too_many()
+        case Reason.UNAVAILABLE:
+            return StoreUnavailable(
+                "It cannot be decided now whether the credentials are right; try again later",
+                status=HTTPStatus.SERVICE_UNAVAILABLE,
+            )
+        case _:
+            return Unauthorized("Unauthorized")
+
+
+def _media_type(headers: list[tuple[bytes, bytes]]) -> str:
+    accept = b",".join([value for name, value in headers if name == b"accept"])
+    try:
+        return negotiate(accept.decode("latin-1"))
+    except NotAcceptable:
+        return V1

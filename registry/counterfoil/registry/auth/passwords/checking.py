@@ -1,0 +1,58 @@
+"""Checks of passwords in threads: a few at a time, and a limited number waiting for a limited time."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.registry.auth.passwords.hashes import PasswordHash
+
+
+class TooManyChecks(Exception):
+    """So many checks are waiting that this one is not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLimits:
+    """How many checks run at a time, how many wait, and how long."""
+
+    at_once: int = 2
+    waiting: int = 64
+    wait_s: float = 5.0
+
+
+class PasswordChecks:
+    """The checks of one event loop. The threads let other ones run while they hash."""
+
+    def __init__(self, limits: CheckLimits | None = None) -> None:
+        self._limits = limits or CheckLimits()
+        self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords")
+        self._free = asyncio.Semaphore(self._limits.at_once)
+        self._waiting = 0
+
+    async def fits(self, stored: PasswordHash, password: bytes) -> bool:
+        """Return whether ``stored`` is the hash of ``password``; or raise ``TooManyChecks``."""
+        await self._wait()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, stored.fits, password)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _wait(self) -> None:
+        if self._free.locked() and self._waiting >= self._limits.waiting:
+            raise TooManyChecks
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._limits.wait_s):
+                await self._free.acquire()
+        except TimeoutError:
+            raise TooManyChecks from None
+        finally:
+            self._waiting -= 1

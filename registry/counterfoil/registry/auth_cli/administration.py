@@ -1,0 +1,239 @@
+"""The commands that change what a store declares: init, disable, service, token, bind, unbind, bindings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from counterfoil.registry.auth_cli.door import ask, over_store
+from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.sdk.registry_options import RegistryAccess
+
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+_URL_HELP: Final = "sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/database."
+_PASSWORD_BYTES: Final = 18
+
+STORE: Final = click.option(
+    "--store",
+    metavar="URL",
+    help=f"Change this store itself, without a server: {_URL_HELP} A SQLite store needs its server stopped.",
+)
+_THE_STORE: Final = click.option(
+    "--store", required=True, envvar="COUNTERFOIL_STORE", metavar="URL", help=f"{_URL_HELP} [COUNTERFOIL_STORE]"
+)
+
+
+def door(command: _Command) -> _Command:
+    """Add the options that name a running registry, or a store."""
+    return STORE(registry_options(THE_REGISTRY)(command))
+
+
+def password(*, from_stdin: bool) -> bytes:
+    """Return the password: the first line of standard input, or what is typed twice at the terminal."""
+    if from_stdin:
+        return sys.stdin.buffer.readline().rstrip(b"\r\n")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=True)).encode()
+
+
+@click.command()
+@_THE_STORE
+@click.option("--user", "name", default="admin", show_default=True, help="The name of the first administrator.")
+@click.option(
+    "--password-stdin", is_flag=True, help="Read the password from standard input; else one is made and printed once."
+)
+def init(*, store: str, name: str, password_stdin: bool) -> ExitCode:
+    """Make the first administrator; from then on every server on the store demands credentials.
+
+    Servers that run on PostgreSQL notice it within two seconds. The command can be repeated to set another password.
+    """
+    with needed_by("The registry", extra="registry"):
+        import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
+    made = password(from_stdin=True) if password_stdin else secrets.token_urlsafe(_PASSWORD_BYTES).encode()
+    asyncio.run(over_store(store, lambda cases: cases.require(name, made)))
+    if not password_stdin:
+        click.echo(f"user: {name}\npassword: {made.decode()}")
+    return ExitCode.OK
+
+
+@click.command()
+@_THE_STORE
+def disable(*, store: str) -> ExitCode:
+    """Have servers on the store demand no credentials, unless they have an access file. Users and rules stay."""
+    with needed_by("The registry", extra="registry"):
+        import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
+    asyncio.run(over_store(store, lambda cases: cases.disable()))
+    return ExitCode.OK
+
+
+@click.group()
+def service() -> None:
+    """Change the accounts of programs, which have tokens and no password: add, list, disable, enable, delete."""
+
+
+@service.command("add")
+@click.argument("name")
+@click.option("--description", default=None)
+@door
+def add_service(*, name: str, description: str | None, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Add the service NAME."""
+    ask("PUT", ("services", name), _given(description=description), registry=registry, store=store)
+    return ExitCode.OK
+
+
+@service.command("list")
+@door
+def list_services(*, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Print the services, and which of them are disabled."""
+    for each in ask("GET", ("services",), registry=registry, store=store):
+        _print_row(each["name"], "disabled" if each["disabled"] else "", each.get("description", ""))
+    return ExitCode.OK
+
+
+@service.command("disable")
+@click.argument("name")
+@door
+def disable_service(*, name: str, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Disable the service NAME: none of its tokens is accepted."""
+    ask("PUT", ("services", name), {"disabled": True}, registry=registry, store=store)
+    return ExitCode.OK
+
+
+@service.command("enable")
+@click.argument("name")
+@door
+def enable_service(*, name: str, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Enable the service NAME with its tokens from before."""
+    ask("PUT", ("services", name), {"disabled": False}, registry=registry, store=store)
+    return ExitCode.OK
+
+
+@service.command("delete")
+@click.argument("name")
+@door
+def delete_service(*, name: str, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Delete the service NAME, with its tokens and the rules about it."""
+    ask("DELETE", ("services", name), registry=registry, store=store)
+    return ExitCode.OK
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke API tokens: create, list, revoke."""
+
+
+@token.command("create")
+@click.argument("name")
+@click.option("--for", "owner", metavar="PRINCIPAL", help="User:NAME or Service:NAME. Default: the caller.")
+@click.option(
+    "--scope", "scopes", multiple=True, metavar="ROLE:PATTERN", help="A limit, such as developer:pay.*; repeatable."
+)
+@click.option("--days", type=click.IntRange(min=1), default=90, show_default=True)
+@door
+def create_token(
+    *,
+    name: str,
+    owner: str | None,
+    scopes: tuple[str, ...],
+    days: int,
+    registry: RegistryAccess,
+    store: str | None,
+) -> ExitCode:
+    """Make a token, and print it. It cannot be printed again."""
+    body = _given(name=name, owner=owner, days=days, scopes=[_scope(each) for each in scopes] or None)
+    made = ask("POST", ("tokens",), body, registry=registry, store=store)
+    click.echo(made["token"])
+    click.echo(f"id {made['id']}, until {_day(made['expires'])}", err=True)
+    return ExitCode.OK
+
+
+def _scope(text: str) -> dict[str, Any]:
+    role, colon, pattern = text.partition(":")
+    if not colon or not pattern:
+        raise click.UsageError(f"--scope is {text!r}; expected a role or an operation, a colon and a pattern")
+    return {"operations": role.split(","), "on": pattern}
+
+
+@token.command("list")
+@door
+def list_tokens(*, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Print the tokens: id, owner, name, end, and which of them are revoked."""
+    for each in ask("GET", ("tokens",), registry=registry, store=store):
+        _print_row(each["id"], each["owner"], each["name"], _day(each["expires"]), "revoked" if each["revoked"] else "")
+    return ExitCode.OK
+
+
+@token.command("revoke")
+@click.argument("token_id", metavar="ID")
+@door
+def revoke_token(*, token_id: str, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Revoke the token with this id, the characters between `cfr_` and the next underscore."""
+    ask("DELETE", ("tokens", token_id), registry=registry, store=store)
+    return ExitCode.OK
+
+
+@click.command()
+@click.argument("principal")
+@click.argument("operations", metavar="ROLE")
+@click.argument("pattern", metavar="RESOURCES")
+@click.option("--deny", is_flag=True, help="Deny instead of allow.")
+@door
+def bind(
+    *, principal: str, operations: str, pattern: str, deny: bool, registry: RegistryAccess, store: str | None
+) -> ExitCode:
+    """Add a rule, and print its id: PRINCIPAL may do what ROLE says to RESOURCES.
+
+    ROLE is a role, or operations with commas between them.
+
+    For example: counterfoil auth bind User:bob developer "pay.*"
+    """
+    body = {"to": principal, "deny" if deny else "allow": operations.split(","), "on": pattern}
+    click.echo(ask("POST", ("bindings",), body, registry=registry, store=store)["id"])
+    return ExitCode.OK
+
+
+@click.command()
+@click.argument("binding_id", metavar="ID")
+@door
+def unbind(*, binding_id: str, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Delete the rule with this id."""
+    ask("DELETE", ("bindings", binding_id), registry=registry, store=store)
+    return ExitCode.OK
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
+@door
+def bindings(*, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
+    """Print the rules in the store, each with its id."""
+    found = ask("GET", ("bindings",), registry=registry, store=store)
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return ExitCode.OK
+    for each in found:
+        effect = "allow" if "allow" in each else "deny"
+        _print_row(each["id"], f"{effect} {', '.join(each[effect])} to {each['to']} on {each['on']}")
+    return ExitCode.OK
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _print_row(*cells: str) -> None:
+    click.echo("  ".join(cell for cell in cells if cell))
+
+
+def _day(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).date().isoformat()

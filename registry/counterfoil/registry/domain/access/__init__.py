@@ -1,0 +1,1 @@
+"""Who may do what: principals, operations, resources, rules, and the decision. Pure functions and values."""

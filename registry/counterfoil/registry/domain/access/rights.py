@@ -1,0 +1,217 @@
+"""The rights of one caller: the rules about it, compiled, with the verdicts that were asked for remembered."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from counterfoil.registry.domain.access.decision import decide
+from counterfoil.registry.domain.access.operations import Operation, allowed_by
+from counterfoil.registry.domain.access.patterns import EVERYTHING, contains, may_overlap
+from counterfoil.registry.domain.access.resources import Kind, Resource, subject_resource
+from counterfoil.registry.domain.name_ranges import (
+    ALL_NAMES,
+    Range,
+    Ranges,
+    difference,
+    intersection,
+    of_name,
+    of_prefix,
+    union,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from counterfoil.registry.domain.access.decision import Decision
+    from counterfoil.registry.domain.access.patterns import Glob, Pattern
+    from counterfoil.registry.domain.access.rules import Rule, Scope
+    from counterfoil.schema.contexts import QualifiedSubject
+
+_MAX_REMEMBERED: Final = 10_000
+
+Shown: TypeAlias = "Callable[[QualifiedSubject], bool]"
+"""Whether a caller may see a subject: what it may not see is as if it were absent."""
+
+
+def everything(_: QualifiedSubject) -> bool:
+    """Return True: for callers who may see all subjects."""
+    return True
+
+
+class Needs(NamedTuple):
+    """What a stored answer needs: an operation on one of some resources. ``key`` is the same as a text."""
+
+    operation: Operation
+    resources: tuple[Resource, ...]
+    key: str
+
+    @classmethod
+    def of(cls, operation: Operation, *resources: Resource) -> Needs:
+        """Return the need of ``operation`` on one of ``resources``."""
+        return cls(operation, resources, "\n".join([operation.value, *map(str, resources)]))
+
+
+EVERY_CALLER: Final = Needs.of(Operation.DESCRIBE)
+"""The need of an answer that is stored for each class of callers with equal rules."""
+
+
+class NameRanges(NamedTuple):
+    """The subjects of a context that a caller may do something to.
+
+    Unless ``is_exact``, some of the names are to be left out, one by one: there are globs.
+    """
+
+    ranges: Ranges
+    is_exact: bool
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is every name."""
+        return self.is_exact and self.ranges == ALL_NAMES
+
+
+class Rights:
+    """What a caller may do: the ``rules`` about its ``principals``, limited to ``scopes`` if it has any.
+
+    It is made once for a caller, and made anew when rules change.
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], principals: Collection[str], scopes: Sequence[Scope] | None = None
+    ) -> None:
+        self._rules = tuple(rule for rule in rules if rule.principal in principals)
+        self._principals = frozenset(principals)
+        self._scopes = None if scopes is None else tuple((allowed_by(each.operations), each.pattern) for each in scopes)
+        self._verdicts: dict[tuple[Operation, Resource] | str, bool] = {}
+        self._names: dict[tuple[Operation, str], NameRanges] = {}
+        self.key = self._key()
+        """A digest of the rules: callers with the same one see the same lists. It is empty for those who see all."""
+
+    def decision(self, operation: Operation, resource: Resource) -> Decision:
+        """Return whether ``operation`` is allowed by the rules, whatever the scopes are, and the rule that decides."""
+        return decide(self._rules, self._principals, operation, resource)
+
+    def in_scope(self, operation: Operation, resource: Resource) -> bool:
+        """Return whether the scopes of the caller's token include ``operation`` on ``resource``."""
+        return self._scopes is None or any(
+            operation in operations and pattern.covers(resource) for operations, pattern in self._scopes
+        )
+
+    def allows(self, operation: Operation, resource: Resource) -> bool:
+        """Return whether the caller may do ``operation`` to ``resource``."""
+        key = (operation, resource)
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self.in_scope(operation, resource) and self.decision(operation, resource).allowed
+            self._remember(key, verdict=found)
+        return found
+
+    def holds(self, operation: Operation, pattern: Pattern) -> bool:
+        """Return whether the caller certainly may do ``operation`` to all that ``pattern`` covers."""
+        if self._scopes is not None and not any(
+            operation in operations and contains(each, pattern) for operations, each in self._scopes
+        ):
+            return False
+        about = [rule for rule in self._rules if operation in rule.affected]
+        allowing = [rule for rule in about if rule.allows and contains(rule.pattern, pattern)]
+        is_denied = any(not rule.allows and may_overlap(rule.pattern, pattern) for rule in about)
+        return any(rule.is_final or not is_denied for rule in allowing)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules about the caller."""
+        return self._rules
+
+    def meets(self, needs: Needs) -> bool:
+        """Return whether the caller has what a stored answer needs."""
+        found = self._verdicts.get(needs.key)
+        if found is None:
+            found = any(self.allows(needs.operation, resource) for resource in needs.resources)
+            self._remember(needs.key, verdict=found)
+        return found
+
+    def _remember(self, key: tuple[Operation, Resource] | str, *, verdict: bool) -> None:
+        if len(self._verdicts) >= _MAX_REMEMBERED:
+            self._verdicts.clear()
+        self._verdicts[key] = verdict
+
+    # --- lists
+
+    def names(self, operation: Operation, context: str) -> NameRanges:
+        """Return the subjects of ``context`` to which the caller may do ``operation``."""
+        key = (operation, context)
+        found = self._names.get(key)
+        if found is None:
+            if len(self._names) >= _MAX_REMEMBERED:
+                self._names.clear()
+            found = self._names[key] = self._ranges(operation, context)
+        return found
+
+    def sees_context(self, context: str) -> bool:
+        """Return whether the caller has a right on a context, or on a subject in it."""
+        is_seen = self.allows(Operation.DESCRIBE, Resource(Kind.CONTEXT, context=context))
+        return is_seen or bool(self.names(Operation.DESCRIBE, context).ranges)
+
+    def _ranges(self, operation: Operation, context: str) -> NameRanges:
+        rules = [rule for rule in self._rules if operation in rule.affected]
+        final = _covered([rule.pattern for rule in rules if rule.is_final], context)
+        allowed = _covered([rule.pattern for rule in rules if rule.allows and not rule.is_final], context)
+        denied = _covered([rule.pattern for rule in rules if not rule.allows], context, within=True)
+        names = union([*difference(allowed.ranges, denied.ranges), *final.ranges])
+        is_exact = allowed.is_exact and denied.is_exact and final.is_exact
+        if self._scopes is not None:
+            scopes = _covered([pattern for operations, pattern in self._scopes if operation in operations], context)
+            names, is_exact = intersection(names, scopes.ranges), is_exact and scopes.is_exact
+        return NameRanges(names, is_exact)
+
+    def _key(self) -> bytes:
+        describing = [rule for rule in self._rules if Operation.DESCRIBE in rule.affected]
+        sees_all = any(rule.allows and rule.pattern == EVERYTHING for rule in describing)
+        is_final = any(rule.is_final and rule.pattern == EVERYTHING for rule in describing)
+        if self._scopes is None and (is_final or (sees_all and all(rule.allows for rule in describing))):
+            return b""
+        lines = [(rule.allows, rule.is_final, *_texts(rule.operations, rule.pattern)) for rule in self._rules]
+        scopes = [_texts(operations, pattern) for operations, pattern in self._scopes or ()]
+        text = repr((sorted(set(lines)), self._scopes is None, sorted(set(scopes))))
+        return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class Visible(NamedTuple):
+    """The subjects that a caller sees in lists: those to which it may do ``operation``."""
+
+    rights: Rights
+    operation: Operation
+
+    def names(self, context: str) -> NameRanges:
+        """Return the names in ``context``."""
+        return self.rights.names(self.operation, context)
+
+    def shows(self, subject: QualifiedSubject) -> bool:
+        """Return whether ``subject`` is one of them."""
+        return self.rights.allows(self.operation, subject_resource(subject))
+
+
+def _texts(operations: Iterable[Operation], pattern: Pattern) -> tuple[str, str]:
+    return ",".join(sorted(operation.value for operation in operations)), str(pattern)
+
+
+def _covered(patterns: Iterable[Pattern], context: str, *, within: bool = False) -> NameRanges:
+    """Return the subjects of ``context`` that one of ``patterns`` covers.
+
+    A glob counts as its beginning, which covers more; ``within``: as nothing, which covers less.
+    """
+    found: list[Range] = []
+    begun: list[Range] = []
+    for pattern in patterns:
+        if pattern.kind is Kind.REGISTRY or (pattern.kind is Kind.CONTEXT and pattern.context.matches(context)):
+            found += ALL_NAMES
+        elif pattern.kind is Kind.SUBJECT and pattern.context.matches(context):
+            is_whole = pattern.name.is_literal or pattern.name.is_prefix
+            (found if is_whole else begun).append(_range_of(pattern.name))
+    whole, most = union(found), union([*found, *begun])
+    return NameRanges(whole if within else most, whole == most)
+
+
+def _range_of(glob: Glob) -> Range:
+    return of_name(glob.parts[0]) if glob.is_literal else of_prefix(glob.parts[0])

@@ -1,0 +1,1 @@
+"""Who exists and who may do what, as far as it is in the store."""

@@ -1,0 +1,90 @@
+"""Callers of a registry that demands credentials: the name of each is its token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.api.gate import AccessControl
+from counterfoil.registry.domain.access.identity import Identity, Reason, Refusal
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
+from counterfoil.registry.domain.access.policy import Policy
+from counterfoil.registry.domain.access.roles import ROLES
+from counterfoil.registry.domain.access.rules import ANONYMOUS, Scope, administrator, allow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.registry.domain.access.identity import Credentials
+    from counterfoil.registry.domain.access.rules import Rule
+
+OWN = ("own.*", ":.own:*", "context:.own", "kek:own*", "application:own*", "environment:own*", "bridge:own*")
+ADMIN = "admin"
+TEAM = ("reader", "developer", "owner")
+CALLERS = ("nobody", *TEAM, "operator", "auditor", ADMIN, "scoped")
+
+
+class NamedCallers:
+    """Accepts a token that is the name of a caller; ``Basic`` and other names are wrong."""
+
+    takes_bearer = True
+
+    def __init__(self, names: Iterable[str] = CALLERS, *, lets_anonymous_in: bool = False) -> None:
+        self._identities = {
+            name: Identity(f"User:{name}", method="token", scopes=SCOPES if name == "scoped" else None)
+            for name in names
+        }
+        self._anonymous = Identity(ANONYMOUS, method="anonymous") if lets_anonymous_in else Refusal(Reason.MISSING)
+        self.refusal: Refusal | None = None
+        """Whatever is sent, the answer, for tests of the answer."""
+
+    def recall(self, header: bytes, /) -> None:
+        """Return None: every header is examined."""
+
+    async def authenticate(self, credentials: Credentials) -> Identity | Refusal:
+        if self.refusal is not None:
+            return self.refusal
+        if credentials.authorization is None:
+            return self._anonymous
+        name = credentials.authorization.decode().removeprefix("Bearer ")
+        return self._identities.get(name, Refusal(Reason.EXPIRED if name == "expired" else Reason.WRONG))
+
+    def revoke(self, name: str) -> None:
+        del self._identities[name]
+
+
+SCOPES = (Scope(frozenset({Operation.READ}), parse_pattern("own.*")),)
+
+
+def rules_of_teams() -> tuple[Rule, ...]:
+    """Return the rules of the matrix: roles for the team's own things, roles for the whole registry."""
+    roles = [*TEAM, "scoped"]
+    team = [
+        allow(f"User:{name}", ROLES["owner" if name == "scoped" else name], parse_pattern(text))
+        for name in roles
+        for text in OWN
+    ]
+    whole = [allow(f"User:{name}", ROLES[name], EVERYTHING) for name in ("operator", "auditor")]
+    return (*team, *whole, administrator(f"User:{ADMIN}"))
+
+
+class Rules:
+    """The rules in force, which a test can replace."""
+
+    def __init__(self, rules: Iterable[Rule] = (), *open_paths: bytes) -> None:
+        self.open_paths = frozenset(open_paths)
+        self.set(rules)
+
+    def set(self, rules: Iterable[Rule]) -> None:
+        self._policy = Policy(tuple(rules), self.open_paths)
+
+    def __call__(self) -> Policy:
+        return self._policy
+
+
+def access(
+    rules: Rules | None = None, callers: NamedCallers | None = None, *, lets_anonymous_in: bool = False
+) -> AccessControl:
+    """Return the access control of an application, by default that of the matrix."""
+    callers = callers or NamedCallers(lets_anonymous_in=lets_anonymous_in)
+    return AccessControl(callers, rules or Rules(rules_of_teams()))

@@ -1,0 +1,199 @@
+"""The laws of rules: denial, implication, order; lists by ranges are lists by single decisions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.registry.domain.access.decision import decide, principals_of
+from counterfoil.registry.domain.access.identity import Identity
+from counterfoil.registry.domain.access.operations import IMPLIED, Operation
+from counterfoil.registry.domain.access.patterns import EVERYTHING, Glob, InvalidPattern, parse_pattern
+from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource, scope_resource, subject_resource
+from counterfoil.registry.domain.access.rights import Needs, Rights
+from counterfoil.registry.domain.access.roles import ALIASES, ROLES
+from counterfoil.registry.domain.access.rules import ANONYMOUS, EVERYBODY, Rule, Scope, administrator, allow, deny
+from counterfoil.schema.contexts import parse_subject
+
+ALICE = "User:alice"
+PRINCIPALS = (ALICE, "Group:payments", EVERYBODY)
+NAMES = st.text("ab-*\\", min_size=1, max_size=4)
+PATTERN_TEXTS = st.one_of(
+    st.just("registry"),
+    st.sampled_from(["context:.", "context:.c", "context:*", "kek:*", "kek:a", "bridge:a*"]),
+    st.builds("{}{}".format, st.sampled_from(["", ":.c:", ":*:", ":.c*:"]), NAMES),
+)
+PATTERNS = PATTERN_TEXTS.map(parse_pattern)
+OPERATIONS = st.sampled_from(Operation)
+RULES = st.builds(
+    Rule,
+    principal=st.sampled_from([*PRINCIPALS, "User:bob"]),
+    allows=st.booleans(),
+    operations=st.frozensets(OPERATIONS, min_size=1, max_size=3),
+    pattern=PATTERNS,
+)
+FINAL = st.builds(administrator, st.sampled_from([ALICE, "User:bob"]))
+RULE_LISTS = st.lists(RULES, max_size=6) | st.lists(RULES | FINAL, max_size=6)
+SUBJECT_NAMES = st.text("ab-*\\", min_size=1, max_size=4)
+RESOURCES = st.one_of(
+    st.just(REGISTRY),
+    st.builds(Resource, st.just(Kind.SUBJECT), SUBJECT_NAMES, st.sampled_from([".", ".c", ".d"])),
+    st.builds(Resource, st.just(Kind.CONTEXT), st.just(""), st.sampled_from([".", ".c"])),
+    st.builds(Resource, st.sampled_from([Kind.KEK, Kind.BRIDGE]), SUBJECT_NAMES),
+)
+
+
+def _said(rules: list[Rule], operation: Operation, resource: Resource) -> bool:
+    return decide(rules, PRINCIPALS, operation, resource).allowed
+
+
+@given(RULE_LISTS, RULES, OPERATIONS, RESOURCES)
+def test_a_denial_takes_away_and_an_allowance_gives(
+    rules: list[Rule], other: Rule, operation: Operation, resource: Resource
+) -> None:
+    before, after = _said(rules, operation, resource), _said([*rules, other], operation, resource)
+    assert before <= after if other.allows else after <= before
+
+
+@given(RULE_LISTS, OPERATIONS, RESOURCES)
+def test_deny_beats_allow(rules: list[Rule], operation: Operation, resource: Resource) -> None:
+    plain = [rule for rule in rules if not rule.is_final]
+    assert not _said([*plain, deny(EVERYBODY, [operation], EVERYTHING)], operation, resource)
+    assert _said([*plain, administrator(ALICE)], operation, resource)
+
+
+@given(RULE_LISTS, OPERATIONS, RESOURCES)
+def test_whoever_may_do_something_may_do_what_it_implies(
+    rules: list[Rule], operation: Operation, resource: Resource
+) -> None:
+    if _said(rules, operation, resource):
+        assert all(_said(rules, implied, resource) for implied in IMPLIED[operation])
+
+
+@given(RULE_LISTS, st.randoms(use_true_random=False), OPERATIONS, RESOURCES)
+def test_the_order_of_rules_has_no_effect(
+    rules: list[Rule], random: object, operation: Operation, resource: Resource
+) -> None:
+    shuffled = list(rules)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis's own kind of random.Random
+    assert _said(rules, operation, resource) == _said(shuffled, operation, resource)
+
+
+@given(RULE_LISTS, OPERATIONS, RESOURCES)
+def test_the_deciding_rule_is_one_that_is_about_it(rules: list[Rule], operation: Operation, resource: Resource) -> None:
+    allowed, by = decide(rules, PRINCIPALS, operation, resource)
+    assert by is not None or not allowed
+    if by is not None:
+        assert by.allows == allowed
+        assert by.principal in PRINCIPALS
+        assert by.pattern.covers(resource)
+
+
+@given(RULE_LISTS, st.none() | st.lists(PATTERNS, max_size=3), OPERATIONS, st.sampled_from([".", ".c", ".d"]))
+def test_ranges_are_the_filter_name_by_name(
+    rules: list[Rule], scopes: list[object] | None, operation: Operation, context: str
+) -> None:
+    limits = None if scopes is None else [Scope(frozenset({operation}), each) for each in scopes]  # type: ignore[arg-type]  # patterns
+    rights = Rights(rules, PRINCIPALS, limits)
+    ranges, is_exact = rights.names(operation, context)
+    assert list(ranges) == sorted(ranges)
+    for name in ("a", "b", "ab", "aa", "ba", "a-", "*", "\\", "a*", "b-a", "a\\b", "aaab"):
+        allowed = rights.allows(operation, Resource(Kind.SUBJECT, name, context))
+        found = any(low <= name and (high is None or name < high) for low, high in ranges)
+        assert found == allowed if is_exact else found >= allowed
+
+
+@given(RULE_LISTS, RULE_LISTS)
+def test_the_same_key_is_the_same_lists(rules: list[Rule], others: list[Rule]) -> None:
+    one, other = Rights(rules, PRINCIPALS), Rights(others, PRINCIPALS)
+    if one.key == other.key:
+        for context in (".", ".c"):
+            assert one.names(Operation.DESCRIBE, context) == other.names(Operation.DESCRIBE, context)
+    assert one.key == Rights(reversed(rules), PRINCIPALS).key
+
+
+@given(PATTERN_TEXTS)
+def test_a_pattern_is_read_as_it_is_printed(text: str) -> None:
+    pattern = parse_pattern(text)
+    assert parse_pattern(str(pattern)) == pattern
+
+
+@given(st.text("ab*\\", max_size=8), st.text("ab*\\", max_size=8))
+def test_a_glob_matches_as_its_stars_say(glob: str, name: str) -> None:
+    def naive(parts: tuple[str, ...], rest: str) -> bool:
+        head, *tail = parts
+        if not rest.startswith(head):
+            return False
+        rest = rest[len(head) :]
+        return any(naive(tuple(tail), rest[at:]) for at in range(len(rest) + 1)) if tail else not rest
+
+    read = Glob.of(glob)
+    assert read.matches(name) == naive(read.parts, name)
+
+
+def test_names_are_compared_whole() -> None:
+    read = parse_pattern("foo")
+    assert read.covers(Resource(Kind.SUBJECT, "foo", "."))
+    assert not any(
+        read.covers(each)
+        for each in (
+            Resource(Kind.SUBJECT, "foobar", "."),
+            Resource(Kind.SUBJECT, "xfoo", "."),
+            Resource(Kind.SUBJECT, "FOO", "."),
+            Resource(Kind.SUBJECT, "foo", ".c"),
+            Resource(Kind.KEK, "foo"),
+        )
+    )
+
+
+def test_a_right_on_the_registry_holds_for_everything_inside_and_one_on_a_context_for_its_subjects() -> None:
+    subject, kek = Resource(Kind.SUBJECT, "a", ".c"), Resource(Kind.KEK, "k")
+    of_registry = Rights([allow(ALICE, [Operation.READ], parse_pattern("registry"))], {ALICE})
+    of_context = Rights([allow(ALICE, [Operation.READ], parse_pattern("context:.c"))], {ALICE})
+    assert [of_registry.allows(Operation.READ, each) for each in (subject, kek, REGISTRY)] == [True, True, True]
+    assert [of_context.allows(Operation.READ, each) for each in (subject, kek, REGISTRY)] == [True, False, False]
+    assert of_context.sees_context(".c")
+    assert not of_context.sees_context(".d")
+
+
+def test_everybody_is_not_the_anonymous_caller() -> None:
+    assert EVERYBODY in principals_of(Identity(ALICE))
+    assert principals_of(Identity(ANONYMOUS)) == {ANONYMOUS}
+
+
+def test_scopes_limit_and_never_give() -> None:
+    scopes = [Scope(frozenset({Operation.READ}), parse_pattern("b*"))]
+    rights = Rights([allow(ALICE, [Operation.WRITE], parse_pattern("a*"))], {ALICE}, scopes)
+    assert not rights.allows(Operation.READ, Resource(Kind.SUBJECT, "b", "."))
+    assert not rights.allows(Operation.READ, Resource(Kind.SUBJECT, "a", "."))
+    assert Rights([administrator(ALICE)], {ALICE}, scopes).allows(Operation.DESCRIBE, Resource(Kind.SUBJECT, "b", "."))
+
+
+def test_one_of_several_resources_is_enough_for_a_stored_answer() -> None:
+    rights = Rights([allow(ALICE, [Operation.READ], parse_pattern("b"))], {ALICE})
+    a, b = subject_resource(parse_subject("a")), subject_resource(parse_subject("b"))
+    assert rights.meets(Needs.of(Operation.READ, a, b))
+    assert not rights.meets(Needs.of(Operation.READ, a))
+
+
+def test_the_settings_of_the_default_context_are_the_registrys() -> None:
+    resources = {text: str(scope_resource(parse_subject(text))) for text in ("", ":.:", ":.__GLOBAL:", ":.c:", "a")}
+    assert resources == {
+        "": "Registry",
+        ":.:": "Registry",
+        ":.__GLOBAL:": "Registry",
+        ":.c:": "Context: .c",
+        "a": "Subject: a",
+    }
+
+
+@pytest.mark.parametrize("text", ["", "context:a", "kek:", "subject:", ":.c:", ":.c", "context:"])
+def test_a_text_that_is_no_pattern(text: str) -> None:
+    with pytest.raises(InvalidPattern, match=r"no pattern"):
+        parse_pattern(text)
+
+
+def test_confluents_roles_are_sets_of_operations() -> None:
+    assert set(ALIASES) == {"DeveloperRead", "DeveloperWrite", "DeveloperManage", "ResourceOwner", "SystemAdmin"}
+    assert all(operations <= ROLES["admin"] for operations in (*ROLES.values(), *ALIASES.values()))

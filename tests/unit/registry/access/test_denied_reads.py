@@ -1,0 +1,84 @@
+"""With ``denied_reads`` 404 what a caller may not read is answered, byte for byte, as what is absent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from access_callers import access
+from registry_driver import InProcessRegistry
+
+NAMED = (
+    ("GET", "/subjects/{}/versions", None),
+    ("GET", "/subjects/{}/versions/1", None),
+    ("GET", "/subjects/{}/versions/latest/schema", None),
+    ("GET", "/subjects/{}/versions/1/referencedby", None),
+    ("GET", "/subjects/{}/metadata?key=a&value=b", None),
+    ("POST", "/subjects/{}", {"schema": '"string"'}),
+    ("GET", "/dek-registry/v1/keks/{}", None),
+    ("GET", "/dek-registry/v1/keks/{}/deks/{}", None),
+    ("GET", "/schemas/ids/{}", None),
+    ("GET", "/schemas/ids/{}/schema", None),
+    ("GET", "/schemas/ids/{}/versions", None),
+    ("GET", "/schemas/guids/{}", None),
+    ("GET", "/schemas/guids/{}/ids", None),
+)
+
+
+async def seeded(**settings: Any) -> tuple[InProcessRegistry, dict[str, str]]:
+    registry = InProcessRegistry(access=access(), **settings)
+    made = (await registry.send("POST", "/subjects/foreign/versions", "admin", {"schema": '"string"'})).json
+    await registry.send(
+        "POST", "/dek-registry/v1/keks", "admin", {"name": "foreign", "kmsType": "test", "kmsKeyId": "k"}
+    )
+    await registry.send("PUT", "/config/own.alias", "admin", {"alias": "foreign"})
+    return registry, {"ids": str(made["id"]), "guids": made["guid"]}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), NAMED)
+def test_what_is_denied_is_as_if_absent(method: str, path: str, body: Any) -> None:
+    async def story() -> None:
+        registry, keys = await seeded(denied_reads="404")
+        kind = path.split("/")[2]
+        there = keys.get(kind, "foreign")
+        absent = {"ids": "9", "guids": "0" * 8 + there[8:] if kind == "guids" else ""}.get(kind, "elsewhere")
+        denied = await registry.send(method, path.replace("{}", there), "reader", body)
+        missing = await registry.send(method, path.replace("{}", absent), "admin", body)
+        assert denied.status == missing.status
+        assert denied.text.replace(there, "*") == missing.text.replace(absent, "*")
+        assert (await registry.send(method, path.replace("{}", there), "admin", body)).status != 422
+        usual, _ = await seeded()
+        assert (await usual.send(method, path.replace("{}", there), "reader", body)).code == 40301
+
+    asyncio.run(story())
+
+
+def test_an_alias_does_not_show_that_its_target_exists() -> None:
+    async def story() -> None:
+        registry, _ = await seeded(denied_reads="404")
+        found = [await registry.send("GET", f"/subjects/own.{name}/versions", "reader") for name in ("alias", "none")]
+        assert [each.code for each in found] == [40401, 40401]
+        assert found[0].text == found[1].text.replace("own.none", "own.alias")
+
+    asyncio.run(story())
+
+
+def test_denied_writes_and_the_registry_stay_403() -> None:
+    async def story() -> None:
+        registry, _ = await seeded(denied_reads="404")
+        for method, path, body in (
+            ("POST", "/subjects/foreign/versions", {"schema": '"int"'}),
+            ("DELETE", "/subjects/foreign", None),
+            ("GET", "/config/foreign", None),
+            ("GET", "/metrics", None),
+            (
+                "POST",
+                "/subjects/own.s",
+                {"schema": '"a"', "references": [{"name": "a", "subject": "foreign", "version": 1}]},
+            ),
+        ):
+            assert (await registry.send(method, path, "reader", body)).code == 40301, path
+
+    asyncio.run(story())

@@ -1,0 +1,75 @@
+"""Limits of requests and event streams: by caller or address, and never of health."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from counterfoil.registry.api.limits import OpenStreams, RateLimits
+from counterfoil.registry.domain.access.caller import CALLER, NOBODY, Caller
+from counterfoil.registry.domain.access.identity import Identity
+
+
+class World:
+    """An application behind limits, and a clock."""
+
+    def __init__(self, **limits: int) -> None:
+        self.now_s = 0.0
+        self.app = RateLimits(self.passed, clock=lambda: self.now_s, **{"a_second": 0, "writes_a_second": 0, **limits})
+
+    async def passed(self, _: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    def ask(self, method: str = "GET", path: str = "/subjects", *, of: str = "", address: str = "10.0.0.1") -> Any:
+        """The status of a request, and its Retry-After."""
+        caller = Caller.of(Identity(of), ()) if of else NOBODY
+        scope = {"type": "http", "method": method, "raw_path": path.encode(), "client": (address, 1), CALLER: caller}
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(self.app(scope, None, send))  # type: ignore[arg-type]  # nothing reads a body
+        return sent[0]["status"], dict(sent[0]["headers"]).get(b"retry-after")
+
+
+def test_a_caller_has_a_burst_and_then_a_rate() -> None:
+    world = World(a_second=2, burst=3)
+    assert [world.ask(of="User:a")[0] for _ in range(4)] == [200, 200, 200, 429]
+    assert world.ask(of="User:a") == (429, b"1")
+    assert world.ask(of="User:b")[0] == 200
+    world.now_s += 0.5
+    assert [world.ask(of="User:a", address="10.0.0.2")[0] for _ in range(2)] == [200, 429]
+
+
+def test_without_a_caller_the_address_counts_and_a_network_of_ipv6_is_one() -> None:
+    world = World(a_second=1)
+    assert [world.ask(address=each)[0] for each in ("10.0.0.1", "10.0.0.2", "10.0.0.1")] == [200, 200, 429]
+    assert [world.ask(address=each)[0] for each in ("2001:db8::1", "2001:db8::2")] == [200, 429]
+
+
+def test_writes_have_a_limit_of_their_own_and_health_has_none() -> None:
+    world = World(writes_a_second=1)
+    assert [world.ask("POST")[0] for _ in range(2)] == [200, 429]
+    assert [world.ask()[0] for _ in range(5)] == [200] * 5
+    world = World(a_second=1, writes_a_second=5)
+    assert [world.ask("POST")[0] for _ in range(2)] == [200, 429]
+    assert [world.ask(path="/health/live")[0] for _ in range(5)] == [200] * 5
+
+
+def stream_of(caller: str) -> dict[str, Any]:
+    return {"type": "http", "client": ("10.0.0.1", 1), CALLER: Caller.of(Identity(caller), ())}
+
+
+def test_streams_are_counted_while_they_are_open() -> None:
+    streams, a, b = OpenStreams(1), stream_of("User:a"), stream_of("User:b")
+    with streams.another(a) as first, streams.another(a) as second, streams.another(b) as other:
+        assert (first, second, other) == (True, False, True)
+    with streams.another(a) as again:
+        assert again
+
+
+def test_streams_have_no_limit_without_a_gate_and_where_it_is_zero() -> None:
+    for streams, scope in [(OpenStreams(0), stream_of("User:a")), (OpenStreams(1), {"client": ("10.0.0.1", 1)})]:
+        with streams.another(scope) as first, streams.another(scope) as second:
+            assert (first, second) == (True, True)
