@@ -1,0 +1,1 @@
+"""The audit: which requests cause an event, and ``/audit/v1``."""

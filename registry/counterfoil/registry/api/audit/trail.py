@@ -1,0 +1,97 @@
+"""Which events a request causes: what it has written, and that it was refused."""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY, ROUTE_HOLDER
+from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.audit.events import (
+    AuditEvent,
+    EventKind,
+    agent_text,
+    caller_facts,
+    event_of_change,
+)
+from counterfoil.registry.domain.audit.trail import Trail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from counterfoil.registry.domain.access.caller import Caller
+    from counterfoil.registry.domain.access.identity import ListedProxies
+    from counterfoil.registry.domain.audit.events import AuditLog
+
+TRAIL: Final = "counterfoil.trail"
+"""The key in the scope for the :class:`Trail` of a request; absent where nothing is recorded."""
+
+_REFUSALS: Final = {
+    HTTPStatus.UNAUTHORIZED: EventKind.AUTH_FAILED,
+    HTTPStatus.TOO_MANY_REQUESTS: EventKind.AUTH_THROTTLED,
+    HTTPStatus.FORBIDDEN: EventKind.ACCESS_DENIED,
+}
+
+
+class AuditTrail:
+    """Records an event for each refused request, and for each change that a request has made.
+
+    ``proxies`` returns those in front of the server, by which the address of a client is found.
+    """
+
+    def __init__(self, app: ASGIApp, log: AuditLog, *, proxies: Callable[[], ListedProxies | None]) -> None:
+        self._app = app
+        self._log = log
+        self._proxies = proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request to the application, and record what it did."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = HTTPStatus.OK
+        trail = scope[TRAIL] = Trail(self._log, partial(self._facts, scope))
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            if trail.changes or trail.events:
+                self._record_writes(trail)
+            kind = EventKind.ACCESS_DENIED if trail.is_denied else _REFUSALS.get(status)
+            if kind is not None:
+                outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
+                refused = {**trail.refused, "status": int(status), "outcome": outcome}
+                self._log.record(AuditEvent(kind, {**trail.facts(), **refused}))
+
+    def _record_writes(self, trail: Trail) -> None:
+        facts = trail.facts()
+        for event in filter(None, map(event_of_change, trail.changes)):
+            self._log.record(AuditEvent(event.kind, {**facts, **event.facts}, event.at))
+        for event in trail.events:
+            self._log.record(event)
+
+    def _facts(self, scope: Scope) -> dict[str, Any]:
+        """Return what every event of a request says: who, what, from where."""
+        address, _ = scope.get("client") or ("-", 0)
+        proxies = self._proxies()
+        facts: dict[str, Any] = {
+            "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
+            "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
+            "from": address if proxies is None else proxies.client_address(address, scope["headers"]),
+        }
+        caller: Caller | None = scope.get(CALLER)
+        if caller is not None and caller.identity is not None:
+            facts["caller"] = caller_facts(caller.identity)
+        for name, value in scope["headers"]:
+            if name == b"user-agent":
+                facts["agent"] = agent_text(value)
+        return facts

@@ -1,0 +1,1 @@
+"""The audit file: writing it in a thread, reading and verifying it."""

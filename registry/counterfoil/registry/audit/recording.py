@@ -1,0 +1,172 @@
+"""The audit of one server: events go to its file, and those that are in no journal to its store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.audit.counting import EqualEvents
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Kept, Place, time_text_of
+from counterfoil.registry.domain.audit.lines import unsigned
+from counterfoil.registry.domain.writes.effects import DropEvents, RecordEvents
+from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.logs import tried
+from counterfoil.schema.errors import RegistryError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.registry.audit.file import AuditFile
+    from counterfoil.registry.domain.audit.lines import LineHead
+    from counterfoil.registry.service.storage import Storage
+
+_LOGGER: Final = logging.getLogger(__name__)
+_EVERY_S: Final = 0.5
+_MINUTE_S: Final = 60.0
+_MAX_WAITING: Final = 10_000
+_CUT_AT_ONCE: Final = 1000
+_KEEP_DAYS: Final = 400
+_EVER: Final = 2**62
+
+
+class AuditRecords:
+    """Records the events of one server in ``file``, if there is one, and in ``storage``.
+
+    Each minute with news, the last hash of the journal is written to the file, and the last one of the file to the
+    store: whoever rewrites one of them has to rewrite the other as well. ``signed`` signs them. Events in the store
+    are removed after ``keep_days``.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        file: AuditFile | None = None,
+        signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
+        keep_days: int = _KEEP_DAYS,
+    ) -> None:
+        self._storage = storage
+        self._file = file
+        self._signed = signed
+        self._keep = timedelta(days=keep_days)
+        self._waiting: list[AuditEvent] = []
+        self._lost = 0
+        self._equal = EqualEvents()
+        self._failures = 0
+        self._is_failing = False
+        self._noted_change = 0
+        self._noted_head: LineHead | None = None
+
+    @property
+    def has_file(self) -> bool:
+        """Whether events are written to a file, too."""
+        return self._file is not None
+
+    @property
+    def refuses_writes(self) -> bool:
+        """Whether events cannot be written, and writes are to be refused until they can."""
+        return self._file is not None and self._file.refuses_writes
+
+    @property
+    def failures(self) -> int:
+        """How often events could not be written, to the file or to the store."""
+        return self._failures + (0 if self._file is None else self._file.failures)
+
+    def record(self, event: AuditEvent) -> None:
+        """Have ``event`` written; nothing waits for it."""
+        if self._file is not None:
+            self._file.record(event)
+        if event.kind.kept is Kept.TABLE:
+            self._wait(event)
+        elif event.kind.kept is Kept.COUNTED:
+            self._equal.add(event)
+
+    def _wait(self, *events: AuditEvent) -> None:
+        room = max(_MAX_WAITING - len(self._waiting), 0)
+        self._waiting += events[:room]
+        self._lost += len(events[room:])
+
+    async def run(self) -> None:
+        """Write to the store until this is cancelled: events twice a second, the rest each minute."""
+        noted_at = time.monotonic()
+        while True:
+            await asyncio.sleep(_EVERY_S)
+            await tried(self.write, "a write of audit events", expected=())
+            if time.monotonic() - noted_at >= _MINUTE_S:
+                noted_at = time.monotonic()
+                await tried(self.write_minute, "a write of audit heads", expected=())
+
+    async def close(self) -> None:
+        """Write what waits, and close the file; its last line is the last head in the store."""
+        await self.write_minute()
+        if self._file is not None:
+            await asyncio.to_thread(self._file.close)
+            self._note_file(self._file)
+            await self.write()
+
+    async def write(self) -> None:
+        """Write the waiting events to the store; if that fails, they go on waiting."""
+        events, self._waiting = self._waiting, []
+        lost, self._lost = self._lost, 0
+        gap = [AuditEvent(EventKind.AUDIT_GAP, {"lost": lost})] if lost else []
+        if not events and not gap:
+            return
+        try:
+            await self._storage.commit(Plan((), (RecordEvents((*events, *gap)),)))
+        except Exception as error:
+            self._lost += lost
+            later, self._waiting = self._waiting, events
+            self._wait(*later)
+            if not isinstance(error, RegistryError):
+                raise
+            self._fail(error)
+            return
+        self._is_failing = False
+
+    async def write_minute(self) -> None:
+        """Write what is written each minute: counted events, heads, and the removal of old events."""
+        self._wait(*self._equal.take())
+        try:
+            if self._file is not None:
+                self._note_file(self._file)
+                await self._note_journal(self._file)
+            await self._cut()
+        except RegistryError as error:
+            self._fail(error)
+        await self.write()
+
+    def _fail(self, error: RegistryError) -> None:
+        if not self._is_failing:
+            _LOGGER.error("the audit cannot be written to the store: %s", error)
+        self._is_failing = True
+        self._failures += 1
+
+    def _note_file(self, file: AuditFile) -> None:
+        """Have the last hash of the file written to the store."""
+        head = file.head
+        if head is not None and head != self._noted_head:
+            self._noted_head = head
+            self._wait(AuditEvent(EventKind.AUDIT_HEAD, self._signed({"of": "file", **head._asdict()})))
+
+    async def _note_journal(self, file: AuditFile) -> None:
+        """Have the last hash of the journal written to the file."""
+        change, chain = await self._storage.journal_head()
+        if change != self._noted_change:
+            self._noted_change = change
+            file.record(AuditEvent(EventKind.AUDIT_HEAD, {"of": "journal", "change": change, "head": chain.hex()}))
+
+    async def _cut(self) -> None:
+        """Remove the events that are too old, some at a time; that is an event itself."""
+        before = datetime.now(UTC) - self._keep
+        while True:
+            found = await self._storage.audit_events(Place(0), _EVER, _CUT_AT_ONCE)
+            old = [each for each in found if each.ts < before.timestamp() * 1000]
+            if not old:
+                return
+            cut = AuditEvent(EventKind.AUDIT_CUT, {"count": len(old), "until": time_text_of(old[-1].ts)})
+            await self._storage.commit(Plan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
+            if self._file is not None:
+                self._file.record(cut)

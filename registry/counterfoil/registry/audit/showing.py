@@ -1,0 +1,36 @@
+"""Events as lines of text: those in audit files, and those of a registry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from counterfoil.registry.audit.verifying import read_lines
+from counterfoil.registry.domain.audit.lines import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from counterfoil.registry.domain.audit.selection import Selection
+
+
+def shown_lines(paths: Iterable[Path], selection: Selection, *, as_json: bool) -> Iterator[str]:
+    """Yield a line for each selected event; lines that cannot be read are named as such."""
+    for line in read_lines(paths):
+        if line.facts is None:
+            yield f"{line.place}: {line.mistake}"
+        elif selection.selects(line.facts):
+            yield canonical(line.facts).decode() if as_json else event_text(line.facts)
+
+
+def event_text(facts: dict[str, Any]) -> str:
+    """Return an event as a line of text."""
+    caller = facts.get("caller", {}).get("principal", "-")
+    parts = [facts.get("time", ""), facts.get("event", ""), caller, facts.get("from", "-")]
+    parts += [
+        facts[name]
+        for name in ("action", "resource", "version", "detail", "status", "reason", "request_id")
+        if name in facts
+    ]
+    parts += [f"x{facts['count']}"] if "count" in facts else []
+    return " ".join(map(str, parts))

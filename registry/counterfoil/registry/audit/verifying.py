@@ -1,0 +1,162 @@
+"""Verifying audit files: each line has its hash, and follows the line before in its chain."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from counterfoil.registry.domain.audit.events import EventKind
+from counterfoil.registry.domain.audit.lines import HASH, canonical, hash_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from counterfoil.registry.audit.keys import PublicKeys
+
+
+class StoredHead(NamedTuple):
+    """What a store has of a chain of the file: the hash of one of its lines. ``place`` is that of the event."""
+
+    place: str
+    chain: str
+    line: int
+    head: str
+
+
+class JournalHead(NamedTuple):
+    """What a file has of the journal: its chain up to a change. ``place`` is that of the line."""
+
+    place: str
+    change: int
+    head: str
+
+
+class Line(NamedTuple):
+    """A line of a file: where it is, its members, and what is wrong if it has none."""
+
+    place: str
+    facts: dict[str, Any] | None
+    mistake: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A line that is not what was written, or does not follow the one before."""
+
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return the misfit as a line of output."""
+        return f"{self.place}: {self.message}"
+
+
+def read_lines(paths: Iterable[Path]) -> Iterator[Line]:
+    """Yield the lines of the files in order."""
+    for path in paths:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                yield read_line(f"{path}:{number}", line)
+
+
+def read_line(place: str, line: bytes) -> Line:
+    """Return the line at ``place``; the members that it has are as they were written."""
+    try:
+        facts = json.loads(line)
+    except ValueError:
+        return Line(place, None, "it is no JSON")
+    if not isinstance(facts, dict) or canonical(facts) + b"\n" != line:
+        return Line(place, None, "it is not as this program writes lines")
+    hashed = {name: value for name, value in facts.items() if name != HASH}
+    if hash_of(hashed) != facts.get(HASH):
+        return Line(place, None, "its hash differs: it was edited")
+    return Line(place, facts)
+
+
+class Verifier:
+    """Follows the chains of all processes through the lines of files.
+
+    ``keys`` verify the signatures of heads. ``heads`` are those of the files' chains that a store has.
+    ``is_continued``: earlier files are not among them, so that chains may begin in the middle.
+    """
+
+    def __init__(
+        self, *, keys: PublicKeys | None = None, heads: Iterable[StoredHead] = (), is_continued: bool = False
+    ) -> None:
+        self._is_continued = is_continued
+        self._keys = keys
+        self._heads = list(heads)
+        self._hash_by_line: dict[tuple[str, int], str | None] = {(each.chain, each.line): None for each in self._heads}
+        self._last: dict[str, tuple[int, str]] = {}
+        self._first: dict[str, int] = {}
+        self._hashes: set[str | None] = {None}
+        self.journal_heads: list[JournalHead] = []
+        """The heads of the journal in the files."""
+        self.count = 0
+        """How many lines were read."""
+
+    def misfits(self, lines: Iterable[Line]) -> Iterator[Misfit]:
+        """Yield what does not fit. An incomplete line at the end, or before the start of a process, is a crash's."""
+        torn: Line | None = None
+        for line in lines:
+            self.count += 1
+            if torn is not None:
+                if line.facts is None or line.facts.get("event") != EventKind.SERVER_STARTED.text:
+                    yield Misfit(torn.place, torn.mistake)
+                torn = None
+            if line.facts is None:
+                torn = line
+            elif message := self._mistake(line.facts) or self._mistake_of_head(line.place, line.facts):
+                yield Misfit(line.place, message)
+        if torn is not None and not torn.mistake.startswith("it is no JSON"):
+            yield Misfit(torn.place, torn.mistake)
+        yield from self._misfits_of_heads()
+
+    def _mistake(self, facts: dict[str, Any]) -> str | None:
+        """Return why the line with ``facts`` does not follow what was read before."""
+        node, seq, prev, own = (facts.get(name) for name in ("node", "seq", "prev", HASH))
+        if not isinstance(node, str) or not isinstance(seq, int) or not isinstance(own, str):
+            return "it lacks node, seq or hash"
+        before = self._last.get(node)
+        self._last[node] = (seq, own)
+        self._hashes.add(own)
+        if (node, seq) in self._hash_by_line:
+            self._hash_by_line[node, seq] = own
+        if before is None:
+            self._first[node] = seq
+            return self._mistake_of_first(facts)
+        if (seq, prev) != (before[0] + 1, before[1]):
+            return f"it is line {seq} of {node}; expected line {before[0] + 1}: lines were removed, exchanged or edited"
+        return None
+
+    def _mistake_of_first(self, facts: dict[str, Any]) -> str | None:
+        if self._is_continued:
+            return None
+        if facts["seq"] != 1 or facts.get("prev") is not None:
+            return f"{facts['node']} begins with line {facts['seq']}: lines were removed, or earlier files are missing"
+        if facts.get("event") != EventKind.SERVER_STARTED.text:
+            return f"{facts['node']} does not begin with {EventKind.SERVER_STARTED.text}"
+        if facts.get("last") not in self._hashes:
+            return "the line that was the last one when this process started is missing"
+        return None
+
+    def _mistake_of_head(self, place: str, facts: dict[str, Any]) -> str | None:
+        if facts.get("event") != EventKind.AUDIT_HEAD.text:
+            return None
+        self.journal_heads.append(JournalHead(place, int(facts.get("change", 0)), str(facts.get("head"))))
+        return None if self._keys is None else self._keys.mistake(facts)
+
+    def _misfits_of_heads(self) -> Iterator[Misfit]:
+        """Yield the heads in the store that the files do not have."""
+        for each in self._heads:
+            found = self._hash_by_line[each.chain, each.line]
+            begun = self._first.get(each.chain)
+            if found == each.head or (self._is_continued and (begun is None or each.line < begun)):
+                continue
+            if found is None:
+                message = f"the store has line {each.line} of {each.chain}, which is missing: lines were removed"
+            else:
+                message = f"the store has another hash of line {each.line} of {each.chain}: the file was written anew"
+            yield Misfit(each.place, message)

@@ -1,0 +1,1 @@
+"""Audit: the events that are recorded, and their lines. Pure."""

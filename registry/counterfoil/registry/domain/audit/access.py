@@ -1,0 +1,92 @@
+"""The events of the audit that writing records about access is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.registry.domain.access.records import (
+    BINDINGS,
+    POLICIES,
+    ROLE_RECORDS,
+    SERVICES,
+    TOKENS,
+    USERS,
+    AccessPolicy,
+)
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, time_text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from counterfoil.registry.domain.access.stored import StoredAccess
+    from counterfoil.registry.domain.writes.effects import PutRecord
+    from counterfoil.schema.rest.object_forms import Document
+
+_DISABLED: Final = "disabled"
+
+
+def events_of(puts: tuple[PutRecord, ...], before: StoredAccess) -> tuple[AuditEvent, ...]:
+    """Return the events that writing ``puts`` to what was declared ``before`` is, each once; none has a secret."""
+    return tuple(event for put in puts if (event := _event(put, before)) is not None)
+
+
+def _event(put: PutRecord, before: StoredAccess) -> AuditEvent | None:
+    kind = _kind(put, before)
+    if kind is None:
+        return None
+    facts: dict[str, Any] = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
+    detail = _DETAILS[put.kind](put.document) if put.document is not None else ""
+    return AuditEvent(kind, {**facts, "detail": detail} if detail else facts)
+
+
+def _kind(put: PutRecord, before: StoredAccess) -> EventKind | None:
+    document = put.document
+    if put.kind == POLICIES.name:
+        is_same = document == POLICIES.form.write(AccessPolicy(before.is_required))
+        return None if is_same else EventKind.POLICY_CHANGED
+    if put.kind == TOKENS.name:
+        return EventKind.TOKEN_CREATED if document and put.key[0] not in before.tokens else EventKind.TOKEN_REVOKED
+    if put.kind not in _ACCOUNTS:
+        return EventKind.ACCESS_CHANGED
+    created, changed, deleted = _ACCOUNTS[put.kind]
+    known = before.users if put.kind == USERS.name else before.services
+    if document is None:
+        return deleted
+    return changed if put.key[0] in known else created
+
+
+_ACCOUNTS: Final[Mapping[str, tuple[EventKind, EventKind, EventKind]]] = {
+    USERS.name: (EventKind.USER_CREATED, EventKind.USER_CHANGED, EventKind.USER_DELETED),
+    SERVICES.name: (EventKind.SERVICE_CREATED, EventKind.SERVICE_CHANGED, EventKind.SERVICE_DELETED),
+}
+
+
+def _account(document: Document) -> str:
+    return _DISABLED if document.get("disabled") else ""
+
+
+def _token(document: Document) -> str:
+    return f"{document['name']} of {document['owner']} until {time_text_of(document['expires'])}"
+
+
+def _binding(document: Document) -> str:
+    word = "allow" if document["allows"] else "deny"
+    return f"{word} {', '.join(document['operations'])} to {document['to']} on {document['on']}"
+
+
+def _role(document: Document) -> str:
+    return ", ".join(document["operations"])
+
+
+def _policy(document: Document) -> str:
+    return "credentials are required" if document.get("required") else "credentials are not required"
+
+
+_DETAILS: Final[Mapping[str, Callable[[Document], str]]] = {
+    USERS.name: _account,
+    SERVICES.name: _account,
+    TOKENS.name: _token,
+    BINDINGS.name: _binding,
+    ROLE_RECORDS.name: _role,
+    POLICIES.name: _policy,
+}

@@ -1,0 +1,270 @@
+"""The events of the audit, as a table and as values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from counterfoil.registry.domain.access.records import ACCESS_KINDS
+from counterfoil.registry.domain.associations import BY_ID, BY_NAME, BY_SUBJECT
+from counterfoil.registry.domain.bridges.stored import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
+from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.contracts import stored as contracts
+from counterfoil.registry.domain.contracts.hooks import DELIVERY_KINDS, WEBHOOKS
+from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from counterfoil.registry.domain.access.identity import Identity
+    from counterfoil.registry.domain.changes import Change
+
+_MAX_AGENT: Final = 200
+
+
+class Kept(Enum):
+    """Where an event is kept in the store, beside the audit file."""
+
+    JOURNAL = "the journal"
+    WITH_WRITE = "the audit, in the transaction of the write"
+    TABLE = "the audit, within a second"
+    COUNTED = "the audit, once a minute with a count"
+    NOWHERE = "the file alone"
+
+
+class EventKind(Enum):
+    """What an event is about: its name, when it is recorded, and where."""
+
+    SCHEMA_REGISTER = "schema.register", "A version was registered.", Kept.JOURNAL
+    SCHEMA_DELETE = "schema.delete", "A version was soft-deleted.", Kept.JOURNAL
+    SCHEMA_PURGE = "schema.purge", "A version was permanently deleted.", Kept.JOURNAL
+    SETTINGS_CHANGE = (
+        "settings.change",
+        "Config or mode of a subject, a context or the registry was changed.",
+        Kept.JOURNAL,
+    )
+    CONTEXT_DELETE = "context.delete", "A context was removed from the list.", Kept.JOURNAL
+    KEK_CHANGE = "kek.change", "A key encryption key was written or removed.", Kept.JOURNAL
+    DEK_CHANGE = "dek.change", "A data encryption key was written or removed.", Kept.JOURNAL
+    BRIDGE_CHANGE = "bridge.change", "A bridge, or a report about one, was written or removed.", Kept.JOURNAL
+    CONTRACT_CHANGE = (
+        "contract.change",
+        "An application, a contract, a deployment, an approval, a webhook or the like was written or removed.",
+        Kept.JOURNAL,
+    )
+    ASSOCIATION_CHANGE = "association.change", "An association was written or removed.", Kept.JOURNAL
+    RECORD_CHANGE = "record.change", "A sketch or another record was written or removed.", Kept.JOURNAL
+    USER_CREATED = "user.created", "A user was stored.", Kept.WITH_WRITE
+    USER_CHANGED = "user.changed", "A user's password was set, or it was enabled or disabled.", Kept.WITH_WRITE
+    USER_DELETED = "user.deleted", "A user was removed.", Kept.WITH_WRITE
+    SERVICE_CREATED = "service.created", "A service was stored.", Kept.WITH_WRITE
+    SERVICE_CHANGED = "service.changed", "A service was described, enabled or disabled.", Kept.WITH_WRITE
+    SERVICE_DELETED = "service.deleted", "A service was removed.", Kept.WITH_WRITE
+    TOKEN_CREATED = "token.created", "A token was made.", Kept.WITH_WRITE
+    TOKEN_REVOKED = "token.revoked", "A token was revoked, or removed with its owner.", Kept.WITH_WRITE
+    ACCESS_CHANGED = "access.changed", "A binding or a role was written or removed.", Kept.WITH_WRITE
+    POLICY_CHANGED = (
+        "policy.changed",
+        "All servers on the store demand credentials from now on, or no longer.",
+        Kept.WITH_WRITE,
+    )
+    FILE_RELOADED = "file.reloaded", "The access file was read again, and another content is in force.", Kept.TABLE
+    KEY_REVEALED = "key.revealed", "A response had the plain material of a data encryption key.", Kept.TABLE
+    KEY_TESTED = "key.tested", "A key encryption key was tested.", Kept.TABLE
+    AUTH_FAILED = "auth.failed", "Credentials were missing or wrong: the response was 401.", Kept.COUNTED
+    AUTH_THROTTLED = "auth.throttled", "Too many requests: the response was 429.", Kept.COUNTED
+    ACCESS_DENIED = (
+        "access.denied",
+        "The caller had no right: the response was 403, or 404 by `denied_reads`, or an item of a batch has 40301.",
+        Kept.COUNTED,
+    )
+    SERVER_STARTED = (
+        "server.started",
+        "A process began its chain; `last` is the last hash that was in the file.",
+        Kept.NOWHERE,
+    )
+    AUDIT_HEAD = (
+        "audit.head",
+        "In the file the last hash of the journal, in the store the last one of a chain of the file.",
+        Kept.NOWHERE,
+    )
+    AUDIT_GAP = "audit.gap", "Events could not be written: `lost` counts them.", Kept.NOWHERE
+    AUDIT_CUT = "audit.cut", "Old events were removed from the store: `count` of them.", Kept.WITH_WRITE
+
+    def __init__(self, text: str, about: str, kept: Kept) -> None:
+        self.text = text
+        self.about = about
+        self.kept = kept
+
+
+FIELDS: Final[Mapping[str, str]] = {
+    "seq": "In a file: counts the lines of one chain from 1, without a gap. In responses: the place of the event.",
+    "time": "UTC, with milliseconds.",
+    "node": "In a file, the chain: host, process id and a random part of one server process.",
+    "event": "What happened; the table of events lists the names.",
+    "request_id": "The id of the request, as in the response's `X-Request-ID`.",
+    "caller": "`principal`, `method`, and `issuer`, `token_id`, `act` if there are; absent without authentication.",
+    "action": "The method and the path template of the route; the word `(none)` if the request reached no route.",
+    "resource": "What it was done to: subject or context, or kind and key of a record.",
+    "detail": "Of bindings and roles: what they say. Of users, services and tokens: owner, end, whether disabled.",
+    "subject": "Of a data encryption key: the subject that it is for.",
+    "operation": "Of denials: the operation that the caller lacks.",
+    "version": "The version of the subject.",
+    "after": "For versions the guid of the content, for config and mode SHA-256 of the document in the journal.",
+    "change": "The number of the change in the journal.",
+    "status": "The status of the response, for refused requests.",
+    "outcome": "`success`, `denied` or `failed`.",
+    "reason": "For 401 and 429: why, in one word.",
+    "rule": "Of denials: where the rule is that denies it; absent if no rule allows it.",
+    "from": "The address of the client.",
+    "agent": "The User-Agent, 200 characters of it.",
+    "count": "In the store: how many equal events this row stands for. In `audit.cut`: how many were removed.",
+    "until": "In the store: the time of the last of `count` events. In `audit.cut`: the time of the last one removed.",
+    "last": "In `server.started`: the last hash in the file before; null in a new file.",
+    "lost": "In `audit.gap`: how many events could not be written.",
+    "of": "In `audit.head`: `journal` or `file`.",
+    "chain": "In `audit.head` of a file: the chain (`node`).",
+    "line": "In `audit.head` of a file: the `seq` of the line in its chain.",
+    "head": "In `audit.head`: the hash.",
+    "key": "In `audit.head`: the beginning of SHA-256 of the public key.",
+    "signature": "In `audit.head`: Ed25519 over the other members but `hash`, as canonical JSON; in base64.",
+    "prev": "In a file: the hash of the line before in this chain; null in the first.",
+    "hash": "In a file: SHA-256 of the line without `hash`, as canonical JSON (RFC 8785).",
+}
+"""The members of an event, and what each says."""
+
+_KINDS_OF_CHANGES: Final[Mapping[ChangeKind, EventKind]] = {
+    ChangeKind.REGISTERED: EventKind.SCHEMA_REGISTER,
+    ChangeKind.DELETED: EventKind.SCHEMA_DELETE,
+    ChangeKind.REMOVED: EventKind.SCHEMA_PURGE,
+    ChangeKind.SETTINGS: EventKind.SETTINGS_CHANGE,
+    ChangeKind.CONTEXT_DELETED: EventKind.CONTEXT_DELETE,
+}
+_CONTRACT_KINDS: Final = (
+    contracts.APPLICATIONS,
+    contracts.VERSIONS,
+    contracts.CONTRACTS,
+    contracts.ENVIRONMENTS,
+    contracts.DEPLOYMENTS,
+    contracts.APPROVALS,
+    contracts.VERIFICATIONS,
+    contracts.MIGRATIONS,
+    WEBHOOKS,
+)
+_INDEXES: Final = contracts.INDEX_KINDS | DELIVERY_KINDS | {BY_SOURCE_KIND, BY_NAME, BY_SUBJECT}
+_KINDS_OF_RECORDS: Final[Mapping[str, EventKind | None]] = {
+    KEK_KIND: EventKind.KEK_CHANGE,
+    DEK_KIND: EventKind.DEK_CHANGE,
+    BY_ID: EventKind.ASSOCIATION_CHANGE,
+    BRIDGE_KIND: EventKind.BRIDGE_CHANGE,
+    **dict.fromkeys(REPORT_RECORD_KINDS, EventKind.BRIDGE_CHANGE),
+    **dict.fromkeys([each.name for each in _CONTRACT_KINDS], EventKind.CONTRACT_CHANGE),
+    **dict.fromkeys(ACCESS_KINDS),  # their events are stored beside them
+    **dict.fromkeys(_INDEXES),  # written with what they lead to
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """One event; ``facts`` are members of its line. It never has credentials, bodies or schema texts."""
+
+    kind: EventKind
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Place(NamedTuple):
+    """The place of an event among all: after which change it is, and its number; a change itself has the number 0.
+
+    >>> str(Place(7, 0)), str(Place(7, 12))
+    ('7', '7.12')
+    """
+
+    change: int
+    number: int = 0
+
+    def __str__(self) -> str:
+        """Return the place as responses have it."""
+        return f"{self.change}.{self.number}" if self.number else str(self.change)
+
+
+class StoredEvent(NamedTuple):
+    """An event in the table of a store."""
+
+    place: Place
+    ts: int
+    event: str
+    facts: dict[str, Any]
+
+
+class AuditLog(Protocol):
+    """Takes events; nothing waits for it."""
+
+    @property
+    def refuses_writes(self) -> bool:
+        """Whether events cannot be written, and writes are to be refused until they can."""
+        ...
+
+    def record(self, event: AuditEvent) -> None:
+        """Have ``event`` written."""
+        ...
+
+
+def time_text(at: datetime) -> str:
+    """Return a time as events have it."""
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def time_text_of(ts: int) -> str:
+    """Return epoch milliseconds as events have a time."""
+    return time_text(datetime.fromtimestamp(ts / 1000, UTC))
+
+
+def event_of_change(change: Change) -> AuditEvent | None:
+    """Return the event that a change is; None for a record that is written with another, which has the event."""
+    kind = _kind_of(change)
+    if kind is None:
+        return None
+    facts: dict[str, Any] = {"resource": _resource_of(change), "change": change.seq, "outcome": "success"}
+    if change.version is not None:
+        facts["version"] = change.version
+    if change.guid is not None:
+        facts["after"] = str(change.guid)
+    elif change.kind is ChangeKind.SETTINGS:
+        facts["after"] = hashlib.sha256(json.dumps(change.document, sort_keys=True).encode()).hexdigest()
+    return AuditEvent(kind, facts, datetime.fromtimestamp(change.ts / 1000, UTC))
+
+
+def _kind_of(change: Change) -> EventKind | None:
+    if change.kind is ChangeKind.RECORD:
+        return _KINDS_OF_RECORDS.get((change.document or {}).get("kind", ""), EventKind.RECORD_CHANGE)
+    return _KINDS_OF_CHANGES[change.kind]
+
+
+def _resource_of(change: Change) -> str:
+    """Return what a change was made to, as text."""
+    if change.kind is not ChangeKind.RECORD:
+        return str(change.subject)
+    document = change.document or {}
+    return " ".join([str(document.get("kind", "")), *map(str, document.get("key", ()))])
+
+
+def caller_facts(identity: Identity) -> dict[str, str]:
+    """Return what a line says of a caller."""
+    facts = {
+        "principal": identity.principal,
+        "method": identity.method,
+        "issuer": identity.issuer,
+        "token_id": identity.token_id,
+        "act": identity.act,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def agent_text(value: bytes) -> str:
+    """Return the User-Agent as a line has it."""
+    return value.decode("latin-1")[:_MAX_AGENT]

@@ -1,0 +1,37 @@
+"""Which events of the audit are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OUTCOMES: Final = ("success", "denied", "failed")
+
+_SUBJECT: Final = "Subject: "
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A condition on events; None and an empty set select all. Times are compared as texts in UTC (ISO 8601)."""
+
+    events: frozenset[str] = frozenset()
+    caller: str | None = None
+    subject: str | None = None
+    outcome: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def selects(self, facts: Mapping[str, Any]) -> bool:
+        """Return whether the event with ``facts`` is wanted."""
+        resource = facts.get("resource", "")
+        return (
+            (not self.events or facts.get("event") in self.events)
+            and self.caller in {None, facts.get("caller", {}).get("principal")}
+            and self.subject in {None, resource, resource.removeprefix(_SUBJECT), facts.get("subject")}
+            and self.outcome in {None, facts.get("outcome")}
+            and (self.since or "") <= facts.get("time", "")
+            and (self.until is None or facts.get("time", "") < self.until)
+        )

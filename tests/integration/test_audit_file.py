@@ -1,0 +1,180 @@
+"""The audit file of a server: each event once, no secrets, kills, full disks, renamed files."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from test_settings_effects import ask, served
+
+from access_callers import access
+from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.cli.run import run
+from counterfoil.registry.audit.file import AuditFile
+from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.auth.passwords.hashes import hash_password
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
+from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.exit_codes import ExitCode
+from local_services import wait_until
+from registry_driver import InProcessRegistry
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIB = 1024 * 1024
+REJECTED = AuditEvent(EventKind.AUTH_FAILED, {"reason": "wrong"})
+
+
+def opened(path: Path, *, max_bytes: int = MIB, refuses: bool = False) -> AuditFile:
+    return AuditFile(str(path), max_bytes=max_bytes, refuses=refuses)
+
+
+def events(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def verified(capsys: pytest.CaptureFixture[str], *paths: Path) -> tuple[int, str]:
+    code = run(root_command(), ["audit", "verify", *map(str, paths)])
+    return code, capsys.readouterr().out
+
+
+def test_each_event_is_recorded_once_for_its_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+
+    async def story() -> None:
+        storage, log = MemoryStorage(), opened(path)
+        registry = InProcessRegistry(storage, access=access(), audit=AuditRecords(storage, file=log))
+        for _ in range(2):  # the second one writes nothing
+            await registry.send("POST", "/subjects/own.s/versions", "owner", {"schema": '"int"'}, X_Request_ID="r1")
+        await registry.send("PUT", "/config/own.s", "admin", {"compatibility": "NONE"})
+        await registry.send("DELETE", "/subjects/own.s", "admin")
+        await registry.send("DELETE", "/subjects/own.s?permanent=true", "admin")
+        await registry.send("GET", "/subjects", "wrong")
+        await registry.send("GET", "/subjects", None)
+        await registry.send("DELETE", "/subjects/other", "reader")
+        await registry.send("GET", "/subjects", "admin")
+        await asyncio.to_thread(log.close)
+
+    asyncio.run(story())
+    found = events(path)
+    assert [(each["event"], each.get("caller", {}).get("principal")) for each in found] == [
+        ("server.started", None),
+        ("schema.register", "User:owner"),
+        ("settings.change", "User:admin"),
+        ("schema.delete", "User:admin"),
+        ("schema.purge", "User:admin"),
+        ("settings.change", "User:admin"),  # the subject's settings went with it
+        ("auth.failed", None),
+        ("auth.failed", None),
+        ("access.denied", "User:reader"),
+    ]
+    registered, denied = found[1], found[-1]
+    assert {
+        name: registered[name] for name in ("action", "resource", "version", "change", "request_id", "outcome")
+    } == {
+        "action": "POST /subjects/{subject}/versions",
+        "resource": "own.s",
+        "version": 1,
+        "change": 1,
+        "request_id": "r1",
+        "outcome": "success",
+    }
+    assert [each["reason"] for each in found if each["event"] == "auth.failed"] == ["wrong", "missing"]
+    assert (denied["status"], denied["operation"], denied["resource"]) == (403, "DELETE", "Subject: other")
+    assert verified(capsys, path) == (ExitCode.OK, "9 lines: whole\n")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_edited_files_are_found_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    log = opened(path)
+    for _ in range(3):
+        log.record(REJECTED)
+    log.close()
+    assert run(root_command(), ["audit", "show", "--event", "auth.failed", str(path)]) == ExitCode.OK
+    assert capsys.readouterr().out.count("auth.failed") == 3
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:1], *lines[2:]]))
+    code, text = verified(capsys, path)
+    assert code == ExitCode.BROKEN
+    assert f"{path}:2: it is line 3 of" in text
+    path.write_bytes(b"".join(lines).replace(b'"wrong"', b'"right"', 1))
+    assert f"{path}:2: its hash differs: it was edited" in verified(capsys, path)[1]
+
+
+def test_files_are_renamed_and_the_chain_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "audit.jsonl"
+    first, second = opened(path, max_bytes=2000), opened(path, max_bytes=2000)  # two processes
+    for _ in range(40):
+        for log in (first, second):
+            log.record(REJECTED)
+    wait_until(lambda: len(list(tmp_path.iterdir())) > 1, what="a renamed file")
+    path.rename(tmp_path / "audit.jsonl.29991231")  # as logrotate does
+    for log in (first, second):
+        log.record(REJECTED)
+        log.close()
+    files = [*sorted(each for each in tmp_path.iterdir() if each != path), path]
+    assert len(files) > 2
+    assert verified(capsys, *files) == (ExitCode.OK, "84 lines: whole\n")
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_full_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str], *, refuses: bool) -> None:
+    path, real = tmp_path / "audit.jsonl", tmp_path / "real"
+
+    async def story() -> None:
+        path.symlink_to("/dev/full")
+        storage, log = MemoryStorage(), opened(path, refuses=refuses)
+        registry = InProcessRegistry(storage, audit=AuditRecords(storage, file=log))
+        wait_until(lambda: log.failures > 0, what="a failure")
+        failures = log.failures
+        reply = await registry.post("/subjects/s/versions", {"schema": '"int"'})
+        assert reply.status == (503 if refuses else 200)
+        wait_until(lambda: log.failures > failures, what="the next attempt")
+        assert (await registry.get("/subjects")).status == 200
+        assert (await registry.post("/subjects/s", {"schema": '"int"'})).code == (40401 if refuses else None)
+        path.unlink()
+        path.symlink_to(real)
+        wait_until(lambda: real.exists() and b"started" in real.read_bytes(), what="a line")
+        wait_until(lambda: not log.refuses_writes, what="writes again")
+        assert (await registry.post("/subjects/t/versions", {"schema": '"int"'})).status == 200
+        await asyncio.to_thread(log.close)
+
+    asyncio.run(story())
+    found = [(each["event"], each.get("lost")) for each in events(real)]
+    gap = [] if refuses else [("audit.gap", 1)]
+    assert found == [("server.started", None), *gap, ("schema.register", None)]
+    assert verified(capsys, real)[0] == ExitCode.OK
+
+
+def test_a_server_that_is_killed_leaves_its_journal_with_authors_and_a_file_that_fits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules, audit, store = tmp_path / "access.yaml", tmp_path / "audit.jsonl", f"sqlite:///{tmp_path}/registry.db"
+    secret = "correct-horse-battery"
+    admins = "admins: [User:ana]\nanonymous: [{allow: DESCRIBE, on: '*'}]\n"
+    rules.write_text(f"users:\n  ana: '{hash_password(secret.encode())}'\n{admins}")
+    header = {"Authorization": "Basic " + base64.b64encode(f"ana:{secret}".encode()).decode()}
+    wrong = {"Authorization": "Basic " + base64.b64encode(b"ana:wr0ng-secret").decode()}
+    for turn in range(2):
+        with served(tmp_path, auth_file=str(rules), audit_file=str(audit), store=store) as (port, service):
+            for number in range(5):
+                body = json.dumps({"schema": f'{{"type": "enum", "name": "e{number}", "symbols": ["HIDDEN"]}}'})
+                path = f"/subjects/s{turn}{number}/versions"
+                sent = {**header, "Content-Type": "application/json"}
+                assert ask("127.0.0.1", port, "POST", path, body=body, headers=sent)[0] == 200
+            assert ask("127.0.0.1", port, "GET", "/subjects", headers=wrong)[0] == 401
+            wait_until(lambda: b"auth.failed" in audit.read_bytes(), what="the lines")
+            os.kill(service.pid, signal.SIGKILL)
+    assert run(root_command(), ["db", "check", "--store", store]) == ExitCode.OK
+    code, text = verified(capsys, audit)
+    assert code == ExitCode.OK, text
+    written = audit.read_text() + (tmp_path / "log").read_text()
+    for each in (secret, "wr0ng-secret", header["Authorization"][6:], wrong["Authorization"][6:], "HIDDEN"):
+        assert each not in written

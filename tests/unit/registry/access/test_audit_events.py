@@ -1,0 +1,314 @@
+"""What the audit of a store has: changes, what was done to access, keys that were given out, refused requests."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from access_world import BOB, World, in_world
+from bridge_stories import OLD, SUBJECT, proposed
+from counterfoil.registry.api.http.middleware import CONNECTION
+from counterfoil.registry.audit.counting import EqualEvents
+from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
+from counterfoil.registry.domain.writes.effects import RecordEvents
+from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.kms.opening import open_kms
+from counterfoil.registry.store.memory import MemoryStorage
+from counterfoil.schema.errors import StoreUnavailable
+from key_driver import LOCAL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from counterfoil.registry.domain.changes import Written
+
+EVENTS = "/audit/v1/events"
+_EVER = 2**40
+
+
+async def asked(world: World, query: str = "") -> list[dict[str, Any]]:
+    """The events, read in pages of three."""
+    await world.audit.write_minute()
+    found: list[dict[str, Any]] = []
+    after, more = "0", True
+    while more:
+        page = await world.done("GET", f"{EVENTS}?limit=3&after={after}{query}")
+        found += page["events"]
+        assert page["next"] == after or page["events"] or page["more"] is False
+        after, more = page["next"], page["more"]
+    return found
+
+
+def told(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(each["event"], each.get("caller", {}).get("principal"), each.get("resource")) for each in events]
+
+
+def test_changes_of_access_are_events_with_their_author_and_without_secrets() -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "developer", "on": "pay.*"})
+        await world.done("PUT", "/auth/v1/users/bob", body={"disabled": True})
+        await world.done("PUT", "/auth/v1/services/ci", body={})
+        token = await world.done("POST", "/auth/v1/tokens", body={"owner": "Service:ci", "name": "deploy", "days": 3})
+        await world.done("PUT", "/auth/v1/roles/taggers", body={"operations": ["WRITE"]})
+        assert (await world.ask("DELETE", "/auth/v1/users/nobody")).status == 404
+        await world.done("DELETE", "/auth/v1/services/ci")
+        await world.done("DELETE", "/auth/v1/users/bob")
+        found = await asked(world)
+        binding = next(each for each in found if each["event"] == "access.changed" and "pay.*" in each["detail"])
+        root, of_bob = "User:root", binding["resource"]
+        assert told(found) == [
+            ("user.created", None, "auth-user root"),
+            ("access.changed", None, "auth-binding admin-root"),
+            ("policy.changed", None, "auth-policy policy"),
+            ("user.created", root, "auth-user bob"),
+            ("access.changed", root, of_bob),
+            ("user.changed", root, "auth-user bob"),
+            ("service.created", root, "auth-service ci"),
+            ("token.created", root, f"auth-token {token['id']}"),
+            ("access.changed", root, "auth-role taggers"),
+            ("service.deleted", root, "auth-service ci"),
+            ("token.revoked", root, f"auth-token {token['id']}"),
+            ("user.deleted", root, "auth-user bob"),
+            ("access.changed", root, of_bob),
+        ]
+        assert binding["detail"] == "allow developer to User:bob on pay.*"
+        assert binding["action"] == "POST /auth/v1/bindings"
+        assert (binding["caller"]["method"], binding["outcome"]) == ("password", "success")
+        assert found[5]["detail"] == "disabled"
+        assert found[7]["detail"].startswith("deploy of Service:ci until 2")
+        written = str(found)
+        for secret in (token["token"], "a password of bob", "the first password", "argon2"):
+            assert secret not in written
+
+    in_world(story)
+
+
+def test_a_denial_is_an_event_even_if_the_response_says_something_else() -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "reader", "on": "pay.*"})
+        made = await world.done("POST", "/subjects/other/versions", body={"schema": '"string"'})
+        for path in ("/subjects/other/versions/1", f"/schemas/ids/{made['id']}"):
+            assert (await world.ask("GET", path, BOB)).status == 404
+        assert (await world.ask("GET", "/subjects/pay.absent/versions/1", BOB)).status == 404
+        association = {"subject": "other", "associationType": "value", "lifecycle": "WEAK", "opType": "CREATE"}
+        item = {"resourceName": "topic", "resourceNamespace": "-", "resourceId": "id-1", "associations": [association]}
+        batch = await world.ask("POST", "/associations:batchMutate", BOB, {"requests": [item]})
+        assert (batch.status, batch.json["results"][0]["error"]["error_code"]) == (207, 40301)
+        found = [each for each in await asked(world) if each["event"] == "access.denied"]
+        assert [(each["action"], each["status"], each.get("resource")) for each in found] == [
+            ("GET /subjects/{subject}/versions/{version}", 404, "Subject: other"),
+            ("GET /schemas/ids/{id}", 404, None),
+            ("POST /associations:batchMutate", 207, "Subject: other"),
+        ]
+        assert {each["outcome"] for each in found} == {"denied"}
+
+    in_world(story, denied_reads="404")
+
+
+PROXIED = """
+admins: [User:root]
+proxy: {addresses: [10.0.0.1/32], prefix: "proxy:", user_header: x-forwarded-user, secret_header: x-secret,
+  secret_file: secret}
+"""
+
+
+def test_events_have_the_address_of_the_client_of_a_listed_proxy(tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text(PROXIED)
+    (tmp_path / "secret").write_text("0123456789abcdef")
+
+    async def story(world: World) -> None:
+        app = world.registry.app
+        connection = SimpleNamespace(known_caller=None)
+        for peer, client in (("10.0.0.1", "192.0.2.7"), ("10.0.0.2", "10.0.0.2")):
+
+            async def from_peer(scope: Any, receive: Any, send: Any, peer: str = peer) -> None:
+                await app({**scope, "client": (peer, 1), CONNECTION: connection}, receive, send)
+
+            world.registry.app = from_peer
+            connection.known_caller = None
+            for _ in range(3):
+                assert (await world.ask("GET", "/contexts", x_forwarded_for="192.0.2.7")).status == 200
+            assert (connection.known_caller.header is None) == (peer != client)  # others share a proxy's connections
+            assert (await world.ask("GET", "/subjects", None, x_forwarded_for="192.0.2.7")).status == 401
+            failed = [each for each in await asked(world) if each["event"] == "auth.failed"]
+            assert failed[-1]["from"] == client
+
+    in_world(story, auth_file=str(file))
+
+
+def test_changes_and_events_are_one_list_that_can_be_searched() -> None:
+    async def story(world: World) -> None:
+        begun = (await asked(world))[-1]["seq"]
+        await world.add(BOB, {"allow": "developer", "on": "pay.*"})
+        await world.register("pay.a", BOB)
+        assert await world.register("other", BOB) == 40301
+        for _ in range(5):
+            assert (await world.ask("GET", "/subjects", "bob:guess")).code == 401
+        await world.done("PUT", "/config/pay.a", body={"compatibility": "NONE"})
+        found = [each for each in await asked(world) if Place(*map(int, each["seq"].split("."))) > _place(begun)]
+        assert told(found) == [
+            ("user.created", "User:root", "auth-user bob"),
+            ("access.changed", "User:root", found[1]["resource"]),
+            ("schema.register", "User:bob", "pay.a"),
+            ("settings.change", "User:root", "pay.a"),
+            ("access.denied", "User:bob", "Subject: other"),
+            ("auth.failed", None, None),
+        ]
+        registered, denied, failed = found[2], found[4], found[5]
+        assert (registered["version"], registered["seq"]) == (1, str(registered["change"]))
+        assert (denied["status"], denied["operation"], denied["count"]) == (403, "WRITE", 1)
+        assert (failed["count"], failed["reason"], failed["status"]) == (5, "wrong", 401)
+        assert "bob" not in str(failed)
+        for query, expected in (
+            ("&event=schema.register", [2]),
+            ("&event=schema.register&event=access.denied", [2, 4]),
+            ("&caller=User:bob", [2, 4]),
+            ("&subject=pay.a", [2, 3]),
+            ("&subject=other", [4]),
+            ("&outcome=denied", [4]),
+            ("&outcome=failed", [5]),
+            ("&until=2020-01-01", []),
+            ("&since=2099-01-01T00:00:00%2B02:00", []),
+            ("&since=2020-01-01&caller=User:bob", [2, 4]),
+        ):
+            assert await asked(world, query) == [found[each] for each in expected], query
+        for query in ("event=nonsense", "after=x", "after=1.", "after=-1", "since=soon", "outcome=good", "limit=0"):
+            assert (await world.ask("GET", f"{EVENTS}?{query}")).status == 400, query
+        assert (await world.ask("GET", EVENTS, "bob:a password of bob")).code == 40301
+
+    in_world(story)
+
+
+def _place(text: str) -> Place:
+    return Place(*map(int, text.split(".")))
+
+
+def test_writes_of_every_part_of_the_api_name_their_author() -> None:
+    async def story(world: World) -> None:
+        await world.done("POST", f"/subjects/{SUBJECT}/versions", body={"schema": OLD})
+        await world.done("PUT", f"/config/{SUBJECT}", body={"incompatibleVersions": "BRIDGED"})
+        await world.done("POST", "/bridges/v1?register=true", body=proposed())
+        await world.done("PUT", "/contracts/v1/applications/shop", body={})
+        await world.done("PUT", "/contracts/v1/environments/live", body={})
+        await world.done("POST", "/dek-registry/v1/keks", body={"name": "k", **LOCAL})
+        await world.done("POST", "/dek-registry/v1/keks/k/test", body={})
+        await world.done("POST", "/dek-registry/v1/keks/k/deks", body={"subject": "s"})
+        found = [each for each in await asked(world) if "change" in each or each["event"].startswith("key.")]
+        assert {each["caller"]["principal"] for each in found} == {"User:root"}
+        assert list(dict.fromkeys(each["event"] for each in found)) == [
+            "schema.register",
+            "settings.change",
+            "bridge.change",
+            "contract.change",
+            "kek.change",
+            "dek.change",
+            "key.tested",
+            "key.revealed",
+        ]
+        [tested] = [each for each in found if each["event"] == "key.tested"]
+        [revealed] = [each for each in found if each["event"] == "key.revealed"]
+        assert (tested["resource"], tested["caller"]["principal"]) == ("Kek: k", "User:root")
+        assert (revealed["resource"], revealed["subject"]) == ("Kek: k", "s")
+
+    in_world(story, wrapping=open_kms({"LOCAL_SECRET": "s3cret"}, brought=()))
+
+
+def test_a_flood_of_refused_requests_is_a_few_rows() -> None:
+    counted = EqualEvents()
+    for number in range(5000):
+        counted.add(AuditEvent(EventKind.AUTH_FAILED, {"from": f"10.0.{number // 250}.{number % 250}", "status": 401}))
+        counted.add(AuditEvent(EventKind.ACCESS_DENIED, {"caller": {"principal": "User:a"}, "resource": "Subject: s"}))
+    rows = counted.take()
+    assert len(rows) <= 1002
+    assert sum(each.facts["count"] for each in rows) == 10_000
+    assert [each.facts["count"] for each in rows if each.kind is EventKind.ACCESS_DENIED] == [5000]
+    assert counted.take() == []
+
+
+def test_old_events_are_removed_and_that_is_an_event() -> None:
+    async def story() -> None:
+        storage = MemoryStorage()
+        old = datetime.now(UTC) - timedelta(days=11)
+        events = [AuditEvent(EventKind.KEY_TESTED, {}, old)] * 2500 + [AuditEvent(EventKind.KEY_TESTED)]
+        await storage.commit(Plan((), (RecordEvents(tuple(events)),)))
+        audit = AuditRecords(storage, keep_days=10)
+        await audit.write_minute()
+        found = await storage.audit_events(Place(0), _EVER, 9999)
+        assert [(each.event, each.facts.get("count")) for each in found] == [
+            ("key.tested", None),
+            ("audit.cut", 1000),
+            ("audit.cut", 1000),
+            ("audit.cut", 500),
+        ]
+
+    asyncio.run(story())
+
+
+class AwayStorage(MemoryStorage):
+    """A storage that refuses writes while it is away."""
+
+    is_away = False
+
+    async def commit(self, plan: Plan) -> Written:
+        if self.is_away:
+            raise StoreUnavailable("away")
+        return await super().commit(plan)
+
+
+def test_events_wait_for_a_store_that_is_away() -> None:
+    async def story() -> None:
+        storage = AwayStorage()
+        audit = AuditRecords(storage)
+        storage.is_away = True
+        for _ in range(10_005):
+            audit.record(AuditEvent(EventKind.KEY_TESTED))
+        await audit.write()
+        assert audit.failures == 1
+        storage.is_away = False
+        await audit.write()
+        found = await storage.audit_events(Place(0), _EVER, 99_999)
+        assert len(found) == 10_001
+        assert (found[-1].event, found[-1].facts) == ("audit.gap", {"lost": 5})
+
+    asyncio.run(story())
+
+
+def test_an_error_that_nobody_has_foreseen_ends_neither_the_task_nor_what_waits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Faulty(MemoryStorage):
+        is_faulty = True
+
+        async def commit(self, plan: Plan) -> Written:
+            if self.is_faulty:
+                self.is_faulty = False
+                raise LookupError("no foreseen error")
+            return await super().commit(plan)
+
+    async def story() -> None:
+        storage = Faulty()
+        audit = AuditRecords(storage)
+        audit.record(AuditEvent(EventKind.KEY_TESTED))
+        running = asyncio.create_task(audit.run())
+        async with asyncio.timeout(60):
+            while not await storage.audit_events(Place(0), _EVER, 9):
+                assert not running.done()
+                await asyncio.sleep(0.05)
+        running.cancel()
+
+    asyncio.run(story())
+    assert "a write of audit events has failed" in caplog.text
+
+
+@pytest.mark.parametrize("moment", ["2026-11-01", "2026-11-01T12:00", "2026-11-01T12:00:00.5Z"])
+def test_times_of_a_question_are_iso_8601(moment: str) -> None:
+    async def story(world: World) -> None:
+        assert (await world.ask("GET", f"{EVENTS}?since={moment}")).status == 200
+
+    in_world(story)

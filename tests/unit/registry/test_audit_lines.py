@@ -1,0 +1,107 @@
+"""The lines of audit files: every edited, removed or exchanged line is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.registry.audit.verifying import Misfit, Verifier, read_line
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
+from counterfoil.registry.domain.audit.lines import Chain
+
+names = st.text(max_size=6)
+events = st.builds(
+    AuditEvent,
+    st.sampled_from([EventKind.SCHEMA_REGISTER, EventKind.AUTH_FAILED]),
+    st.fixed_dictionaries({"resource": names, "version": st.integers(0, 9), "caller": st.dictionaries(names, names)}),
+)
+
+
+def started(last: str | None = None) -> AuditEvent:
+    return AuditEvent(EventKind.SERVER_STARTED, {"last": last})
+
+
+def misfits(lines: list[bytes], **options: Any) -> list[Misfit]:
+    return list(Verifier(**options).misfits(read_line(f"line {at}", line) for at, line in enumerate(lines, 1)))
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[bytes]:
+    """The lines of two processes that write at the same time, the second one started after the first."""
+    chains = {"one": Chain("one"), "two": Chain("two")}
+    data, chains["one"] = chains["one"].lines([started()])
+    last = read_line("", data).facts
+    assert last is not None
+    lines = [data]
+    for node, event in [
+        ("two", started(last["hash"])),
+        *draw(st.lists(st.tuples(st.sampled_from(["one", "two"]), events))),
+    ]:
+        data, chains[node] = chains[node].lines([event])
+        lines.append(data)
+    return lines
+
+
+@given(files(), st.data())
+def test_every_single_edit_is_found(lines: list[bytes], data: st.DataObject) -> None:
+    assert misfits(lines) == []
+    at = data.draw(st.integers(0, len(lines) - 1))
+    place = data.draw(st.integers(0, len(lines[at]) - 2))
+    byte = data.draw(st.integers(0, 255).filter(lambda each: each not in {lines[at][place], 10}))
+    edited = lines[at][:place] + bytes([byte]) + lines[at][place + 1 :]
+    found = misfits([*lines[:at], edited, *lines[at + 1 :]])
+    is_last_of_its_chain = at == len(lines) - 1  # what cannot be read at the end counts as cut off
+    assert found or is_last_of_its_chain
+
+
+@given(files(), st.data())
+def test_every_cut_and_swap_is_found(lines: list[bytes], data: st.DataObject) -> None:
+    nodes = [(read_line("", line).facts or {})["node"] for line in lines]
+    at = data.draw(st.integers(0, len(lines) - 1))
+    later = [each for each in range(at + 1, len(lines)) if nodes[each] == nodes[at]]
+    if later:  # the last line of a chain can be cut off: signed heads are for that
+        assert misfits([*lines[:at], *lines[at + 1 :]])
+        swapped = lines.copy()
+        swapped[at], swapped[later[0]] = lines[later[0]], lines[at]
+        assert misfits(swapped)
+
+
+def test_a_file_begins_with_a_start_unless_earlier_ones_are_missing() -> None:
+    first, chain = Chain("one").lines([started()])
+    second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
+    assert misfits([first, second]) == []
+    assert [str(each) for each in misfits([second])] == [
+        "line 1: one begins with line 2: lines were removed, or earlier files are missing"
+    ]
+    assert misfits([second], is_continued=True) == []
+
+
+def test_a_process_names_the_last_line_before_it() -> None:
+    first, chain = Chain("one").lines([started()])
+    second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
+    last = (read_line("", second).facts or {})["hash"]
+    next_one, _ = Chain("two").lines([started(last)])
+    assert misfits([first, second, next_one]) == []
+    [found] = misfits([first, next_one])
+    assert found.message == "the line that was the last one when this process started is missing"
+
+
+def test_an_incomplete_line_is_a_crash_only_at_the_end_or_before_a_start() -> None:
+    first, chain = Chain("one").lines([started()])
+    hashed = (read_line("", first).facts or {})["hash"]
+    next_one, _ = Chain("two").lines([started(hashed)])
+    second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
+    assert misfits([first, b'{"torn', next_one]) == []
+    assert misfits([first, b'{"torn']) == []
+    assert [str(each) for each in misfits([first, b'{"torn\n', second])] == ["line 2: it is no JSON"]
+
+
+def test_times_and_names_have_one_form() -> None:
+    line, _ = Chain("one").lines([AuditEvent(EventKind.AUTH_FAILED, {"reason": "wrong", "agent": "ü\x01"})])
+    facts = read_line("", line).facts
+    assert facts is not None
+    assert facts["time"].endswith("Z")
+    assert (facts["event"], facts["seq"], facts["prev"]) == ("auth.failed", 1, None)
+    assert line.startswith(b'{"agent":"\xc3\xbc\\u0001","event":')
