@@ -70,6 +70,9 @@ def test_a_published_version_of_a_contract_never_changes() -> None:
         assert (await registry.get("/changes?after=0")).json["changes"] == before
         next_one = await publish(registry, "shop", "1", (promise("2.2.0"), schema()))
         assert next_one.code == 40960
+        assert next_one.json["message"].endswith("publish the change with a new version of the application")
+        changed = await publish(registry, "shop", "1", (promise(unit="EUR"), schema()))
+        assert changed.json["message"].endswith("a new version of the application and of orders")
 
     play(story)
 
@@ -217,6 +220,24 @@ def test_a_contract_that_is_read_cannot_disappear() -> None:
         await live(registry, "total")
         await publish(registry, "shop", "2", (promise(contract="other"), schema()))
         assert await can_deploy(registry, "shop", "2") == (None, ["NO_CONTRACT"])
+
+    play(story)
+
+
+def test_a_topic_that_is_read_cannot_be_another_one_in_the_same_major_version() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, "order_id")
+        await publish(registry, "shop", "2", (promise("2.2.0", topic="orders.other"), schema()))
+        query = "application=shop&version=2&environment=production"
+        found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+        assert (found["deployable"], found["reasons"][0]["reason"]) == (None, "NO_CONTRACT")
+        assert found["reasons"][0]["text"] == "shop 2 no longer offers orders on orders-value, which billing 1 reads"
+        await publish(registry, "shop", "3", (promise("3.0.0", topic="orders.v3"), schema()))
+        assert await can_deploy(registry, "shop", "3") == (True, ["OK"])
+        await publish(registry, "store", "1", (promise("2.2.0", contract="orders"), schema()))
+        await publish(registry, "store", "2", (promise("2.3.0"), schema()))
+        await deploy(registry, "store", "2")
+        assert (await can_deploy(registry, "shop", "2"))[0] is True
 
     play(story)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import os
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from counterfoil.schema.model import Schema
 from counterfoil.sdk import (
     AvroDeserializer,
     AvroSerializer,
@@ -20,11 +22,15 @@ from counterfoil.sdk import (
     MultiDeserializer,
     ProtobufDeserializer,
     ProtobufSerializer,
+    Registry,
     SerializationContext,
     Usage,
+    operations,
 )
 from counterfoil.sdk.testing import InMemoryRegistry
+from counterfoil.sdk.transport import Reply, Request
 from counterfoil.sdk.usage.batches import MAX_BATCHES
+from registry_driver import InProcessRegistry
 
 
 def record(name: str, **types: Any) -> dict[str, Any]:
@@ -204,3 +210,59 @@ def test_a_forked_process_sends_what_it_has_read_itself(tmp_path):
 def test_one_in_is_a_positive_number(one_in):
     with pytest.raises(InvalidSettings, match="one_in"):
         Usage("billing", print, one_in=one_in)
+
+
+class Answering:
+    """A transport that answers every request with one status, and keeps the bodies."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        self.sent: list[Any] = []
+
+    def send(self, request: Request) -> Reply:
+        self.sent.append((request.method, request.url, json.loads(request.body or b"null")))
+        body = {"stored": 1, "notices": []} if self.status == 200 else {"error_code": self.status, "message": "no"}
+        return Reply(self.status, {"content-type": "application/json"}, json.dumps(body).encode())
+
+    def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+@pytest.mark.parametrize(("status", "dropped"), [(200, 0), (422, 1), (503, 0)])
+def test_batches_are_posted_to_a_registry_and_those_that_it_refuses_are_dropped(status, dropped):
+    observed = Observed()
+    transport = Answering(status)
+    target = Registry("http://one", transport=transport, retries=0)
+    observed.usage = Usage("billing", target, version="4", environment="production", one_in=1, every_s=3600)
+    observed.deserializer()(observed.data, CONTEXT)["id"]
+    observed.usage.send()
+    [(method, url, batch)] = transport.sent
+    assert (method, url) == ("POST", "http://one/contracts/v1/usage")
+    assert (batch["application"], batch["version"], batch["environment"]) == ("billing", "4", "production")
+    assert batch["reads"][0]["paths"] == {"id": 1}
+    assert observed.usage.dropped_batches == dropped
+    transport.status = 200
+    observed.usage.send()
+    assert len(transport.sent) == (2 if status == 503 else 1)
+
+
+def test_a_batch_of_the_sdk_is_one_that_the_registry_takes():
+    observed = Observed()
+    registry = InProcessRegistry()
+
+    class Ours(Answering):
+        def send(self, request: Request) -> Reply:
+            path = request.url.removeprefix("http://one")
+            reply = asyncio.run(registry.ask(request.method, path, request.body, dict(request.headers)))
+            return Reply(reply.status, reply.headers, reply.body)
+
+    target = Registry("http://one", transport=Ours(200))
+    target.register("orders-value", Schema(ORDER))
+    observed.usage = Usage("billing", target, one_in=1, every_s=3600)
+    value = observed.deserializer()(observed.data, CONTEXT)
+    assert value["items"][0]["sku"] == "s"
+    observed.usage.send()
+    [use] = target.call(operations.observed_uses("orders-value"))
+    assert (use.application, use.messages, [*use.paths]) == ("billing", 1, ["items", "items[].sku"])
+    [receipt] = [target.call(operations.post_usage({"application": "x", "reads": []}))]
+    assert receipt.stored == 0

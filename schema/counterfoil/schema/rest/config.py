@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy, RegistrationPolicy
 from counterfoil.schema.rest.object_forms import FLAG, TEXT, Member, ObjectForm, word_of
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
@@ -58,7 +58,7 @@ def _level(value: JsonValue) -> CompatibilityLevel:
 
 
 def _policy(value: JsonValue) -> str | None:
-    return value.known_word(CompatibilityPolicy)
+    return value.known_word(RegistrationPolicy) or value.known_word(CompatibilityPolicy)
 
 
 CONFIG: Final = ObjectForm(

@@ -143,12 +143,17 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A place to which versions are deployed. ``order`` is its place in lists."""
+    """A place to which versions are deployed. ``order`` is its place in lists.
+
+    ``verified_within_days`` demands, of each contract that a version offers, a verification that is not older; None
+    demands nothing.
+    """
 
     name: str
     is_production: bool = False
     order: int = 0
     contacts: tuple[str, ...] = ()
+    verified_within_days: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,9 @@ _SCHEMAS: Final = JsonType(
     lambda value: value.by_key(SCHEMA.read),
     lambda schemas: {link: SCHEMA.write(schema) for link, schema in sorted(schemas.items())},
     {"type": "object", "additionalProperties": {"type": "object"}},
+)
+CONTRACT_SCHEMAS: Final = Member(
+    "schemas", "schemas", _SCHEMAS, about="The schemas to which it refers, by link or subject."
 )
 
 APPLICATION: Final = ObjectForm(
@@ -210,7 +218,7 @@ CONTRACT: Final = ObjectForm(
     (
         *CONTRACT_LINK.members,
         Member("content", "text", TEXT, otherwise=REQUIRED, about="The text of the file."),
-        Member("schemas", "schemas", _SCHEMAS, about="The schemas to which it refers, by link or subject."),
+        CONTRACT_SCHEMAS,
         Member("application", "application", TEXT, about="The application that published it first."),
         Member("applicationVersion", "application_version", TEXT),
         _CREATE_TS,
@@ -252,6 +260,13 @@ ENVIRONMENT: Final = ObjectForm(
         Member("production", "is_production", FLAG, otherwise=REQUIRED),
         Member("order", "order", INTEGER, about="Its place in lists."),
         Member("contacts", "contacts", TEXTS, about="Whom to ask."),
+        Member(
+            "verifiedWithinDays",
+            "verified_within_days",
+            INTEGER,
+            about="The greatest age, in days, of a verification of each contract that a version offers; absent: none "
+            "is needed.",
+        ),
     ),
 )
 

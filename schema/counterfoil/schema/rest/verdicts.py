@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.rest.object_forms import (
     FLAG,
+    INTEGER,
     REQUIRED,
     TEXT,
     TEXTS,
@@ -37,8 +38,16 @@ class Reason(StrEnum):
     """A consumer expects something that the producer does not promise: a warning."""
     PENDING = "PENDING"
     """It would break a version of a consumer that is not live in the environment: a notice."""
+    VERIFICATION_FAILED = "VERIFICATION_FAILED"
+    """A verification is demanded, and the latest one failed."""
+    NOT_VERIFIED = "NOT_VERIFIED"
+    """A verification is demanded, and there is none that is recent enough."""
     STILL_READ = "STILL_READ"
     """A live version reads the contract that is to be retired."""
+    APPROVED_BREAK = "APPROVED_BREAK"
+    """A break that is intended: a migration, or an approval, permits it until a day."""
+    MIGRATION_NOT_READY = "MIGRATION_NOT_READY"
+    """A migration would permit the break, and something is missing: its converter, a report about it, or time."""
     NO_CONTRACT = "NO_CONTRACT"
     """A contract that is needed for the verdict is not published by any version that counts."""
     UNKNOWN_VERSION = "UNKNOWN_VERSION"
@@ -47,7 +56,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerdictReason:
-    """One reason, with a sentence and what it is about; what does not apply is empty."""
+    """One reason, with a sentence and what it is about; what does not apply is empty.
+
+    ``fingerprint`` identifies a break for an approval; ``approval`` is the id of the one that covers it.
+    """
 
     reason: Reason
     text: str
@@ -59,20 +71,30 @@ class VerdictReason:
     consumer_version: str = ""
     rule: str = ""
     path: str = ""
+    fingerprint: str = ""
+    approval: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class DeploymentVerdict:
-    """Whether something may be done in an environment. ``deployable`` None: it cannot be known."""
+    """Whether something may be done in an environment. ``deployable`` None: it cannot be known.
+
+    ``decided_at`` is the time of the registry by which approvals and verifications were counted, None if none were.
+    """
 
     deployable: bool | None = None
     reasons: tuple[VerdictReason, ...] = ()
     notices: tuple[str, ...] = ()
+    decided_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """One version of an application that reads a contract; ``reads`` are paths, or ``*`` for the whole record."""
+    """One version of an application that reads a contract; ``reads`` are paths, or ``*`` for the whole record.
+
+    ``contract`` is empty for one that was only seen to read. The times (epoch ms) are those of observed reads; they and
+    ``activity`` are None for one that was never seen.
+    """
 
     application: str
     version: str
@@ -80,6 +102,9 @@ class Consumer:
     reads: tuple[str, ...]
     origin: str
     environments: tuple[str, ...] = ()
+    first_seen: int | None = None
+    last_seen: int | None = None
+    activity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +128,8 @@ VERDICT_REASON: Final = ObjectForm(
         Member("consumerVersion", "consumer_version", TEXT),
         Member("rule", "rule", TEXT, about="The id of the rule."),
         Member("path", "path", TEXT, about="The path of the field."),
+        Member("fingerprint", "fingerprint", TEXT, about="What an approval names."),
+        Member("approval", "approval", TEXT, about="The id of the approval that covers it."),
     ),
 )
 
@@ -112,6 +139,12 @@ VERDICT: Final = ObjectForm(
         Member("deployable", "deployable", FLAG, about="Null if it cannot be known."),
         Member("reasons", "reasons", list_of(VERDICT_REASON), otherwise=REQUIRED),
         Member("notices", "notices", TEXTS, otherwise=REQUIRED),
+        Member(
+            "decidedAt",
+            "decided_at",
+            TEXT,
+            about="The time of the registry by which approvals and verifications were counted, where any were.",
+        ),
     ),
     keeps_empty=True,
 )
@@ -125,6 +158,9 @@ CONSUMER: Final = ObjectForm(
         Member("reads", "reads", TEXTS, otherwise=REQUIRED, about="Paths, or `*` for the whole record."),
         Member("origin", "origin", TEXT, otherwise=REQUIRED, about="How it is known, such as declared."),
         Member("environments", "environments", TEXTS, about="Where the version is live."),
+        Member("firstSeen", "first_seen", INTEGER, about="Of observed reads, in epoch milliseconds."),
+        Member("lastSeen", "last_seen", INTEGER, about="Of observed reads, in epoch milliseconds."),
+        Member("activity", "activity", TEXT, about="active, stale or gone; absent for one that was never seen."),
     ),
     keeps_empty=True,
 )

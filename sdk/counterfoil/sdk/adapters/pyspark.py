@@ -7,6 +7,7 @@ executor makes a client and a serializer of its own, once.
 from __future__ import annotations
 
 import pickle
+import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
@@ -31,7 +32,7 @@ with needed_by("The adapter of PySpark", extra="pyspark"):
     from pyspark.sql import functions, types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from pyspark.sql import Column as SparkColumn
@@ -79,7 +80,9 @@ def from_registry(
     task = Reading(
         packed=packed, is_row=isinstance(known.column.type, Row), topic=topic, field=field, fails=_fails(mode)
     )
-    row = functions.pandas_udf(_batches(task, names), result)(_column(data), _schema_header(headers, field))
+    read = _batches(task, names)
+    read.__name__ = _noted(TOPIC(topic, field, None), columns, is_row=isinstance(known.column.type, Row))
+    row = functions.pandas_udf(read, result)(_column(data), _schema_header(headers, field))
     made = functions.struct(*(row[name].alias(each.name) for name, each in zip(names, columns, strict=True)))
     value = functions.when(row[_IS_READ], made if isinstance(known.column.type, Row) else row[names[0]])
     return value if mode == "FAILFAST" else functions.struct(value.alias("value"), row[_REASON].alias(_REASON))
@@ -114,6 +117,18 @@ def to_registry(
     )
     written = functions.udf(task.write, result)(known.types.sent(_column(data), known.column))
     return written["value"] if mode == "FAILFAST" else written
+
+
+decoded_columns: dict[str, tuple[str, tuple[str, ...]]] = {}
+"""The subject, and the fields in their order, of each function that was made here, by the name that plans show."""
+
+
+def _noted(subject: str, columns: Sequence[Column], *, is_row: bool) -> str:
+    """Return the name of a function that decodes messages of a subject, by which its columns are found in a plan."""
+    fields = tuple(each.name for each in columns) if is_row else ("",)
+    name = f"from_registry({subject}, {zlib.crc32(repr(fields).encode()):08x})"
+    decoded_columns[name] = (subject, fields)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

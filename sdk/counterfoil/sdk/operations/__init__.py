@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 from counterfoil.sdk.late_modules import late_names
 
 if TYPE_CHECKING:
+    from counterfoil.sdk.operations.approvals_and_verifications import *
     from counterfoil.sdk.operations.config_and_mode import *
+    from counterfoil.sdk.operations.contract_migrations import *
     from counterfoil.sdk.operations.contracts import *
+    from counterfoil.sdk.operations.event_delivery import *
     from counterfoil.sdk.operations.keys import *
+    from counterfoil.sdk.operations.observations import *
     from counterfoil.sdk.operations.operation import *
     from counterfoil.sdk.operations.registered_bridges import *
     from counterfoil.sdk.operations.registry import *
@@ -75,6 +79,13 @@ _NAMES_BY_MODULE = {
         "create_associations",
         "delete_associations",
     ),
+    "approvals_and_verifications": (
+        "approvals",
+        "approve",
+        "revoke_approval",
+        "verifications",
+        "publish_verification",
+    ),
     "sketches": ("sketched_subjects", "sketch", "put_sketch"),
     "registered_bridges": (
         "bridges",
@@ -96,14 +107,17 @@ _NAMES_BY_MODULE = {
         "publish",
         "published_contracts",
         "published_contract",
+        "contract_diff",
         "environments",
         "put_environment",
         "deployments",
         "record_deployment",
         "end_deployment",
     ),
+    "contract_migrations": ("migrations", "put_migration", "migration_status"),
     "verdicts": (
         "can_i_deploy",
+        "can_i_merge",
         "can_i_retire",
         "matrix",
         "check_schema",
@@ -111,6 +125,8 @@ _NAMES_BY_MODULE = {
         "consumers",
         "read_fields",
     ),
+    "observations": ("post_usage", "observed_uses", "topics", "topic_stats", "post_topic_stats"),
+    "event_delivery": ("webhooks", "create_webhook", "delete_webhook", "deliveries", "redeliver"),
 }
 
 __getattr__, __dir__ = late_names(

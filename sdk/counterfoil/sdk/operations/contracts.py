@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.rest.contract_diffs import CONTRACT_DIFF
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,
@@ -22,6 +23,7 @@ from counterfoil.sdk.operations.requests import action, json_body, url_path, url
 if TYPE_CHECKING:
     from typing import Final
 
+    from counterfoil.schema.rest.contract_diffs import ContractDiff
     from counterfoil.schema.rest.contracts import (
         Application,
         ApplicationVersion,
@@ -79,6 +81,15 @@ def published_contract(
     """``GET /contracts/v1/contracts/{contract}/versions/{version}``; a producer's by default, or else a consumer's."""
     path = url_path(*CONTRACTS, "contracts", contract, "versions", version)
     return Operation("published_contract", "GET", path, CONTRACT.read, url_query(kind=kind))
+
+
+def contract_diff(
+    contract: str, earlier: str, later: str, *, kind: ContractKind | None = None
+) -> Operation[ContractDiff]:
+    """``GET /contracts/v1/contracts/{contract}/versions/{version}/diff``."""
+    path = url_path(*CONTRACTS, "contracts", contract, "versions", later, "diff")
+    query = url_query(**{"from": earlier, "kind": kind})
+    return Operation("contract_diff", "GET", path, CONTRACT_DIFF.read, query)
 
 
 def environments() -> Operation[tuple[Environment, ...]]:

@@ -21,12 +21,29 @@ if TYPE_CHECKING:
 
 
 def can_i_deploy(
-    application: str, version: str, environment: str, *, ignored: Iterable[str] = ()
+    application: str,
+    version: str,
+    environment: str,
+    *,
+    ignored: Iterable[str] = (),
+    max_age_days: int | None = None,
 ) -> Operation[DeploymentVerdict]:
-    """``GET /contracts/v1/can-i-deploy``; applications in ``ignored`` do not count."""
-    query = url_query(application=application, version=version, environment=environment)
+    """``GET /contracts/v1/can-i-deploy``; applications in ``ignored`` do not count.
+
+    ``max_age_days`` demands a verification, not older, of each contract that the version offers.
+    """
+    query = url_query(application=application, version=version, environment=environment, maxAgeDays=max_age_days)
     query += tuple(("ignore", each) for each in ignored)
     return Operation("can_i_deploy", "GET", url_path(*CONTRACTS, "can-i-deploy"), VERDICT.read, query)
+
+
+def can_i_merge(
+    application: str, version: str, *, branch: str | None = None, ignored: Iterable[str] = ()
+) -> Operation[DeploymentVerdict]:
+    """``GET /contracts/v1/can-i-merge``: against the newest versions of all others on a branch, by default main."""
+    query = url_query(application=application, version=version, branch=branch)
+    query += tuple(("ignore", each) for each in ignored)
+    return Operation("can_i_merge", "GET", url_path(*CONTRACTS, "can-i-merge"), VERDICT.read, query)
 
 
 def can_i_retire(contract: str, major: str, environment: str) -> Operation[DeploymentVerdict]:

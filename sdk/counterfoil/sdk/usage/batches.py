@@ -11,14 +11,29 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.sdk.errors import InvalidSettings
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.sdk.client import Registry
+
 Sink: TypeAlias = "Callable[[dict[str, Any]], object]"
-"""Takes a batch. An exception means that it could not be sent, and is sent again later."""
+"""Takes a batch. An exception means that it could not be sent, and is sent again later: see :class:`BatchRefused`."""
 
 MAX_BATCHES: Final = 10
 """How many batches wait at most; of more, the oldest are dropped and counted."""
+
+_MAX_DOUBLINGS: Final = 5
+"""How often the pause doubles at most, while the sink takes nothing: 32 times as long."""
+
+_NEVER_ACCEPTED: Final = frozenset({400, 413, 422})
+"""The statuses with which a registry says that a batch is not valid, and will not be."""
+
+
+class BatchRefused(Exception):
+    """Raised by a sink for a batch that it will never take; it is dropped and counted."""
+
 
 _senders: weakref.WeakSet[BatchSender] = weakref.WeakSet()
 
@@ -27,7 +42,8 @@ class BatchSender:
     """Calls ``collect`` every ``every_s`` seconds, and gives what it returns to the sink.
 
     Its thread begins with :meth:`start`, in a forked process again, where ``forget`` removes what the parent has
-    observed. Programs end without waiting for more than ``close_s`` seconds.
+    observed. While the sink takes nothing, the pauses become longer, up to 32 times. Programs end without waiting for
+    more than ``close_s`` seconds.
     """
 
     def __init__(
@@ -50,6 +66,7 @@ class BatchSender:
 
     def _renew(self) -> None:
         self._waiting: deque[dict[str, Any]] = deque()
+        self._failures = 0
         self._ended = Event()
         self._thread: Thread | None = None
         self._lock = Lock()
@@ -75,9 +92,13 @@ class BatchSender:
             while self._waiting:
                 try:
                     self._sink(self._waiting[0])
+                except BatchRefused:
+                    self.dropped += 1
                 except Exception:  # noqa: BLE001 (a sink may raise anything, and reading goes on in any case)
+                    self._failures += 1
                     return
                 self._waiting.popleft()
+            self._failures = 0
 
     def close(self) -> None:
         """Send what there is, once more, and end the thread."""
@@ -96,12 +117,12 @@ class BatchSender:
         self._forget()
 
     def _run(self) -> None:
-        while not self._ended.wait(self._every_s):
+        while not self._ended.wait(self._every_s * 2 ** min(self._failures, _MAX_DOUBLINGS)):
             self.send()
         self.send()
 
 
-def file_sink(path: str | Path) -> Sink:
+def file_sink(path: str | os.PathLike[str]) -> Sink:
     """Return a sink that appends each batch to a file as one line of JSON."""
     place = Path(path)
 
@@ -110,6 +131,37 @@ def file_sink(path: str | Path) -> Sink:
             file.write(json.dumps(batch, ensure_ascii=False) + "\n")
 
     return append
+
+
+def registry_sink(registry: Registry) -> Sink:
+    """Return a sink that posts each batch to a registry."""
+
+    def post(batch: dict[str, Any]) -> None:
+        from counterfoil.schema.errors import RegistryError
+        from counterfoil.sdk import operations
+
+        try:
+            registry.call(operations.post_usage(batch))
+        except RegistryError as error:
+            if error.status in _NEVER_ACCEPTED:
+                raise BatchRefused(str(error)) from error
+            raise
+
+    return post
+
+
+def sink_of(given: object) -> Sink:
+    """Return the function that takes batches; raise ``InvalidSettings`` for what cannot take any."""
+    from counterfoil.sdk.client import Registry
+
+    if isinstance(given, Registry):
+        return registry_sink(given)
+    if isinstance(given, (str, os.PathLike)):
+        return file_sink(given)
+    if callable(given):
+        return given
+    problem = f"sink is a {type(given).__name__}; expected a Registry, the path of a file, or a function of a batch"
+    raise InvalidSettings(problem, setting="sink")
 
 
 def _close_all() -> None:

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 from counterfoil.schema.parsed import Validation
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.references import resolve_references
-from counterfoil.sdk.usage.batches import BatchSender, file_sink
-from counterfoil.sdk.usage.recording import WHOLE, recording
+from counterfoil.sdk.usage.batches import BatchSender, sink_of
+from counterfoil.sdk.usage.recording import WHOLE, recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from counterfoil.schema.model import ResolvedReference, Schema
+    from counterfoil.sdk.client import Registry
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.sources import SchemaCalls
@@ -41,9 +41,10 @@ _SCHEMA_VERSION: Final = 1
 class Usage:
     """Observes one message in ``one_in`` of the deserializers that are given to ``Deserializer.observe``.
 
-    ``application`` and ``version`` are the program's. ``sink`` takes the batches: the path of a file, to which each is
-    appended as a line of JSON, or a function of the batch, which a thread calls every ``every_s`` seconds. A batch has
-    ids, counts and the names of fields, never a value. Reading neither waits for the sink nor fails because of it.
+    ``application`` and ``version`` are the program's, ``environment`` is where it runs. ``sink`` takes the batches: the
+    client of a registry, to which they are posted; the path of a file, to which each is appended as a line of JSON; or
+    a function of the batch. A thread does that every ``every_s`` seconds. A batch has ids, counts and the names of
+    fields, never a value. Reading neither waits for the sink nor fails because of it.
 
     A context manager; the last batch is sent by :meth:`close`, or when the program ends.
     """
@@ -51,31 +52,28 @@ class Usage:
     def __init__(
         self,
         application: str,
-        sink: Sink | str | Path,
+        sink: Registry | Sink | str | Path,
         *,
         version: str | None = None,
+        environment: str | None = None,
         one_in: int = 100,
         every_s: float = 60.0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if isinstance(one_in, bool) or not isinstance(one_in, int) or one_in < 1:
             raise InvalidSettings(f"one_in is {one_in!r}; expected a whole number, 1 or more", setting="one_in")
-        if not callable(sink) and not isinstance(sink, (str, os.PathLike)):
-            problem = f"sink is a {type(sink).__name__}; expected the path of a file, or a function of a batch"
-            raise InvalidSettings(problem, setting="sink")
         if isinstance(every_s, bool) or not isinstance(every_s, (int, float)) or not every_s > 0:
             problem = f"every_s is {every_s!r}; expected a number of seconds that is greater than 0"
             raise InvalidSettings(problem, setting="every_s")
         self._application = application
         self._version = version
+        self._environment = environment
         self._one_in = one_in
         self._now = now
         self._since = now()
         self._lock = Lock()
         self._observed: dict[tuple[Any, ...], ObservedSchema] = {}
-        self._sender = BatchSender(
-            self._batch, sink if callable(sink) else file_sink(sink), forget=self._forget, every_s=every_s
-        )
+        self._sender = BatchSender(self._batch, sink_of(sink), forget=self._forget, every_s=every_s)
 
     def __enter__(self) -> Self:
         return self
@@ -144,6 +142,7 @@ class Usage:
             "kind": "usage",
             "application": self._application,
             "version": self._version,
+            "environment": self._environment,
             "from": since.isoformat(timespec="seconds"),
             "to": self._since.isoformat(timespec="seconds"),
             "oneIn": self._one_in,
@@ -207,10 +206,7 @@ class ObservedSchema:
         if place is None:
             note(WHOLE)
             return value
-        found = recording(value, place, note)
-        if not seen and type(value) not in {dict, list}:  # a scalar, or a message of Protobuf
-            note(WHOLE)
-        return found
+        return recorded(value, place, note)
 
     def note_rows(self, count: int) -> None:
         """Note messages that became rows of a table, which has all fields."""

@@ -119,6 +119,14 @@ def recording(value: Any, place: Place, note: Note) -> Any:
     return value
 
 
+def recorded(value: Any, place: Place, note: Note) -> Any:
+    """Return a whole value, as :func:`recording` does; ``*`` is noted for one of which it is not known what is read."""
+    if type(value) in {dict, list} or _field_names(type(value)):  # type: ignore[arg-type] # classes are hashable
+        return recording(value, place, note)
+    note(WHOLE)  # a scalar, or a message of Protobuf
+    return value
+
+
 @lru_cache(maxsize=256)
 def _field_names(kind: type) -> tuple[str, ...]:
     """Return the fields of a class of models: a dataclass, or one of msgspec, pydantic or attrs."""

@@ -31,15 +31,24 @@ _MAX_CONTRACTS = 200
 _MAX_SCHEMAS = 1000
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
 Text = Annotated[str, Field(max_length=2000)]
 SchemaObject = Annotated[dict[str, Any], Field(description="A schema, as the body of a registration.")]
 
 
-class _Body(BaseModel):
+class ContractsBody(BaseModel):
+    """A body, whose members are in camel case."""
+
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
 
-class ApplicationToPutBody(_Body):
+class ReportBody(BaseModel):
+    """A report of a client. Unknown members are ignored, since clients of later versions may send more."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+
+class ApplicationToPutBody(ContractsBody):
     """What is known of an application."""
 
     owner: Text = Field("", description="The team or person to ask.")
@@ -51,7 +60,7 @@ class ApplicationToPutBody(_Body):
         return Application(name, self.owner, self.repository, self.description)
 
 
-class VersionToPutBody(_Body):
+class VersionToPutBody(ContractsBody):
     """What is known of a version of an application."""
 
     branch: Text = ""
@@ -63,7 +72,7 @@ class VersionToPutBody(_Body):
         return ApplicationVersion(application, version, self.branch, self.commit, self.build_url)
 
 
-class ContractToPublishBody(_Body):
+class ContractToPublishBody(ContractsBody):
     """A contract file, and the schemas to which it refers."""
 
     content: str = Field(max_length=_MAX_CONTRACT_CHARS, description="The text of the file: ODCS or ODPS, as YAML.")
@@ -77,7 +86,7 @@ class ContractToPublishBody(_Body):
         return NewContract(self.content, {link: schema_of_body(each, link) for link, each in self.schemas.items()})
 
 
-class PublicationBody(_Body):
+class PublicationBody(ContractsBody):
     """The contracts of one version of an application."""
 
     application: Name
@@ -93,19 +102,22 @@ class PublicationBody(_Body):
         return NewPublication(self.application, self.version, contracts, self.branch, self.commit, self.build_url)
 
 
-class EnvironmentToPutBody(_Body):
+class EnvironmentToPutBody(ContractsBody):
     """What is known of an environment."""
 
     production: bool = False
     order: Annotated[int, Field(ge=0, le=10_000)] = 0
     contacts: Annotated[tuple[Text, ...], Field(max_length=100)] = ()
+    verified_within_days: Annotated[int, Field(ge=0, le=36_500)] | None = Field(
+        None, description="The greatest age of a verification of each contract that a version offers."
+    )
 
     def environment(self, name: str) -> Environment:
         """Return the environment."""
-        return Environment(name, self.production, self.order, self.contacts)
+        return Environment(name, self.production, self.order, self.contacts, self.verified_within_days)
 
 
-class ReleaseToRecordBody(_Body):
+class ReleaseToRecordBody(ContractsBody):
     """A version that was released to an environment."""
 
     application: Name
@@ -116,7 +128,7 @@ class ReleaseToRecordBody(_Body):
         return Deployment("", environment, self.application, self.version, Liveness.RELEASED)
 
 
-class DeploymentToRecordBody(_Body):
+class DeploymentToRecordBody(ContractsBody):
     """A version that was deployed to an environment."""
 
     application: Name
@@ -130,7 +142,7 @@ class DeploymentToRecordBody(_Body):
         return Deployment("", environment, self.application, self.version, Liveness.DEPLOYED, self.instance)
 
 
-class CheckBody(_Body):
+class CheckBody(ContractsBody):
     """A proposed schema of a subject, or a proposed contract."""
 
     environment: Name | None = Field(

@@ -1,46 +1,52 @@
-"""Applications, contracts, environments and deployments as stored documents.
+"""Applications, contracts, environments, deployments, approvals and verifications as stored documents.
 
-Besides the records of the values themselves there are three kinds that lead to them, so that a verdict reads only what
-it is about: the contracts of a subject, and the applications that offer and that read a contract, each with the newest
-version that does.
+Besides the records of the values themselves there are four kinds that lead to them, so that a verdict reads only what
+it is about: the contracts of a subject, the applications that offer and that read a contract, each with the newest
+version that does, and what a version of an application reads of a contract.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.registry.domain.writes.plan import record_write
+from counterfoil.registry.domain.stored_kinds import Key, StoredKind
+from counterfoil.schema.rest.approvals import STORED_APPROVAL, Approval
 from counterfoil.schema.rest.contracts import (
     APPLICATION,
     APPLICATION_VERSION,
     CONTRACT,
+    CONTRACT_LINK,
+    CONTRACT_SCHEMAS,
     DEPLOYMENT,
     ENVIRONMENT,
     Application,
     ApplicationVersion,
     ContractKind,
+    ContractLink,
     Deployment,
     Environment,
     Liveness,
     PublishedContract,
 )
-from counterfoil.schema.rest.json_values import ReplyJson
+from counterfoil.schema.rest.migrations import MIGRATION, ContractMigration
+from counterfoil.schema.rest.object_forms import REQUIRED, JsonType, Member, ObjectForm, object_of
+from counterfoil.schema.rest.verifications import VERIFICATION, Verification
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    from counterfoil.registry.domain.writes.plan import Plan
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.rest.object_forms import Document, ObjectForm
+    from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.object_forms import Document
 
-_T = TypeVar("_T")
-
-Key = tuple[str, ...]
 
 NAME_PATTERN: Final = r"^[^\x00-\x1f\x7f]{1,300}$"
 """What names of applications, versions, contracts and environments are: parts of keys, and segments of paths."""
+_ID_LENGTH: Final = 16
 _NAME: Final = re.compile(NAME_PATTERN)
 
 
@@ -49,27 +55,21 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredKind(Generic[_T]):
-    """A kind of records that hold values: its name, the form of the values, and the key of each."""
-
-    name: str
-    form: ObjectForm[_T]
-    key: Callable[[_T], Key]
-
-    def read(self, document: Document) -> _T:
-        """Return the value in a stored document."""
-        return self.form.read(ReplyJson(document))
-
-    def write(self, value: _T, *, revision: int) -> Plan:
-        """Return the plan that stores ``value`` instead of the record with ``revision``; 0 if there is none."""
-        return record_write(self.name, self.key(value), self.form.write(value), revision=revision)
-
-
 def _deployment_key(each: Deployment) -> Key:
     """Return the key: one deployment for each instance, and one release for each version."""
     place = each.instance if each.liveness is Liveness.DEPLOYED else each.version
     return each.environment, each.application, each.liveness, place
+
+
+def verification_key(contract_hash: str, environment: str, *topic: str) -> Key:
+    """Return the key of the latest verification on a topic, or the prefix of those of a contract's content."""
+    return contract_hash, environment, *topic
+
+
+def content_id(document: Document) -> str:
+    """Return an id that is equal for equal contents, so that a request that is repeated stores nothing new."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_ID_LENGTH]
 
 
 APPLICATIONS: Final[StoredKind[Application]] = StoredKind("application", APPLICATION, lambda each: (each.name,))
@@ -81,13 +81,19 @@ CONTRACTS: Final[StoredKind[PublishedContract]] = StoredKind(
 )
 ENVIRONMENTS: Final[StoredKind[Environment]] = StoredKind("environment", ENVIRONMENT, lambda each: (each.name,))
 DEPLOYMENTS: Final[StoredKind[Deployment]] = StoredKind("deployment", DEPLOYMENT, _deployment_key)
+APPROVALS: Final[StoredKind[Approval]] = StoredKind("approval", STORED_APPROVAL, lambda each: (each.id,))
+VERIFICATIONS: Final[StoredKind[Verification]] = StoredKind(
+    "verification", VERIFICATION, lambda each: verification_key(each.hash, each.environment, each.sample.topic)
+)
+MIGRATIONS: Final[StoredKind[ContractMigration]] = StoredKind("contract-migration", MIGRATION, lambda each: (each.id,))
 
 OF_SUBJECT_KIND: Final = "contract-of-subject"
 _OFFERING_KIND: Final = "contract-offered-by"
 _READING_KIND: Final = "contract-read-by"
+PORTS_KIND: Final = "contract-input-ports"
+"""What a version reads of a contract; the key is the contract, the application, the version and the file's id."""
 
-
-INDEX_KINDS: Final = frozenset({OF_SUBJECT_KIND, _OFFERING_KIND, _READING_KIND})
+INDEX_KINDS: Final = frozenset({OF_SUBJECT_KIND, _OFFERING_KIND, _READING_KIND, PORTS_KIND})
 """The kinds of the records that only lead to others."""
 RECORD_KINDS: Final = INDEX_KINDS | {
     APPLICATIONS.name,
@@ -95,8 +101,33 @@ RECORD_KINDS: Final = INDEX_KINDS | {
     CONTRACTS.name,
     ENVIRONMENTS.name,
     DEPLOYMENTS.name,
+    APPROVALS.name,
+    VERIFICATIONS.name,
+    MIGRATIONS.name,
 }
 """The kinds of all records about contracts."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputPorts:
+    """What a version of an application reads of one contract: the file, and its input ports as JSON.
+
+    ``schemas`` are the readers' schemas of the file, by link.
+    """
+
+    link: ContractLink
+    ports: tuple[Any, ...]
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
+
+
+INPUT_PORTS: Final = ObjectForm(
+    InputPorts,
+    (
+        Member("file", "link", object_of(CONTRACT_LINK), otherwise=REQUIRED),
+        Member("ports", "ports", JsonType(lambda value: tuple(value.value), list), otherwise=REQUIRED),
+        CONTRACT_SCHEMAS,
+    ),
+)
 
 
 def of_subject_key(subject: QualifiedSubject, contract: str = "") -> Key:

@@ -12,7 +12,7 @@ from counterfoil.schema.reads.rules import RULE_BY_ID
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
@@ -32,7 +32,10 @@ class Policy(StrEnum):
 class Pair:
     """A producer's version and a consumer's version that reads one of its contracts, with the findings about them.
 
-    ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question.
+    ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question. ``product`` is
+    the id of the consumer's file; ``is_by_consumer``: it is the consumer's version that is in question. The majors are
+    those of the contract that the producer offers, and that the consumer reads. ``bridged`` is the sentence about the
+    migration that permits the breaks of the pair; empty if none does.
     """
 
     contract: str
@@ -43,8 +46,21 @@ class Pair:
     consumer_version: str
     findings: tuple[ReadFinding, ...] = ()
     is_live: bool = True
+    product: str = ""
+    is_by_consumer: bool = False
+    producer_major: str = ""
+    consumer_major: str = ""
+    bridged: str = ""
 
-    def reason(self, reason: Reason, text: str, *, rule: str = "", path: str = "") -> VerdictReason:
+    @property
+    def is_broken(self) -> bool:
+        """Whether the pair is live and a finding blocks, before migrations are looked at."""
+        found = (reason_of(each) for each in self.findings if not each.is_preexisting)
+        return self.is_live and any(each in BLOCKING for each in found)
+
+    def reason(
+        self, reason: Reason, text: str, *, rule: str = "", path: str = "", fingerprint: str = ""
+    ) -> VerdictReason:
         """Return a reason about this pair."""
         return VerdictReason(
             reason,
@@ -57,11 +73,22 @@ class Pair:
             consumer_version=self.consumer_version,
             rule=rule,
             path=path,
+            fingerprint=fingerprint,
         )
 
 
-_BLOCKING: Final = frozenset({Reason.INCOMPATIBLE, Reason.EXPECTATION_BROKEN, Reason.STILL_READ})
-_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION})
+BLOCKING: Final = frozenset({Reason.INCOMPATIBLE, Reason.EXPECTATION_BROKEN})
+"""The reasons that an approval may cover."""
+_NO: Final = BLOCKING | {Reason.STILL_READ, Reason.VERIFICATION_FAILED, Reason.MIGRATION_NOT_READY}
+_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+
+
+def deployable_of(reasons: Iterable[VerdictReason]) -> bool | None:
+    """Return the verdict for some reasons: a no counts more than what is unknown, and that more than anything else."""
+    found = {each.reason for each in reasons}
+    if found & _NO:
+        return False
+    return None if found & _UNKNOWN else True
 
 
 def judge_pair(earlier: Sequence[Offer], later: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
@@ -91,18 +118,17 @@ def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tup
     return tuple(replace(each, is_preexisting=each.is_preexisting or each.identity in known) for each in findings)
 
 
-def reasons_of(pair: Pair) -> Iterator[VerdictReason]:
-    """Yield the reasons of a pair: one for each finding that the change causes, or OK."""
-    caused = [each for each in pair.findings if not each.is_preexisting and _reason_of(each) is not None]
-    for finding in caused:
-        reason = _reason_of(finding)
-        if reason is None:
-            continue
-        if not pair.is_live:
-            if reason is not Reason.UNBACKED:
-                yield _about(pair, finding, Reason.PENDING)
-            continue
-        yield _about(pair, finding, reason)
+def reasons_of(pair: Pair, fingerprint: Callable[[Pair, ReadFinding], str]) -> Iterator[VerdictReason]:
+    """Yield the reasons of a pair: one for each finding that the change causes, or OK; one if it is bridged."""
+    if pair.bridged and pair.is_broken:
+        yield pair.reason(Reason.APPROVED_BREAK, pair.bridged)
+        return
+    caused = [(each, reason) for each in pair.findings if not each.is_preexisting and (reason := reason_of(each))]
+    for finding, reason in caused:
+        if pair.is_live:
+            yield _about(pair, finding, reason, fingerprint(pair, finding))
+        elif reason is not Reason.UNBACKED:
+            yield _about(pair, finding, Reason.PENDING, "")
     if not caused and pair.is_live:
         text = f"{pair.consumer} {pair.consumer_version} reads what {pair.producer} {pair.producer_version} writes"
         if any(each.is_preexisting for each in pair.findings):
@@ -110,12 +136,12 @@ def reasons_of(pair: Pair) -> Iterator[VerdictReason]:
         yield pair.reason(Reason.OK, text)
 
 
-def _about(pair: Pair, finding: ReadFinding, reason: Reason) -> VerdictReason:
+def _about(pair: Pair, finding: ReadFinding, reason: Reason, fingerprint: str) -> VerdictReason:
     text = f"{pair.consumer} {pair.consumer_version}: {finding.text}"
-    return pair.reason(reason, text, rule=finding.rule, path=print_path(finding.element))
+    return pair.reason(reason, text, rule=finding.rule, path=print_path(finding.element), fingerprint=fingerprint)
 
 
-def _reason_of(finding: ReadFinding) -> Reason | None:
+def reason_of(finding: ReadFinding) -> Reason | None:
     """Return the reason that a finding is; None for one that only people need to know."""
     if not RULE_BY_ID[finding.rule].is_breaking:
         return Reason.UNBACKED if finding.rule == "expectation-unbacked" else None
@@ -127,23 +153,23 @@ def notices_of(pair: Pair) -> Iterator[str]:
     for each in pair.findings:
         if each.is_preexisting and RULE_BY_ID[each.rule].is_breaking:
             yield f"{pair.consumer} {pair.consumer_version}: {each.text} (so before this change, rule {each.rule})"
-        elif not each.is_preexisting and _reason_of(each) is None:
+        elif not each.is_preexisting and reason_of(each) is None:
             yield f"{pair.consumer} {pair.consumer_version}: {each.text} (rule {each.rule})"
 
 
 def verdict_of(
-    pairs: Sequence[Pair], more: Sequence[VerdictReason] = (), notices: Sequence[str] = (), *, none: str
+    pairs: Sequence[Pair],
+    more: Sequence[VerdictReason] = (),
+    notices: Sequence[str] = (),
+    *,
+    none: str,
+    fingerprint: Callable[[Pair, ReadFinding], str] = lambda _pair, _finding: "",
 ) -> DeploymentVerdict:
     """Return the verdict on ``pairs`` and on what else was found; ``none`` is the sentence if there are no pairs.
 
-    A break counts more than what is unknown, and that more than anything else.
+    ``fingerprint`` returns what an approval of a finding names.
     """
-    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair))]
-    found = {each.reason for each in reasons}
-    if not reasons:
-        reasons.append(VerdictReason(Reason.OK, none))
-    deployable: bool | None = not found & _BLOCKING
-    if deployable and found & _UNKNOWN:
-        deployable = None
+    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair, fingerprint))]
+    reasons = reasons or [VerdictReason(Reason.OK, none)]
     said = [*notices, *(notice for pair in pairs for notice in notices_of(pair))]
-    return DeploymentVerdict(deployable, tuple(reasons), tuple(dict.fromkeys(said)))
+    return DeploymentVerdict(deployable_of(reasons), tuple(reasons), tuple(dict.fromkeys(said)))

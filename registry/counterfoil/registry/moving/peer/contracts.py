@@ -1,32 +1,41 @@
-"""Contracts and deployments of a registry, read and written over the REST API. Other registries have none.
+"""Contracts, deployments, approvals and verifications of a registry, read and written over the REST API.
 
-A contract is published with the version of the application that published it, so that contracts come before versions.
+Other registries have none. A contract is published with the version of the application that published it, so that
+contracts come before versions.
 """
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.registry.domain.contracts.stored import (
     APPLICATIONS,
+    APPROVALS,
     CONTRACTS,
     DEPLOYMENTS,
     ENVIRONMENTS,
     INDEX_KINDS,
+    MIGRATIONS,
+    VERIFICATIONS,
     VERSIONS,
 )
 from counterfoil.registry.moving.facts import RecordFact
 from counterfoil.registry.moving.target import ABSENT, SAME, Standing, clash
+from counterfoil.schema.rest.approvals import NewApproval
 from counterfoil.schema.rest.contracts import Application, Liveness, NewContract, NewPublication
+from counterfoil.schema.rest.verifications import NewVerification
 from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.domain.contracts.stored import StoredKind
+    from counterfoil.registry.domain.stored_kinds import StoredKind
     from counterfoil.registry.moving.peer.connection import Peer
+    from counterfoil.schema.rest.approvals import Approval
     from counterfoil.schema.rest.contracts import ApplicationVersion, ContractLink, Deployment, PublishedContract
     from counterfoil.schema.rest.object_forms import Document
+    from counterfoil.schema.rest.verifications import Verification
 
 _T = TypeVar("_T")
 _OWN_TO_A_REGISTRY: Final = {
@@ -56,12 +65,17 @@ class PeerContracts:
         versions.sort(key=lambda each: each.create_ts)
         environments = await self._peer.listed(operations.environments()) or ()
         deployments = [deployment for each in environments for deployment in await self._live(each.name)]
+        approvals = await self._peer.found(operations.approvals())
+        verifications = await self._peer.listed(operations.verifications()) or ()
         return [
             *(_fact(ENVIRONMENTS, each) for each in environments),
             *(_fact(CONTRACTS, each) for each in await self._published()),
             *(_fact(APPLICATIONS, each) for each in applications),
             *(_fact(VERSIONS, each) for each in versions),
             *(_fact(DEPLOYMENTS, each) for each in deployments),
+            *(_fact(APPROVALS, each) for each in (approvals.approvals if approvals is not None else ())),
+            *(_fact(VERIFICATIONS, each) for each in verifications),
+            *(_fact(MIGRATIONS, each) for each in await self._peer.listed(operations.migrations()) or ()),
         ]
 
     async def _published(self) -> list[PublishedContract]:
@@ -81,8 +95,11 @@ class PeerContracts:
     # --- as a target
 
     async def standing(self, fact: RecordFact) -> Standing:
-        """Return whether the registry has the value; times, ids and who published a contract first are ignored."""
-        if fact.kind in INDEX_KINDS:
+        """Return whether the registry has the value; times, ids and who published a contract first are ignored.
+
+        An approval whose last day is over has no effect, and is not carried over.
+        """
+        if fact.kind in INDEX_KINDS or (fact.kind == APPROVALS.name and _is_over(APPROVALS.read(fact.document))):
             return SAME
         held = await self._held(fact)
         if held is None or (fact.kind == APPLICATIONS.name and _is_bare(held)):
@@ -106,6 +123,13 @@ class PeerContracts:
             return _by_key(VERSIONS, await self._peer.listed(operations.application_versions(fact.key[0])))
         if fact.kind == ENVIRONMENTS.name:
             return _by_key(ENVIRONMENTS, await self._peer.listed(operations.environments()))
+        if fact.kind == APPROVALS.name:
+            approvals = await self._peer.found(operations.approvals())
+            return {} if approvals is None else _by_key(APPROVALS, approvals.approvals)
+        if fact.kind == VERIFICATIONS.name:
+            return _by_key(VERIFICATIONS, await self._peer.listed(operations.verifications()))
+        if fact.kind == MIGRATIONS.name:
+            return _by_key(MIGRATIONS, await self._peer.listed(operations.migrations()))
         return _by_key(DEPLOYMENTS, tuple(await self._live(fact.key[0])))
 
     async def put(self, fact: RecordFact) -> None:
@@ -120,6 +144,13 @@ class PeerContracts:
             await self._peer.carry_out(operations.put_application(APPLICATIONS.read(fact.document)), what)
         elif fact.kind == VERSIONS.name:
             await self._put_version(VERSIONS.read(fact.document), what)
+        elif fact.kind == APPROVALS.name:
+            await self._peer.carry_out(operations.approve(_new_approval(APPROVALS.read(fact.document))), what)
+        elif fact.kind == VERIFICATIONS.name:
+            new = _new_verification(VERIFICATIONS.read(fact.document))
+            await self._peer.carry_out(operations.publish_verification(new), what)
+        elif fact.kind == MIGRATIONS.name:
+            await self._peer.carry_out(operations.put_migration(MIGRATIONS.read(fact.document)), what)
         else:
             given = DEPLOYMENTS.read(fact.document)
             operation = operations.record_deployment(
@@ -146,6 +177,27 @@ class PeerContracts:
             return seen
         held = await self._peer.found(operations.published_contract(link.id, link.version, kind=link.kind))
         return held  # noqa: RET504 - mypy infers another type where it is returned at once
+
+
+def _is_over(approval: Approval) -> bool:
+    return approval.until < datetime.now(UTC).date().isoformat()
+
+
+def _new_approval(held: Approval) -> NewApproval:
+    return NewApproval(held.fingerprints, held.owner, held.reason, held.until, held.migration, held.by)
+
+
+def _new_verification(held: Verification) -> NewVerification:
+    return NewVerification(
+        held.contract,
+        held.contract_version,
+        held.environment,
+        held.sample,
+        held.results,
+        held.schema_ids,
+        build_url=held.build_url,
+        read_ts=held.read_ts,
+    )
 
 
 def _fact(kind: StoredKind[_T], value: _T) -> RecordFact:

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.contracts.verdict import Pair, Policy, verdict_of
+from counterfoil.contracts.checking.differences import identity_of
+from counterfoil.contracts.model import fingerprint
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.config import level_of
+from counterfoil.registry.domain.contracts.hooks import Event
+from counterfoil.registry.domain.contracts.verdict import Policy
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.registry.service.contracts.sides import Side
+from counterfoil.registry.service.contracts.counterparts import Place
+from counterfoil.registry.service.contracts.files import permit_all
+from counterfoil.registry.service.contracts.proposals import PROPOSED
+from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import BadRequest
+from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
-from counterfoil.schema.reads.model import Offer
-from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
+from counterfoil.schema.rest.verdicts import VERDICT_REASON, DeploymentVerdict, Reason, VerdictReason
+from counterfoil.schema.rest.webhooks import EventType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.compatibility import CompatibilityCheck
-    from counterfoil.registry.service.contracts.files import ContractFiles
+    from counterfoil.registry.service.contracts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.decisions import Decisions
+    from counterfoil.registry.service.contracts.events import Events
+    from counterfoil.registry.service.contracts.files import ContractFiles, Permit
+    from counterfoil.registry.service.contracts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.retained import RetainedVersions
     from counterfoil.registry.service.contracts.sides import Offering, Sides
     from counterfoil.registry.service.contracts.verdicts import Verdicts
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.judgement.judge import Incompatibility
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.contracts import NewContract
-
-_PROPOSED = "proposed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,11 @@ class Proposal:
     contract: NewContract | None = None
     application: str = ""
 
+    @property
+    def place(self) -> Place:
+        """Where versions count."""
+        return Place(self.environment)
+
 
 class Checking:
     """The use case of a check."""
@@ -62,7 +80,12 @@ class Checking:
         check: CompatibilityCheck,
         files: ContractFiles,
         sides: Sides,
+        counterparts: Counterparts,
+        decisions: Decisions,
         verdicts: Verdicts,
+        schemas: ProposedSchemas,
+        retained: RetainedVersions,
+        events: Events,
     ) -> None:
         self._storage = storage
         self._records = records
@@ -71,78 +94,93 @@ class Checking:
         self._check = check
         self._files = files
         self._sides = sides
+        self._counterparts = counterparts
+        self._decisions = decisions
         self._verdicts = verdicts
+        self._schemas = schemas
+        self._retained = retained
+        self._events = events
 
-    async def verdict(self, proposal: Proposal) -> DeploymentVerdict:
-        """Return the verdict on a proposal.
+    async def verdict(self, proposal: Proposal, *, permit: Permit = permit_all) -> DeploymentVerdict:
+        """Return the verdict on a proposal; ``permit`` raises unless the caller may read the subjects that it names.
 
         Raises ``EnvironmentNotFound``, ``InvalidContract``, ``InvalidSchema``.
         """
+        verdict = await self._verdict(proposal, permit)
+        if verdict.deployable is False:
+            await self._report(proposal, verdict)
+        return verdict
+
+    async def _report(self, proposal: Proposal, verdict: DeploymentVerdict) -> None:
+        """Store an event for webhooks; a verdict is returned even if the store takes no writes."""
+        about = str(proposal.subject) if proposal.subject is not None else proposal.application
+        facts = {
+            "environment": proposal.environment,
+            "reasons": [VERDICT_REASON.write(each) for each in verdict.reasons],
+        }
+        with suppress(StoreUnavailable, StoreTimeout):
+            await self._events.publish(Event(EventType.CHECK_FAILED, about, facts))
+
+    async def _verdict(self, proposal: Proposal, permit: Permit) -> DeploymentVerdict:
         if proposal.environment is not None:
             await self._records.environment(proposal.environment)
         if proposal.subject is not None and proposal.schema is not None and proposal.contract is None:
+            context = proposal.subject.context
+            references = [parse_subject(each.subject, context=context) for each in proposal.schema.references]
+            for subject in (proposal.subject, *references):
+                permit(Operation.READ, subject)
             return await self._of_schema(proposal, proposal.subject, proposal.schema)
         if proposal.contract is not None and proposal.subject is None and proposal.schema is None:
-            return await self._of_contract(proposal, proposal.contract)
+            return await self._of_contract(proposal, proposal.contract, permit)
         raise BadRequest("A check needs either subject and schema, or contract")
 
     async def _of_schema(self, proposal: Proposal, subject: QualifiedSubject, schema: Schema) -> DeploymentVerdict:
-        contracts = await self._records.contracts_of(subject)
-        live = await self._verdicts.writers(contracts, proposal.environment)
-        writers = live or await self._verdicts.writers(contracts, None)
         parsed = await self._sides.parsed(subject.context, schema)
         digest = hashlib.sha256(f"{schema.schema_type}{schema.references}{schema.text}".encode()).hexdigest()
-        pairs: list[Pair] = []
-        reasons: list[VerdictReason] = []
-        levels: list[CompatibilityLevel] = []
-        for writer in writers:
-            offerings = tuple(
-                replace(
-                    each,
-                    offer=Offer(parsed, each.promise, key=each.offer.key_schema),
-                    identity=(*each.identity, digest),
-                    version=_PROPOSED,
-                )
-                for each in writer.offerings
-                if each.subject == str(subject)
-            )
-            levels += [each.promise.level for each in offerings if each.promise.level is not None]
-            side = Side(writer.application, _PROPOSED, offerings)
-            before = Side(
-                writer.application,
-                writer.version,
-                tuple(each for each in writer.offerings if each.subject == str(subject)),
-            )
-            found, missing = await self._verdicts.judge_side(side, [before] if live else [], proposal.environment)
-            pairs += found
-            reasons += missing
-        modes = await self._modes(subject, schema, levels[0] if levels else None)
-        notices = [] if contracts else [f"no contract is about {subject}, so that nobody is known to read it"]
-        return _combined(proposal, pairs, reasons, modes, notices)
+        judged = await self._schemas.judged(subject, parsed, digest, proposal.place)
+        modes = await self._modes(subject, schema, judged.level, topic=judged.topic, environment=proposal.environment)
+        notices = []
+        if not judged.has_contract and not judged.pairs:
+            notices = [f"no contract is about {subject}, so that nobody is known to read it"]
+        return await self._combined(proposal, judged.pairs, judged.reasons, modes, notices)
 
-    async def _of_contract(self, proposal: Proposal, given: NewContract) -> DeploymentVerdict:
-        read = await self._files.read(given, version=_PROPOSED)
+    async def _of_contract(self, proposal: Proposal, given: NewContract, permit: Permit) -> DeploymentVerdict:
+        read = await self._files.read(given, version=PROPOSED, needs=Operation.READ, permit=permit)
         prints = f"{given.text}{sorted(read.contract.schemas.items())}"
         contract = replace(read.contract, hash=hashlib.sha256(prints.encode()).hexdigest())
-        side = await self._sides.proposed(contract, proposal.application, _PROPOSED)
+        side = await self._sides.proposed(contract, proposal.application, PROPOSED)
         contracts = {each.contract for each in side.offerings}
-        before = await self._verdicts.writers(contracts, proposal.environment)
+        before = await self._counterparts.writers(contracts, proposal.place)
         if not side.offerings and proposal.application:
-            before = await self._verdicts.live_sides(proposal.application, proposal.environment)
-        pairs, reasons = await self._verdicts.judge_side(side, before, proposal.environment)
+            before = await self._counterparts.of_application(proposal.application, proposal.place)
+        pairs, reasons = await self._verdicts.judge_side(side, before, proposal.place)
         modes = [
             mode
             for offered in side.offerings
             for mode in await self._modes(
-                parse_subject(offered.subject), _schema_of(offered, contract.schemas), offered.promise.level
+                parse_subject(offered.subject),
+                _schema_of(offered, contract.schemas),
+                offered.promise.level,
+                topic=offered.promise.topic,
+                environment=proposal.environment,
             )
         ]
-        return _combined(proposal, pairs, reasons, modes, [])
+        return await self._combined(proposal, pairs, reasons, modes, [])
 
     async def _modes(
-        self, subject: QualifiedSubject, schema: Schema, level: CompatibilityLevel | None
+        self,
+        subject: QualifiedSubject,
+        schema: Schema,
+        level: CompatibilityLevel | None,
+        *,
+        topic: str,
+        environment: str | None,
     ) -> list[VerdictReason]:
-        """Return what breaks the subject's compatibility level, or ``level`` if the contract names one."""
+        """Return what breaks the subject's compatibility level, or ``level`` if the contract names one.
+
+        Where the level wants that new schemas read the records of the latest version, they must read those of all
+        versions that are still in the topic.
+        """
         config = await self._scopes.config(subject)
         if level is not None:
             config = replace(config, compatibility_level=level)
@@ -151,34 +189,48 @@ class Checking:
         )
         history = await self._storage.history(subject)
         verdict = await self._check.verdict(subject, reading.candidate, history.active, config)
-        return [
-            VerdictReason(
-                Reason.INCOMPATIBLE,
-                f"version {each.failure.earlier.version}: {each.difference.text}",
-                subject=str(subject),
-                rule=each.difference.rule,
-            )
-            for each in verdict.judgement.incompatibilities
-        ]
+        found = [_incompatible(subject, each) for each in verdict.judgement.incompatibilities]
+        wanted = level_of(config)
+        if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
+            return found
+        latest = history.latest
+        older = [each for each in await self._retained.of(subject, topic, environment) if each != latest]
+        backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
+        retained = await self._check.verdict(subject, reading.candidate, older, backward)
+        where = f", whose records are still in topic {topic}"
+        return [*found, *(_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)]
+
+    async def _combined(
+        self,
+        proposal: Proposal,
+        pairs: Sequence[Pair],
+        reasons: Sequence[VerdictReason],
+        modes: Sequence[VerdictReason],
+        notices: Sequence[str],
+    ) -> DeploymentVerdict:
+        """Return the verdict under the proposal's policy."""
+        if proposal.policy is not Policy.STRICT:
+            notices = [*notices, *(f"{each.subject}: {each.text} (rule {each.rule})" for each in modes)]
+            modes = []
+        where = "any environment" if proposal.environment is None else proposal.environment
+        none = f"it breaks nobody who is known in {where}"
+        verdict = await self._decisions.verdict(pairs, [*modes, *reasons], notices, none=none)
+        return replace(verdict, deployable=True) if proposal.policy is Policy.OBSERVE else verdict
+
+
+def _incompatible(subject: QualifiedSubject, found: Incompatibility, where: str = "") -> VerdictReason:
+    """Return the reason about a difference from an earlier version; ``where`` says more about the version."""
+    rule = found.difference.rule
+    return VerdictReason(
+        Reason.INCOMPATIBLE,
+        f"version {found.failure.earlier.version}{where}: {found.difference.text}",
+        subject=str(subject),
+        rule=rule,
+        fingerprint=fingerprint(rule, str(subject), found.failure.direction.name, identity_of(found.difference)),
+    )
 
 
 def _schema_of(offered: Offering, schemas: Mapping[str, Schema]) -> Schema:
     link = offered.promise.schema
     found = schemas.get(link.url) if link is not None else None
     return found or schemas[offered.subject]
-
-
-def _combined(
-    proposal: Proposal,
-    pairs: Sequence[Pair],
-    reasons: list[VerdictReason],
-    modes: list[VerdictReason],
-    notices: list[str],
-) -> DeploymentVerdict:
-    """Return the verdict under the proposal's policy."""
-    if proposal.policy is not Policy.STRICT:
-        notices = [*notices, *(f"{each.subject}: {each.text} (rule {each.rule})" for each in modes)]
-        modes = []
-    where = "any environment" if proposal.environment is None else proposal.environment
-    verdict = verdict_of(pairs, [*modes, *reasons], notices, none=f"it breaks nobody who is known in {where}")
-    return replace(verdict, deployable=True) if proposal.policy is Policy.OBSERVE else verdict

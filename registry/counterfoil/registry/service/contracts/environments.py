@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
+from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.stored import APPLICATIONS, DEPLOYMENTS, ENVIRONMENTS, VERSIONS
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.effects import PutRecord
@@ -15,11 +16,14 @@ from counterfoil.registry.domain.writes.plan import Plan, together
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.contexts import TOP_LEVEL
 from counterfoil.schema.errors import DeploymentNotFound
+from counterfoil.schema.rest.contracts import DEPLOYMENT
+from counterfoil.schema.rest.webhooks import EventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.domain.contracts.stored import StoredKind
+    from counterfoil.registry.domain.stored_kinds import StoredKind
+    from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -32,11 +36,18 @@ class Environments:
     """The use cases of applications, environments and deployments. ``now_ms`` is the clock (epoch ms)."""
 
     def __init__(
-        self, storage: Storage, *, records: ContractRecords, scopes: Scopes, now_ms: Callable[[], int]
+        self,
+        storage: Storage,
+        *,
+        records: ContractRecords,
+        scopes: Scopes,
+        events: Events,
+        now_ms: Callable[[], int],
     ) -> None:
         self._storage = storage
         self._records = records
         self._scopes = scopes
+        self._events = events
         self._now_ms = now_ms
         self._turns = Turns(storage.catch_up)
 
@@ -141,7 +152,11 @@ class Environments:
             RecordAt(ENVIRONMENTS.name, (given.environment,), environment_revision),
             RecordAt(VERSIONS.name, (given.application, given.version), version_revision),
         )
-        await self._storage.commit(together((Plan(guards), DEPLOYMENTS.write(deployment, revision=held.revision))))
+        stored = DEPLOYMENTS.write(deployment, revision=held.revision)
+        event = await self._events.plan(
+            Event(EventType.DEPLOYMENT_RECORDED, given.application, DEPLOYMENT.write(deployment))
+        )
+        await self._storage.commit(together((Plan(guards), stored, event)))
         return deployment
 
     async def end(self, environment: str, liveness: Liveness, deployment_id: str) -> None:

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.contracts.stored import is_name
 from counterfoil.registry.service.bridges.requests import schema_request_of
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.identity import content_hash
 from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements.odps import ports_by_contract
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.documents.node_json import node_json
+from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import InvalidContract, InvalidSchema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.contracts import ContractKind, PublishedContract
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.agreements.model import Agreement, Fault, SchemaLink
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import NewContract
+
+Permit: TypeAlias = "Callable[[Operation, QualifiedSubject], None]"
+"""Raises unless the caller may do an operation to a subject."""
+
+
+def permit_all(_: Operation, __: QualifiedSubject) -> None:
+    """Do nothing: for callers who may do everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +44,8 @@ class ReadContract:
 
     contract: PublishedContract
     subjects: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
+    reads: Mapping[str, list[Any]] = field(default_factory=dict)
+    """The input ports of a consumer as JSON, by the contract that they read."""
 
 
 class ContractFiles:
@@ -40,9 +55,11 @@ class ContractFiles:
         self._storage = storage
         self._reader = reader
 
-    async def read(self, given: NewContract, *, version: str) -> ReadContract:
+    async def read(self, given: NewContract, *, version: str, needs: Operation, permit: Permit) -> ReadContract:
         """Return a contract; ``version`` is that of the application, for a file without one.
 
+        ``permit`` is called with ``needs`` for each subject of a producer's contract, and with READ for each that a
+        given schema refers to.
         Raises ``InvalidContract``.
         """
         reading = await asyncio.to_thread(read_agreement, given.text)
@@ -51,24 +68,28 @@ class ContractFiles:
             raise _invalid(reading.faults)
         _check_names(agreement, version)
         if isinstance(agreement, Contract):
-            return await self._producers(agreement, given, version)
+            return await self._producers(agreement, given, version, needs, permit)
         links = [each.reader_schema.url for each in agreement.expectations if each.reader_schema is not None]
-        schemas = await self._given(given, dict.fromkeys(links, DEFAULT_CONTEXT))
+        schemas = await self._given(given, dict.fromkeys(links, DEFAULT_CONTEXT), permit)
         if missing := next((link for link in links if link not in schemas), None):
             raise InvalidContract(f"The reader schema {missing!r} of {agreement.id!r} is not among the schemas")
-        reads = tuple(dict.fromkeys(each.contract_id for each in agreement.expectations))
+        reads = await asyncio.to_thread(_ports, given.text)
         return _contract_of(agreement, given, version, schemas, reads=reads)
 
-    async def _producers(self, contract: Contract, given: NewContract, version: str) -> ReadContract:
+    async def _producers(
+        self, contract: Contract, given: NewContract, version: str, needs: Operation, permit: Permit
+    ) -> ReadContract:
         """Return a producer's contract; where a schema is not given, it is the latest version of the subject."""
         keys = [each.key.subject for each in contract.promises if each.key is not None and each.key.subject is not None]
+        for subject in (*keys, *(each.subject for each in contract.promises)):
+            permit(needs, parse_subject(subject))
         contexts = {subject: parse_subject(subject).context for subject in keys}
         for promise in contract.promises:
             context = parse_subject(promise.subject).context
             contexts[promise.subject] = context
             if promise.schema is not None:
                 contexts[promise.schema.url] = context
-        schemas = await self._given(given, contexts)
+        schemas = await self._given(given, contexts, permit)
         for promise in contract.promises:
             if promise.subject not in schemas and (promise.schema is None or promise.schema.url not in schemas):
                 schemas |= await self._registered(promise.subject, promise.schema)
@@ -78,7 +99,7 @@ class ContractFiles:
         subjects = tuple(dict.fromkeys(each.subject for each in contract.promises))
         return _contract_of(contract, given, version, schemas, subjects=subjects)
 
-    async def _given(self, given: NewContract, contexts: dict[str, str]) -> dict[str, Schema]:
+    async def _given(self, given: NewContract, contexts: dict[str, str], permit: Permit) -> dict[str, Schema]:
         """Return the given schemas to which the contract refers, by link or subject, as they are stored.
 
         ``contexts`` are those of their references. Raises ``InvalidContract``.
@@ -87,6 +108,8 @@ class ContractFiles:
         for name, context in contexts.items():
             if name not in given.schemas:
                 continue
+            for reference in given.schemas[name].references:
+                permit(Operation.READ, parse_subject(reference.subject, context=context))
             try:
                 reading = await self._reader.read(
                     context,
@@ -134,13 +157,19 @@ def _contract_of(
     schemas: dict[str, Schema],
     *,
     subjects: tuple[str, ...] = (),
-    reads: tuple[str, ...] = (),
+    reads: Mapping[str, list[Any]] | None = None,
 ) -> ReadContract:
     kind = ContractKind.ODCS if isinstance(agreement, Contract) else ContractKind.ODPS
     prints = {link: f"{each.schema_type}:{each.text}:{each.references}" for link, each in schemas.items()}
     found = content_hash(agreement, fingerprints=prints)
     contract = PublishedContract(agreement.id, kind, agreement.version or version, found, given.text, schemas)
-    return ReadContract(contract, subjects, reads)
+    return ReadContract(contract, subjects, reads or {})
+
+
+def _ports(text: str) -> dict[str, list[Any]]:
+    root = read_yaml(text)
+    found = {} if root is None else ports_by_contract(root)
+    return {contract: [node_json(each) for each in ports] for contract, ports in found.items()}
 
 
 def _invalid(faults: tuple[Fault, ...]) -> InvalidContract:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.registry.domain.contracts.stored import CONTRACTS
 from counterfoil.schema.documents.nodes import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import ContractNotFound
@@ -34,13 +33,18 @@ class Library:
             raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
         return found
 
+    async def applications(self, contract: str) -> set[str]:
+        """Return the applications that offer or read a contract."""
+        found = [await self._records.parties(kind, [contract]) for kind in ContractKind]
+        return {party.application for parties in found for party in parties}
+
     async def version(self, contract: str, version: str, kind: ContractKind | None = None) -> PublishedContract:
         """Return a version of a contract, of a kind: by default a producer's, or else a consumer's.
 
         Raises ``ContractNotFound``.
         """
         for each in ContractKind if kind is None else (kind,):
-            found = (await self._records.find(CONTRACTS, (contract, each, version))).value
+            found = await self._records.published(contract, each, version)
             if found is not None:
                 return found
         raise ContractNotFound(f"Contract {contract[:_SHOWN]!r} has no version {version[:_SHOWN]!r}")

@@ -11,19 +11,23 @@ from counterfoil.registry.service.bridges.requests import schema_request_of
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application as Product
-from counterfoil.schema.agreements.model import Contract
+from counterfoil.schema.agreements.model import Contract, Expectation, major_of
+from counterfoil.schema.agreements.model import Read as FieldRead
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import InvalidContract
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.paths import parse_path
+from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.domain.contracts.observed import ObservedReader
+    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Read
     from counterfoil.registry.service.reading import SchemaReader
-    from counterfoil.schema.agreements.model import Expectation, Promise, SchemaLink
+    from counterfoil.schema.agreements.model import Promise, SchemaLink
     from counterfoil.schema.model import Schema
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.reads.model import ReadFinding
@@ -49,19 +53,28 @@ class Offering:
     identity: tuple[str, ...]
 
     @property
+    def contract_hash(self) -> str:
+        """The hash of the contract's content."""
+        return self.identity[2]
+
+    @property
     def major(self) -> str:
         """The major version of the contract."""
-        return self.contract_version.partition(".")[0]
+        return major_of(self.contract_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one version of a consumer expects of one contract. ``identity`` is equal for equal contents."""
+    """What one version of a consumer expects of one contract. ``identity`` is equal for equal contents.
+
+    ``product`` is the id of the consumer's file, or the name of an application that was only seen.
+    """
 
     application: str
     version: str
     contract: str
     reader: Reader
+    product: str
     identity: tuple[str, ...]
 
     @property
@@ -72,7 +85,7 @@ class Reading:
     @property
     def major(self) -> str:
         """The major version of the contract that it reads."""
-        return self.expectation.version.partition(".")[0]
+        return major_of(self.expectation.version)
 
     def chosen(self, offerings: Sequence[Offering]) -> list[Offering]:
         """Return those that it reads, of the offerings of its contract by one version of a producer.
@@ -80,6 +93,8 @@ class Reading:
         Those are the ones of its major version; without any, all of them, so that a new major version of the same topic
         does not escape. Of several topics, it reads the one after which its port is named, or else all of them.
         """
+        if len(offerings) == 1:
+            return list(offerings)
         of_major = [each for each in offerings if each.major == self.major] or list(offerings)
         name = self.expectation.name
         named = [each for each in of_major if name in {each.promise.name, each.promise.topic, each.subject}]
@@ -104,6 +119,11 @@ class Side:
         return [each for each in self.offerings if each.contract == contract]
 
 
+def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
+    """Return the consumer groups that are declared for what versions read."""
+    return {group for side in sides for each in side.readings for group in each.expectation.consumer_groups}
+
+
 _Content = tuple[tuple[tuple["Promise", Offer], ...], tuple[tuple["Expectation", "ParsedSchema | None"], ...]]
 
 
@@ -116,18 +136,63 @@ class Sides:
         self._contents: RecentValues[ContractLink, _Content] = RecentValues(_MEMORY_CHARS)
         self._judged: RecentValues[tuple[object, ...], tuple[ReadFinding, ...]] = RecentValues(_MAX_FINDING_CHARS)
 
-    async def side(self, version: ApplicationVersion, *, contracts: Iterable[str] | None = None) -> Side:
-        """Return what a version offers and reads: of some contracts, or of all."""
-        wanted = None if contracts is None else frozenset(contracts)
-        links = [
-            each for each in version.contracts if wanted is None or each.kind is ContractKind.ODPS or each.id in wanted
-        ]
-        return _side(version, [(link, await self._content(link)) for link in links], wanted)
+    async def side(self, version: ApplicationVersion) -> Side:
+        """Return what a version offers and reads."""
+        [found] = await self._sides([version], None)
+        return found
 
-    async def sides(self, versions: Iterable[ApplicationVersion], *, contracts: Iterable[str]) -> list[Side]:
+    async def sides(self, versions: Sequence[ApplicationVersion], *, contracts: Iterable[str]) -> list[Side]:
         """Return what versions offer and read of some contracts."""
-        wanted = frozenset(contracts)
-        return list(await asyncio.gather(*(self.side(each, contracts=wanted) for each in versions)))
+        return await self._sides(versions, frozenset(contracts))
+
+    async def readings(self, versions: Sequence[Numbered], contracts: Mapping[str, Sequence[str]]) -> list[Side]:
+        """Return what versions read of ``contracts``, which are by application; what they offer is left out."""
+        keys = [[(contract, *each) for contract in contracts[each[0]]] for each in versions]
+        found = iter(await self._records.reads([key for part in keys for key in part]))
+        return [
+            await self._readings(version, {contract: next(found) for contract, _, _ in part})
+            for version, part in zip(versions, keys, strict=True)
+        ]
+
+    async def _readings(self, version: Numbered, found: Mapping[str, Sequence[Read]]) -> Side:
+        readings = [
+            _reading(version, held.link, each, await self._reader_schema(held, each), place=str(number))
+            for reads in found.values()
+            for held in reads
+            for number, each in enumerate(held.expectations)
+        ]
+        missing = frozenset(contract for contract, reads in found.items() if not reads)
+        if missing:  # it was published before reads were stored apart, or does not read the contract
+            for side in await self._sides(await self._records.versions([version]), missing):
+                readings += side.readings
+        return Side(*version, readings=tuple(readings))
+
+    async def _reader_schema(self, held: Read, expectation: Expectation) -> ParsedSchema | None:
+        link = expectation.reader_schema
+        found = None if link is None else held.schemas.get(link.url)
+        return None if found is None else await self.parsed(DEFAULT_CONTEXT, found)
+
+    async def _sides(self, versions: Sequence[ApplicationVersion], wanted: frozenset[str] | None) -> list[Side]:
+        links = [
+            [link for link in each.contracts if wanted is None or link.kind is ContractKind.ODPS or link.id in wanted]
+            for each in versions
+        ]
+        contents = await self._contents_of({link for part in links for link in part})
+        return [
+            _side(version, [(link, contents[link]) for link in part], wanted)
+            for version, part in zip(versions, links, strict=True)
+        ]
+
+    async def _contents_of(self, links: Iterable[ContractLink]) -> dict[ContractLink, _Content]:
+        """Return the contents of contracts; those that are not cached are read at once."""
+        found = {link: self._contents.get(link) for link in links}
+        missing = [link for link, content in found.items() if content is None]
+        for link, contract in zip(missing, await self._records.contracts(missing) if missing else (), strict=True):
+            content = found[link] = await self._parsed(contract)
+            weight = len(contract.text) + sum(len(each.text) for each in contract.schemas.values()) + _ENTRY_CHARS
+            self._contents.put(link, content, weight=weight)
+            await asyncio.sleep(0)  # there may be a thousand
+        return {link: content for link, content in found.items() if content is not None}
 
     def judged(self, earlier: Sequence[Offering], later: Offering, reading: Reading) -> tuple[ReadFinding, ...]:
         """Return the findings about a pair, from the cache if the same contents were judged before."""
@@ -143,14 +208,17 @@ class Sides:
         proposal = ApplicationVersion(application, version, contracts=(contract.link,))
         return _side(proposal, [(contract.link, await self._parsed(contract))])
 
-    async def _content(self, link: ContractLink) -> _Content:
-        found = self._contents.get(link)
-        if found is None:
-            contract = await self._records.contract(link)
-            found = await self._parsed(contract)
-            weight = len(contract.text) + sum(len(each.text) for each in contract.schemas.values()) + _ENTRY_CHARS
-            self._contents.put(link, found, weight=weight)
-        return found
+    async def subjects(self, link: ContractLink) -> set[str]:
+        """Return the subjects that a published contract is about."""
+        offered, _ = (await self._contents_of([link]))[link]
+        return {str(parse_subject(promise.subject)) for promise, _ in offered}
+
+    async def majors_without(self, contract: str, subject: str) -> set[str]:
+        """Return the published major versions of a contract, none of which is about a subject."""
+        majors = {True: set[str](), False: set[str]()}
+        for link in await self._records.promised(contract):
+            majors[subject in await self.subjects(link)].add(major_of(link.version))
+        return majors[False] - majors[True]
 
     async def _parsed(self, contract: PublishedContract) -> _Content:
         agreement = read_agreement(contract.text, is_validated=True).agreement
@@ -200,7 +268,7 @@ def _side(
         _offering(version, link, promise, offer) for link, (offered, _) in contents for promise, offer in offered
     ]
     readings = [
-        _reading(version, link, expectation, schema)
+        _reading((version.application, version.version), link, expectation, schema, place=str(expectation.position))
         for link, (_, read) in contents
         for expectation, schema in read
         if wanted is None or expectation.contract_id in wanted
@@ -216,8 +284,29 @@ def _offering(version: ApplicationVersion, link: ContractLink, promise: Promise,
 
 
 def _reading(
-    version: ApplicationVersion, link: ContractLink, expectation: Expectation, schema: ParsedSchema | None
+    version: Numbered,
+    link: ContractLink,
+    expectation: Expectation,
+    schema: ParsedSchema | None,
+    *,
+    place: str,
 ) -> Reading:
-    reader = Reader(version.application, expectation, version=version.version, schema=schema)
-    identity = (version.application, link.id, link.version, link.hash, expectation.name, str(expectation.position))
-    return Reading(version.application, version.version, expectation.contract_id, reader, identity)
+    application, number = version
+    reader = Reader(application, expectation, version=number, schema=schema)
+    identity = (application, link.id, link.version, link.hash, expectation.name, place)
+    return Reading(application, number, expectation.contract_id, reader, link.id, identity)
+
+
+def observed_side(offered: Offering, seen: ObservedReader, *, name: str) -> Side:
+    """Return the side of an application that was seen to read what is offered: it expects that what it read is there.
+
+    What is known to read no field at all expects nothing. ``name`` is that by which it chooses among several topics.
+    """
+    place = Position(1, 1)
+    reads = None if seen.is_whole else tuple(FieldRead(parse_path(path), place) for path in seen.paths)
+    expectation = Expectation(name, offered.contract, offered.major, place, reads)
+    version = seen.version or "(observed)"
+    reader = Reader(seen.application, expectation, seen.origin, version=version)
+    identity = ("observed", seen.application, *(() if reads is None else ("", *seen.paths)))
+    reading = Reading(seen.application, version, offered.contract, reader, seen.application, identity)
+    return Side(seen.application, version, readings=(reading,))

@@ -1,0 +1,136 @@
+"""A proposed schema of a subject, judged against those who read the subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.service.contracts.counterparts import ANYWHERE
+from counterfoil.registry.service.contracts.sides import Offering, Side
+from counterfoil.schema.agreements.model import Promise
+from counterfoil.schema.parsed import Validation
+from counterfoil.schema.position import Position
+from counterfoil.schema.reads.model import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from counterfoil.registry.domain.contracts.verdict import Pair
+    from counterfoil.registry.service.contracts.counterparts import Counterparts, Place
+    from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.sides import Sides
+    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.rest.verdicts import VerdictReason
+
+PROPOSED: Final = "proposed"
+"""What stands for the version of something that is not published yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSchema:
+    """The pairs of a proposed schema with those who read the subject, and what is missing.
+
+    ``level`` is the compatibility level that a contract of the subject wants, ``topic`` the topic of its records;
+    ``is_live``: a version whose contract is about the subject is live in the environment, so that the findings are
+    those of the change.
+    """
+
+    pairs: list[Pair]
+    reasons: list[VerdictReason]
+    level: CompatibilityLevel | None
+    topic: str
+    has_contract: bool
+    is_live: bool
+
+
+class ProposedSchemas:
+    """Judges proposed schemas."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        *,
+        records: ContractRecords,
+        reader: SchemaReader,
+        sides: Sides,
+        counterparts: Counterparts,
+        verdicts: Verdicts,
+    ) -> None:
+        self._storage = storage
+        self._records = records
+        self._reader = reader
+        self._sides = sides
+        self._counterparts = counterparts
+        self._verdicts = verdicts
+
+    async def judged(
+        self, subject: QualifiedSubject, schema: ParsedSchema, identity: str, place: Place
+    ) -> JudgedSchema:
+        """Return the judgement where some versions count: those of an environment, or anywhere the newest ones.
+
+        ``identity`` is equal for equal schemas. A schema that the newest published version of a contract has is one of
+        that version. Without a contract about the subject, the latest version of the subject is what consumers read
+        now.
+        """
+        contracts = await self._records.contracts_of(subject)
+        live = await self._counterparts.writers(contracts, place)
+        newest = live if place == ANYWHERE else await self._counterparts.writers(contracts, ANYWHERE)
+        writers = live or newest
+        if not contracts:
+            writers = live = await self._registered(subject)
+        unread = {(each, major) for each in contracts for major in await self._sides.majors_without(each, str(subject))}
+        numbers = _numbers(newest, str(subject), schema)
+        pairs: list[Pair] = []
+        reasons: list[VerdictReason] = []
+        levels: list[CompatibilityLevel] = []
+        topics: list[str] = []
+        for writer in writers:
+            of_subject = tuple(each for each in writer.offerings if each.subject == str(subject))
+            offerings = tuple(
+                replace(
+                    each,
+                    offer=Offer(schema, each.promise, key=each.offer.key_schema),
+                    identity=(*each.identity, identity),
+                    version=PROPOSED,
+                    contract_version=numbers.get((each.application, each.contract), each.contract_version),
+                )
+                for each in of_subject
+            )
+            levels += [each.promise.level for each in offerings if each.promise.level is not None]
+            topics += [each.promise.topic for each in offerings]
+            side = Side(writer.application, PROPOSED, offerings)
+            before = [Side(writer.application, writer.version, of_subject)] if live else []
+            found, missing = await self._verdicts.judge_side(side, before, place, unread=unread)
+            pairs += found
+            reasons += missing
+        level = next(iter(levels), None)
+        topic = topics[0] if topics and contracts else subject.name.removesuffix("-value")
+        return JudgedSchema(pairs, reasons, level, topic, bool(contracts), bool(live))
+
+    async def _registered(self, subject: QualifiedSubject) -> list[Side]:
+        """Return the latest version of a subject as what an unknown producer offers; nothing without a version."""
+        latest = (await self._storage.history(subject)).latest
+        if latest is None:
+            return []
+        content = await self._reader.content(latest.guid)
+        parsed = await self._reader.parsed(subject.context, content, validation=Validation.LENIENT)
+        name, version = str(subject), str(latest.version)
+        promise = Promise(name, name, name, Position(1, 1))
+        offering = Offering(name, version, "", "", name, promise, Offer(parsed), (str(latest.guid),))
+        return [Side(name, version, (offering,))]
+
+
+def _numbers(sides: Iterable[Side], subject: str, schema: ParsedSchema) -> dict[tuple[str, str], str]:
+    """Return the versions of contracts that have a schema for a subject, by application and contract."""
+    text = schema.canonical()
+    return {
+        (each.application, each.contract): each.contract_version
+        for side in sides
+        for each in side.offerings
+        if each.subject == subject and each.offer.schema.canonical() == text
+    }

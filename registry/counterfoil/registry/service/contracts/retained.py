@@ -1,0 +1,97 @@
+"""Earlier versions of a subject whose records a topic still has, by the statistics that were posted about it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.registry.domain.contracts.topics import TOPIC_STATISTICS
+from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
+from counterfoil.schema.reads.model import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.domain.versions import VersionEntry
+    from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.sides import Offering, Reading, Sides
+    from counterfoil.registry.service.reading import SchemaReader
+    from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.reads.model import ReadFinding
+
+_Earlier = tuple["Offering", str]
+"""What is offered with the schema of an earlier version, and the end of the sentences about it."""
+
+_LATEST: Final = "latest"
+
+
+class RetainedVersions:
+    """Finds the versions that a topic still has, and judges them for consumers that read old records again."""
+
+    def __init__(self, storage: Storage, *, records: ContractRecords, reader: SchemaReader, sides: Sides) -> None:
+        self._storage = storage
+        self._records = records
+        self._reader = reader
+        self._sides = sides
+
+    async def of(self, subject: QualifiedSubject, topic: str, environment: str | None) -> list[VersionEntry]:
+        """Return the versions of a subject that the records of a topic may have, ascending, deleted ones included.
+
+        Statistics of all records name them; those of a sample only say which is the oldest at least. Statistics without
+        an environment count in each; for None, those of all environments do.
+        """
+        counted = [
+            each
+            for each in await self._records.all(TOPIC_STATISTICS, (topic,))
+            if environment is None or each.environment in {"", environment}
+        ]
+        ids = {one.schema_id for each in counted for one in each.schemas}
+        if not ids or subject.context != DEFAULT_CONTEXT:
+            return []
+        entries = (await self._storage.history(subject)).entries
+        present = {each.version for each in entries if each.schema_id in ids}
+        if not all(each.is_complete for each in counted):
+            present.update(each.version for each in entries if present and each.version >= min(present))
+        return [each for each in entries if each.version in present]
+
+    async def findings(
+        self, pairs: Sequence[tuple[Offering, Reading]], environment: str | None
+    ) -> list[list[ReadFinding]]:
+        """Return for each pair why a consumer that reads old records again cannot read those of earlier versions.
+
+        The earlier versions of an offering are read once for all its pairs.
+        """
+        earlier: dict[tuple[str, ...], list[_Earlier]] = {}
+        found: list[list[ReadFinding]] = []
+        for offered, reading in pairs:
+            if reading.expectation.reprocesses_from in {None, _LATEST}:
+                found.append([])
+                continue
+            if offered.identity not in earlier:
+                earlier[offered.identity] = await self._earlier(offered, environment)
+            found.append(self._judged(earlier[offered.identity], reading))
+            await asyncio.sleep(0)  # there may be a thousand
+        return found
+
+    async def _earlier(self, offered: Offering, environment: str | None) -> list[_Earlier]:
+        """Return what is offered with the schema of each version whose records the topic still has."""
+        subject = parse_subject(offered.subject)
+        found = []
+        for entry in await self.of(subject, offered.promise.topic, environment):
+            content = await self._reader.content(entry.guid)
+            parsed = await self._reader.parsed(subject.context, content)
+            offer = Offer(parsed, offered.promise, key=offered.offer.key_schema)
+            before = replace(offered, offer=offer, identity=(*offered.identity, str(entry.guid)))
+            where = f"records of version {entry.version} of {subject} are still in topic {offered.promise.topic}"
+            found.append((before, where))
+        return found
+
+    def _judged(self, earlier: Sequence[_Earlier], reading: Reading) -> list[ReadFinding]:
+        found: dict[object, ReadFinding] = {}
+        for before, where in earlier:
+            for each in self._sides.judged((), before, reading):
+                if each.rule.startswith("consumer-"):
+                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}"))
+        return list(found.values())

@@ -1,0 +1,143 @@
+"""Approvals in the registry: who answers for a break until when, and what verdicts make of it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from contract_stories import BASE, can_deploy, deploy, expectation, live, promise, publish, schema
+from counterfoil.registry.domain.contracts.breaks import with_approvals
+from counterfoil.schema.rest.approvals import Approval
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
+from registry_driver import InProcessRegistry
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+APPROVALS = f"{BASE}/approvals"
+TODAY = datetime.now(UTC).date()
+
+
+def play(story: Callable[[InProcessRegistry], Awaitable[None]]) -> None:
+    asyncio.run(story(InProcessRegistry()))
+
+
+async def verdict(registry: InProcessRegistry, version: str = "2", **more: str) -> Any:
+    query = "".join(f"&{key}={value}" for key, value in more.items())
+    reply = await registry.get(f"{BASE}/can-i-deploy?application=shop&version={version}&environment=production{query}")
+    return reply.json
+
+
+def approval(*fingerprints: str, **more: Any) -> dict[str, Any]:
+    until = (TODAY + timedelta(days=30)).isoformat()
+    return {"fingerprints": fingerprints, "owner": "ana", "reason": "agreed", "until": until, **more}
+
+
+async def broken(registry: InProcessRegistry) -> str:
+    """Publish a version that breaks the live consumer, and return the fingerprint of the break."""
+    await live(registry, "total")
+    await publish(registry, "shop", "2", (promise("2.2.0"), schema(total=None)))
+    [reason] = (await verdict(registry))["reasons"]
+    assert (reason["reason"], "decidedAt" in await verdict(registry)) == ("INCOMPATIBLE", False)
+    return str(reason["fingerprint"])
+
+
+def test_an_approved_break_may_be_deployed_until_the_approval_is_revoked() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        fingerprint = await broken(registry)
+        made = (await registry.post(APPROVALS, approval(fingerprint, migration="orders-v2", by="ci"))).json
+        assert (made["expired"], made["migration"], made["by"]) == (False, "orders-v2", "ci")
+        assert (await registry.post(APPROVALS, approval(fingerprint, migration="orders-v2", by="ci"))).json == made
+        assert (await registry.get(f"{APPROVALS}/{made['id']}")).json == made
+        listed = (await registry.get(f"{APPROVALS}?fingerprint={fingerprint}")).json
+        assert (listed["approvals"], listed["decidedOn"]) == ([made], str(datetime.now(UTC).date()))
+        assert (await registry.get(f"{APPROVALS}?fingerprint=000000000000")).json["approvals"] == []
+
+        found = await verdict(registry)
+        [reason] = found["reasons"]
+        assert (found["deployable"], reason["reason"], reason["approval"]) == (True, "APPROVED_BREAK", made["id"])
+        assert f"until {made['until']} by ana, with orders-v2: agreed" in reason["text"]
+        assert found["decidedAt"]
+        assert (await registry.delete(f"{APPROVALS}/{made['id']}")).status == 204
+        assert (await registry.delete(f"{APPROVALS}/{made['id']}")).code == 40464
+        assert await can_deploy(registry, "shop", "2") == (False, ["INCOMPATIBLE"])
+
+    play(story)
+
+
+def test_an_approval_is_for_one_set_of_consumers() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        fingerprint = await broken(registry)
+        await registry.post(APPROVALS, approval(fingerprint))
+        await publish(registry, "audit", "1", expectation("total", name="audit"))
+        await deploy(registry, "audit", "1")
+        found = await verdict(registry)
+        [known] = {each["fingerprint"] for each in found["reasons"]}
+        assert (found["deployable"], len(found["reasons"]), known != fingerprint) == (False, 2, True)
+        [notice] = found["notices"]
+        assert notice.startswith(f"{fingerprint} is approved for the consumers without audit")
+        assert notice.endswith(f"approve {known}")
+        await registry.post(APPROVALS, approval(known))
+        assert await can_deploy(registry, "shop", "2") == (True, ["APPROVED_BREAK"] * 2)
+
+    play(story)
+
+
+def test_a_break_by_a_consumer_is_approved_for_this_consumer() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, "order_id")
+        await publish(registry, "billing", "2", expectation("none"))
+        query = "application=billing&version=2&environment=production"
+        [reason] = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json["reasons"]
+        await registry.post(APPROVALS, approval(reason["fingerprint"]))
+        assert await can_deploy(registry, "billing", "2") == (True, ["APPROVED_BREAK"])
+        await publish(registry, "audit", "1", expectation("none", name="audit"))
+        assert await can_deploy(registry, "audit", "1") == (False, ["INCOMPATIBLE"])
+
+    play(story)
+
+
+def test_a_check_of_a_schema_reads_approvals_of_its_level_too() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, "order_id")
+        await registry.register("orders-value", schema())
+        body = {"environment": "production", "subject": "orders-value", "schema": {"schema": schema(new="string")}}
+        found = (await registry.post(f"{BASE}/check", body)).json
+        modes = [each for each in found["reasons"] if each["reason"] == "INCOMPATIBLE"]
+        assert (found["deployable"], [each["rule"] for each in modes]) == (False, ["reader-field-missing-default"])
+        await registry.post(APPROVALS, approval(*(each["fingerprint"] for each in modes)))
+        assert (await registry.post(f"{BASE}/check", body)).json["deployable"] is True
+
+    play(story)
+
+
+def test_what_is_no_approval_is_refused() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        day = (TODAY - timedelta(days=2)).isoformat()
+        over = await registry.post(APPROVALS, approval("0" * 12, until=day))
+        assert (over.code, "which is over: it is" in over.json["message"]) == (42261, True)
+        assert (await registry.post(APPROVALS, approval("0" * 12, until="soon"))).code == 42261
+        for bad in (approval(), approval("xyz"), approval("0" * 12, reason=""), approval("0" * 12, who="ana")):
+            assert (await registry.post(APPROVALS, bad)).status in {400, 422}
+        await registry.put("/mode", {"mode": "READONLY"})
+        assert (await registry.post(APPROVALS, approval("0" * 12))).code == 42205
+        assert (await registry.get(f"{APPROVALS}/none")).code == 40464
+
+    play(story)
+
+
+def test_the_day_of_the_registry_decides() -> None:
+    now_ms = 1_793_534_400_000  # 2026-11-01T12:00:00Z
+    broken = DeploymentVerdict(
+        deployable=False, reasons=(VerdictReason(Reason.INCOMPATIBLE, "breaks", fingerprint="abc"),)
+    )
+
+    def decided(until: str) -> DeploymentVerdict:
+        known = Approval("1", ("abc",), "ana", "agreed", until)
+        return with_approvals(broken, [], [known], now_ms=now_ms, decided_at="2026-11-01T12:00:00.000Z")
+
+    assert decided("2026-11-01").deployable is True
+    over = decided("2026-10-31")
+    assert (over.deployable, over.reasons) == (False, broken.reasons)
+    assert "expired on 2026-10-31; it is 2026-11-01T12:00:00.000Z here" in over.notices[0]
