@@ -1,11 +1,14 @@
-"""The pull request that a workflow runs for."""
+"""The workflow that a step runs in: its pull request, the summary of the job, and the outputs of the step."""
 
 from __future__ import annotations
 
 import json
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PullRequest(NamedTuple):
@@ -30,3 +33,9 @@ def add_to_summary(text: str) -> None:
     """Add Markdown to the summary of the job."""
     with Path(os.environ["GITHUB_STEP_SUMMARY"]).open("a", encoding="utf-8") as summary:
         summary.write(f"{text}\n")
+
+
+def write_outputs(values: Mapping[str, object]) -> None:
+    """Add outputs to those of the step."""
+    with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as outputs:
+        outputs.writelines(f"{name}={value}\n" for name, value in values.items())

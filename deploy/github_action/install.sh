@@ -4,5 +4,5 @@ venv="$RUNNER_TEMP/counterfoil-venv"
 "$PYTHON" -m venv "$venv"
 python="$venv/bin/python"
 if [ ! -e "$python" ]; then python="$venv/Scripts/python.exe"; fi   # Windows
-"$python" -m pip install --quiet --disable-pip-version-check "$GITHUB_ACTION_PATH"
+"$python" -m pip install --quiet --disable-pip-version-check "${PACKAGE:-$GITHUB_ACTION_PATH}"
 echo "python=$python" >> "$GITHUB_OUTPUT"

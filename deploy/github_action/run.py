@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.markdown import plain
 from counterfoil.schema.reports.model import PROGRAM, verdict_of
-from github_action.event import add_to_summary, read_pull_request
+from github_action.event import add_to_summary, read_pull_request, write_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _FORMATS: Final = ("github", "json", "markdown", "sarif")
 _FORMATS_OF_PLAN: Final = ("text", "json", "markdown")
@@ -77,7 +77,7 @@ def main() -> None:
     except ValueError as mistake:
         problem = f"The input arguments is not written as in a shell: {mistake}"
         _announced("error", problem, problem)
-        _write_outputs({"verdict": verdict_of(ExitCode.USAGE), "exit-code": int(ExitCode.USAGE)})
+        write_outputs({"verdict": verdict_of(ExitCode.USAGE), "exit-code": int(ExitCode.USAGE)})
         return
     pull_request = read_pull_request()
     request = Request(
@@ -91,7 +91,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="counterfoil-", dir=os.environ["RUNNER_TEMP"]))
     steps = planned(request)
     results = [_run(step, folder, request) for step in steps]
-    _write_outputs(_outputs(results, folder, request))
+    write_outputs(_outputs(results, folder, request))
 
 
 def planned(request: Request) -> list[Step]:
@@ -181,11 +181,6 @@ def _count_errors(results: Sequence[Result]) -> int:
     """Return how many different errors are not approved; git and a registry may both have the same one."""
     findings = [finding for result in results if result.report for finding in result.report.get("findings", ())]
     return len({one["fingerprint"] for one in findings if one["severity"] == "error" and not one.get("approval")})
-
-
-def _write_outputs(values: Mapping[str, object]) -> None:
-    with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as outputs:
-        outputs.writelines(f"{name}={value}\n" for name, value in values.items())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 starts a Kafka broker and the registry on free ports, produces taxi rides, checks an incompatible change, converts the
 records with Spark, kills the converter in the middle of a batch, and verifies that no record was lost or repeated. The
+same change is also an intended break of a contract: converter, producer and consumer are deployed in this order. The
 exit status is 0 only if every step has the expected result.
 """
 
@@ -23,6 +24,7 @@ sys.path.insert(0, str(HERE.parents[1] / "deploy"))
 
 import rides  # noqa: E402 - the path above comes first
 import topics  # noqa: E402
+from agreements import Agreements  # noqa: E402
 from steps import Steps, UnexpectedResultError  # noqa: E402
 
 from counterfoil.converter.errors import MissingPart  # noqa: E402
@@ -34,7 +36,7 @@ from local_services import KafkaBroker, RegistryProcess, ServiceError, jar_folde
 from local_services.jars import JarsUnavailableError  # noqa: E402
 
 COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
-FIRST_RUN = 130_000
+FIRST_RUN = 60_000
 SECOND_RUN = 180_000
 PARTITIONS = 3
 
@@ -79,6 +81,7 @@ class Demo:
         self.broker = self.services.enter_context(KafkaBroker())
         self.registry = self.services.enter_context(RegistryProcess(store=f"sqlite:///{self.folder}/registry.db"))
         self.client = self.services.enter_context(Registry(self.registry.url))
+        self.agreements = Agreements(self.folder, self.client, run=self.run, steps=self.steps)
         self.steps.report(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")
 
     def produce_old_rides(self) -> None:
@@ -132,6 +135,7 @@ class Demo:
         shutil.copy(HERE / "bridge.yaml", self.folder)
         self.steps.show(self.run("bridge", "plan", "bridge.yaml", expected=0, cwd=self.folder))
         self.steps.show(self.run("bridge", "check", "bridge.yaml", expected=0, cwd=self.folder))
+        self.agreements.register_bridge()
         self.steps.report(
             "every field of version 1 is filled; sampled records are converted, and those that cannot be are listed"
         )
@@ -257,8 +261,15 @@ def carry_out(steps: Steps, services: ExitStack) -> None:
         demo.old_consumer_reads()
     with steps.step("More rides; the converter is killed half-way and started again"):
         demo.kill_and_restart()
-    with steps.step("Every record is accounted for"):
+    with steps.step("A contract names the bridge as its migration; the check tries it"):
+        demo.agreements.check()
+    with steps.step("The registry refuses the deployment of the new producer"):
+        demo.agreements.publish()
+    with steps.step("The converter is deployed, and every record is accounted for"):
+        demo.agreements.start()
         demo.verify()
+    with steps.step("Producer and consumer are deployed; the old version can go"):
+        demo.agreements.deploy()
 
 
 def main() -> int:

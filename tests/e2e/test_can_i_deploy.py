@@ -5,11 +5,13 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from contract_stories import LINK, expectation, promise, schema
+from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import Environment, Liveness, NewContract, NewPublication
-from counterfoil.sdk import Registry, operations
+from counterfoil.sdk import AvroSerializer, Registry, SerializationContext, operations
 from local_services.process import free_port
 
 
@@ -32,9 +34,9 @@ class Story:
         self.publish(self.shop, "2", later)
         self.publish(self.billing, "1", NewContract(expectation("total", contract=name, name=self.billing)))
 
-    def publish(self, application, version, contract):
+    def publish(self, application, version, contract, branch=""):
         """Publish one contract."""
-        self.registry.call(operations.publish(NewPublication(application, version, (contract,))))
+        self.registry.call(operations.publish(NewPublication(application, version, (contract,), branch)))
 
     def deploy(self, application, version):
         """Record a deployment without the command."""
@@ -51,6 +53,20 @@ def story(registry, unique_name):
 def run(counterfoil, live_registry):
     """A function that runs the command against the registry."""
     return lambda *words: counterfoil(*words, settings={"COUNTERFOIL_REGISTRY_URL": live_registry.url})
+
+
+def test_an_environment_is_recorded_and_changed(run, story, registry):
+    name = f"{story.contract}-staging"
+    refused = run("record", "deployment", f"{story.shop}@1", "--env", name)
+    assert (refused.code, "create it with counterfoil record environment" in refused.err) == (4, True), refused
+    assert run("record", "environment", name).out == f"{name} is an environment\n"
+    changed = run("record", "environment", name, "--production", "--verified-within", "7")
+    text = "is an environment of production, which demands verifications of at most 7 days"
+    assert changed.out == f"{name} {text}\n"
+    assert run("record", "environment", name).out == changed.out
+    [held] = [each for each in registry.call(operations.environments()) if each.name == name]
+    assert (held.is_production, held.verified_within_days) == (True, 7)
+    assert run("record", "deployment", f"{story.shop}@1", "--env", name).code == 0
 
 
 def test_the_verdict_is_yes_no_or_unknown(run, story):
@@ -92,6 +108,85 @@ def test_reports_are_written_as_files(run, story, tmp_path):
     printed = run("can-i-deploy", f"{story.shop}@2", "--to", story.environment, "--format", "markdown").out
     assert printed.startswith("<!-- counterfoil can-i-deploy -->\n### counterfoil can-i-deploy: broken")
     assert "consumer-field-missing](" in printed
+
+
+def test_a_break_is_approved_in_the_registry(run, story):
+    story.deploy(story.shop, "1")
+    story.deploy(story.billing, "1")
+    ask = ("can-i-deploy", f"{story.shop}@2", "--to", story.environment, "--format", "json")
+    broken = run(*ask)
+    assert broken.code == 1
+    [reason] = broken.report["reasons"]
+    words = ("approve", reason["fingerprint"], "--owner", "ana", "--reason", "agreed")
+    assert (run(*words).code, run(*words, "--until", "2000-01-01").code) == (2, 2)
+    assert "which is over" in run(*words, "--until", "2000-01-01").err
+    done = run(*words, "--until", "2999-12-31")
+    assert (done.code, done.out) == (0, f"{reason['fingerprint']} approved until 2999-12-31 in the registry\n"), done
+    fine = run(*ask)
+    assert (fine.code, fine.report["reasons"][0]["reason"], bool(fine.report["decidedAt"])) == (
+        0,
+        "APPROVED_BREAK",
+        True,
+    )
+    validator = Draft202012Validator(report_json_schema())
+    for each in (broken.report, fine.report):
+        validator.validate(each)
+    assert f"{reason['fingerprint']}  until 2999-12-31  ana  agreed" in run("approve", "--list").out
+    assert run("approve", reason["fingerprint"], "--revoke").code == 0
+    assert run("approve", reason["fingerprint"], "--revoke").code == 4
+    assert run(*ask).code == 1
+
+
+def test_a_merge_is_judged_by_a_branch_and_a_deployment_by_verifications(run, story):
+    merge = run("can-i-deploy", f"{story.shop}@2", "--merge", "main")
+    assert (merge.code, merge.out.splitlines()[0].split()[0]) == (4, "NO_CONTRACT"), merge
+    story.publish(story.billing, "2", NewContract(expectation("total", contract=story.contract)), branch="main")
+    merge = run("can-i-deploy", f"{story.shop}@2", "--merge", "main")
+    assert (merge.code, "cannot be merged into main" in merge.out) == (1, True), merge
+    assert run("can-i-deploy", f"{story.shop}@1", "--merge", "main").code == 0
+    verified = run("can-i-deploy", f"{story.shop}@1", "--to", story.environment, "--max-age", "7", "--explain")
+    assert (verified.code, "fix: Run counterfoil test --publish" in verified.out) == (4, True), verified
+    for words in (("--merge", "main", "--to", "x"), ("--merge", "main", "--max-age", "7"), ()):
+        assert run("can-i-deploy", f"{story.shop}@1", *words).code == 2
+
+
+def test_records_of_a_file_become_the_verification_that_a_deployment_needs(run, story, tmp_path):
+    ask = ("can-i-deploy", f"{story.shop}@1", "--to", story.environment, "--max-age", "7", "--format", "json")
+    topic = story.contract
+    serialize, context = AvroSerializer(story.registry, schema()), SerializationContext(topic, "value")
+    lines = [serialize({"order_id": "o", "total": total, "status": "NEW"}, context) for total in (1, 2)]
+    schema_id = story.registry.version(f"{topic}-value").id
+    (tmp_path / "records.hex").write_text("".join(f"{each.hex()}\n" for each in lines))
+    (tmp_path / "orders.odcs.yaml").write_text(promise(contract=topic))
+    test = ("test", "--from-file", "records.hex", "--publish", "--format", "json")
+    assert [run(*ask).code, run(*test).code] == [4, 2]
+    assert [each["reason"] for each in run(*ask).report["reasons"]] == ["NOT_VERIFIED"]
+    unknown = run(*test, "--env", "nowhere")
+    assert (unknown.code, "has no environment nowhere" in unknown.err) == (4, True), unknown
+    done = run(*test, "--environment", story.environment, "--build-url", "https://ci.example/1")
+    assert (done.code, done.report["verifications"][0]["environment"]) == (0, story.environment), done
+    assert done.err == f"{topic} 2.1.0, topic {topic}: the verification in {story.environment} is stored: passed\n"
+    Draft202012Validator(report_json_schema()).validate(done.report)
+    assert run(*ask).code == 0
+    [stored] = story.registry.call(operations.verifications(contract=topic))
+    assert (stored.sample.records, stored.schema_ids, stored.build_url) == (2, (schema_id,), "https://ci.example/1")
+    counts = run("usage", "--topic", topic, "--env", story.environment, "--format", "json").report
+    assert (counts["records"], counts["oldestVersion"], counts["complete"]) == (2, 1, False)
+    (tmp_path / "records.hex").write_text("00ffffffff\n")
+    failed = run(*test, "--env", story.environment)
+    assert (failed.code, "is stored: failed" in failed.err) == (1, True), failed
+    no = run(*ask)
+    assert (no.code, no.report["reasons"][0]["reason"]) == (1, "VERIFICATION_FAILED")
+    (tmp_path / "records.hex").write_text("")
+    empty = run(*test, "--env", story.environment)
+    assert (empty.code, "nothing was stored" in empty.err) == (4, True), empty
+    (tmp_path / "orders.odcs.yaml").write_text(promise(contract=topic, unit="USD.cent"))
+    changed = run(*test, "--env", story.environment)
+    assert (changed.code, "is published with other content" in changed.err) == (13, True), changed
+    (tmp_path / "orders.odcs.yaml").write_text(promise("9.0.0", contract=topic))
+    missing = run(*test, "--env", story.environment)
+    assert (missing.code, "store it first with counterfoil publish" in missing.err) == (4, True), missing
+    assert run(*test, "--env", "x", "--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0").code == 11
 
 
 def test_a_contract_is_retired_when_nobody_reads_it(run, story):

@@ -256,6 +256,13 @@ def test_a_contract_that_is_removed(run, shop):
     assert [place[:2] for place in _places(run("--format", "json"))] == [("contract-removed", "warning")]
 
 
+def test_another_topic_in_the_same_major_version_is_a_removed_one(run, shop):
+    _edit(shop, ORDERS, "physicalName: orders.placed", "physicalName: orders.other")
+    outcome = run("--format", "json")
+    assert (outcome.code, _places(outcome)) == (1, [("contract-removed", "error", ORDERS, 9)])
+    assert "the topic orders.placed is orders.other now" in outcome.report["findings"][0]["text"]
+
+
 def test_a_contract_without_a_consumer(counterfoil, shop):
     shop.write("contracts/bills.odcs.yaml", CONTRACT.replace("orders.placed", "bills.sent"))
     outcome = counterfoil("check", "--consumers", "consumers", "--format", "json", folder=shop.folder)

@@ -126,10 +126,13 @@ def test_every_output_at_once_from_a_folder_inside(counterfoil, project, order):
 def test_a_removed_file_has_the_settings_that_it_had(counterfoil, project):
     project.write(
         "counterfoil.yaml",
-        "schemas:\n  - {files: schemas/a.avsc, level: NONE}\n  - {files: schemas/b.avsc, fail-on: warning}\n",
+        "schemas:\n"
+        "  - {files: schemas/a.avsc, level: NONE}\n"
+        "  - {files: schemas/b.avsc, subject: b-value, fail-on: warning}\n",
     )
     (project.folder / "schemas" / "a.avsc").unlink()
     assert counterfoil("check", folder=project.folder).code == 0
     (project.folder / "schemas" / "b.avsc").unlink()
     result = counterfoil("check", "--format", "json", folder=project.folder)
-    assert (result.code, [one["path"] for one in result.report["findings"]]) == (1, ["schemas/b.avsc"])
+    found = [(one["path"], one["subject"]) for one in result.report["findings"]]
+    assert (result.code, found) == (1, [("schemas/b.avsc", "b-value")])

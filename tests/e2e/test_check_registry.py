@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from counterfoil.schema.model import Reference, Schema, SchemaType
-from counterfoil.sdk import Config, Registry
+from counterfoil.schema.rest.approvals import NewApproval
+from counterfoil.sdk import Config, Registry, operations
 from local_services import free_port
 
 
@@ -40,6 +41,20 @@ def test_consumers_are_judged_against_the_latest_version(counterfoil, live_regis
     assert (result.code, result.rules) == (1, ["consumer-field-missing"])
     (finding,) = result.report["findings"]
     assert (finding["path"], finding["subject"]) == (f"{subject}.avsc", subject)
+
+
+def test_approvals_of_the_registry_are_read(counterfoil, live_registry, subject, order, tmp_path):
+    (tmp_path / f"{subject}.avsc").write_text(json.dumps(order(id="string", total="long"), indent=1))
+    arguments = ["check", "--against", "registry", "--registry", live_registry.url]
+    (finding,) = counterfoil(*arguments, "--format", "json").report["findings"]
+    with Registry(live_registry.url) as registry:
+        new = NewApproval((finding["fingerprint"],), "ana", "agreed", "2999-12-31")
+        approval = registry.call(operations.approve(new))
+        approved = counterfoil(*arguments, "--format", "json")
+        registry.call(operations.revoke_approval(approval.id))
+    (found,) = approved.report["findings"]
+    assert (approved.code, found["approval"]["owner"], found["approval"]["until"]) == (0, "ana", "2999-12-31")
+    assert counterfoil(*arguments).code == 1
 
 
 def test_the_files_name_is_the_subject_and_the_registry_has_the_level(

@@ -72,10 +72,12 @@ def test_files_outside_of_git_and_their_references(counterfoil, tmp_path):
         ("nowhere:schemas/order.avsc", 14, "git knows no commit 'nowhere'"),
         ("orders-value@3", 2, "--registry"),
         ("bad.avsc", 14, "bad.avsc:2:1"),
+        ("bad.odcs.yaml", 2, "bad.odcs.yaml is a contract or product file"),
     ],
 )
 def test_what_cannot_be_read(counterfoil, changed, base, code, said):
     changed.write("bad.avsc", '{"type":\n}')
+    changed.write("bad.odcs.yaml", "kind: DataContract")
     result = counterfoil("diff", base, "schemas/order.avsc", folder=changed.folder)
     assert (result.code, result.out) == (code, "")
     assert said in result.err
@@ -95,3 +97,66 @@ def test_every_kind_of_report_is_written_to_files(counterfoil, changed):
     )
     assert len(json.loads((changed.folder / "a.json").read_text())["changes"]) == 5
     assert (changed.folder / "a.txt").read_text().count("\n") == 6
+
+
+@pytest.fixture
+def folders(changed, order):
+    """Since the last commit, one file was changed, one added, one removed, and one stayed as it is."""
+    for name in ("same.avsc", "old.avsc"):
+        changed.write(f"schemas/deep/{name}", order(id="string"))
+    before = (changed.folder / "schemas" / "order.avsc").read_text()
+    changed.commit()
+    changed.write("schemas/order.avsc", before.replace('"new"', '"newer"'))
+    (changed.folder / "schemas" / "deep" / "old.avsc").unlink()
+    changed.write("schemas/deep/more.avsc", order(id="string"))
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "below"),
+    [("HEAD:schemas", "schemas", ""), ("HEAD:", ".", "schemas/"), ("HEAD:./", "./", "schemas/")],
+)
+def test_folders_are_compared_file_by_file(counterfoil, folders, base, head, below):
+    result = counterfoil("diff", base, head, folder=folders.folder)
+    assert (result.code, result.err) == (0, "")
+    assert [line.partition("  (")[0] for line in result.out.splitlines()] == [
+        f"+ {below}deep/more.avsc: file added",
+        f"- {below}deep/old.avsc: file removed",
+        f"~ {below}order.avsc",
+        "  - new: field removed: int",
+        "  + newer: field added: int",
+        f"3 changed files from {base} to {head}",
+    ]
+    report = counterfoil("diff", base, head, "--format", "json", folder=folders.folder).report
+    assert [(file["path"], file["status"], len(file["changes"])) for file in report["files"]] == [
+        (f"{below}deep/more.avsc", "added", 0),
+        (f"{below}deep/old.avsc", "removed", 0),
+        (f"{below}order.avsc", "changed", 2),
+    ]
+    written = counterfoil("diff", base, head, "--format", "markdown", folder=folders.folder).out
+    assert f"- `{below}deep/more.avsc`: file added\n" in written
+    assert "| `newer` | field added: int |" in written
+
+
+def test_folders_outside_of_git(counterfoil, tmp_path):
+    for name, kind in (("a", "int"), ("b", "long")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.avsc").write_text(f'{{"type": "array", "items": "{kind}"}}')
+    out = counterfoil("diff", "a", "b").out
+    assert out.splitlines() == [
+        "~ x.avsc",
+        "  ~ []: type changed: int → long  (b/x.avsc:1:28)",
+        "1 changed file from a to b",
+    ]
+    assert counterfoil("diff", "a", "a").out == "0 changed files from a to a\n"
+
+
+def test_a_folder_is_compared_with_folders_alone(counterfoil, folders):
+    result = counterfoil("diff", "schemas", "schemas/order.avsc", folder=folders.folder)
+    assert (result.code, result.out) == (2, "")
+    assert "schemas is a folder, and schemas/order.avsc is none; compare two folders, or two schemas" in result.err
+    folders.write("schemas/bad.avsc", '{"type":\n}')
+    folders.commit()
+    result = counterfoil("diff", "HEAD:schemas", "schemas", folder=folders.folder)
+    assert (result.code, result.out) == (14, "")
+    assert "HEAD:schemas/bad.avsc:2:1" in result.err

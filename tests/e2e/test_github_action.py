@@ -6,13 +6,18 @@ import json
 import re
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from contract_stories import LINK, promise, schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
+from counterfoil.sdk import Registry, operations
 from github_action.comment import MAX_CHARACTERS, fitting
 from github_action.run import Request, planned
 from github_runner import CommentApi, Runner
@@ -181,3 +186,57 @@ def test_the_action_installs_the_version_that_it_is_part_of(runner, workshop):
     job = here.run(_event("HEAD"))
     assert job.code == 0, job.log
     assert list((runner.temp / "counterfoil-venv").rglob(f"counterfoil-{VERSION}.dist-info"))
+
+
+# --- the action around a deployment
+
+
+@pytest.fixture
+def published(live_registry, unique_name):
+    """The name of an application whose version 1 is published, and for which there is an environment of this name."""
+    name = unique_name("deployed")
+    with Registry(live_registry.url) as registry:
+        registry.call(operations.put_environment(Environment(name)))
+        contract = NewContract(promise(contract=name), {LINK: Schema(schema())})
+        registry.call(operations.publish(NewPublication(name, "1", (contract,))))
+    return name
+
+
+@pytest.fixture
+def deploy(runner, published, live_registry):
+    """A function that runs the deploy action for a version."""
+    here = replace(runner, action=ROOT / "deploy")
+    given = {"application": published, "environment": published, "registry": live_registry.url}
+    return lambda version, **inputs: here.run({}, version=version, **given, **inputs)
+
+
+def _live(live_registry, environment):
+    with Registry(live_registry.url) as registry:
+        return [each.version for each in registry.call(operations.deployments(environment))]
+
+
+def test_a_version_is_deployed_after_yes_and_recorded(deploy, published, live_registry, workshop):
+    asked = deploy("1", command="can-i-deploy")
+    assert (asked.code, asked.outputs["verdict"], asked.outputs["exit-code"]) == (0, "passed", "0"), asked.log
+    assert json.loads(Path(asked.outputs["report-path"]).read_text())["deployable"] is True
+    assert _live(live_registry, published) == []
+    done = deploy("1", run="echo done > deployed.txt", arguments="--explain")
+    assert (done.code, (workshop.folder / "deployed.txt").read_text()) == (0, "done\n"), done.log
+    assert f"{published} 1 can be deployed to {published}" in done.summary
+    assert _live(live_registry, published) == ["1"]
+
+
+def test_nothing_is_deployed_or_recorded_without_yes_or_if_the_command_fails(
+    deploy, published, live_registry, workshop
+):
+    unknown = deploy("2", run="echo done > deployed.txt")
+    assert (unknown.code, unknown.outputs["verdict"]) == (4, "cannot-say"), unknown.log
+    assert not (workshop.folder / "deployed.txt").exists()
+    failed = deploy("1", run="exit 3")
+    assert (failed.code, failed.outputs["verdict"]) == (3, "passed"), failed.log
+    assert _live(live_registry, published) == []
+    mistaken = deploy("1", arguments="'")
+    assert (mistaken.code, mistaken.outputs["verdict"]) == (2, "usage"), mistaken.log
+    recorded = deploy("1", command="record")
+    assert (recorded.code, recorded.outputs["verdict"]) == (0, ""), recorded.log
+    assert _live(live_registry, published) == ["1"]

@@ -11,6 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from contract_stories import LINK, promise, schema
+from counterfoil.schema.model import Schema
+from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
+from counterfoil.sdk import Registry, operations
+
 ROOT = Path(__file__).resolve().parents[2]
 JOBS = yaml.safe_load((ROOT / "deploy/gitlab/counterfoil.gitlab-ci.yml").read_text())
 
@@ -63,3 +68,30 @@ def test_the_template_has_the_whole_history_and_installs_this_version():
     assert base["variables"]["GIT_DEPTH"] == "0"
     assert base["artifacts"]["when"] == "always"
     assert base["before_script"] == ['python -m pip install --quiet "counterfoil==$COUNTERFOIL_VERSION"']
+
+
+def test_a_deployment_is_permitted_before_and_recorded_after_success(workshop, live_registry, unique_name):
+    name, job = unique_name("deployed"), JOBS[".contract-deployment"]
+    with Registry(live_registry.url) as registry:
+        registry.call(operations.put_environment(Environment(name)))
+        contract = NewContract(promise(contract=name), {LINK: Schema(schema())})
+        registry.call(operations.publish(NewPublication(name, "c0ffee", (contract,))))
+        settings = {
+            "COUNTERFOIL_REGISTRY_URL": live_registry.url,
+            "COUNTERFOIL_APPLICATION": name,
+            "COUNTERFOIL_APPLICATION_VERSION": "c0ffee",
+            "COUNTERFOIL_ENVIRONMENT": name,
+            "CI_PROJECT_DIR": str(workshop.folder),
+            "CI_JOB_NAME": "deploy",
+        }
+        before = "\n".join(job["before_script"][1:])  # the first line installs the package
+        after = "\n".join(job["after_script"])
+        for status, live in (("failed", []), ("success", ["c0ffee"])):
+            asked = workshop.run("bash", "-eo", "pipefail", "-c", before, settings=settings)
+            assert asked.code == 0, asked
+            workshop.run("bash", "-eo", "pipefail", "-c", after, settings={**settings, "CI_JOB_STATUS": status})
+            assert [each.version for each in registry.call(operations.deployments(name))] == live
+        report = (workshop.folder / Template(job["artifacts"]["reports"]["junit"]).substitute(settings)).read_text()
+        assert ET.fromstring(report).attrib["failures"] == "0"
+        settings["COUNTERFOIL_APPLICATION_VERSION"] = "0ld"
+        assert workshop.run("bash", "-eo", "pipefail", "-c", before, settings=settings).code == 4

@@ -59,6 +59,14 @@ def test_files_are_stored_with_their_schemas_and_never_change(counterfoil, shop,
     assert f"{shop.name} 2.1.0 is published with other content" in refused.err
 
 
+def test_what_changed_in_a_schema_file_is_printed(counterfoil, shop):
+    assert counterfoil(*_publish(shop, "1"), folder=shop.folder).code == 0
+    shop.write("contracts/order.avsc", schema(note="string"))
+    refused = counterfoil(*_publish(shop, "2"), folder=shop.folder)
+    changes = ["schema ./order.avsc", f"  {shop.name}-value: note: field added: string"]
+    assert (refused.code, refused.out.splitlines()) == (13, changes), refused
+
+
 def test_invalid_files_are_reported_with_their_places(counterfoil, shop):
     shop.write("contracts/billing.odps.yaml", expectation("nothing", contract=shop.name))
     refused = counterfoil(*_publish(shop, "1"), folder=shop.folder / "contracts")

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib import metadata
+
+import pytest
 
 from doc_snippets import snippets_of
 from doc_stage import ROOT
 
 _PLUGIN = "counterfoil.sdk.testing.pytest_plugin"
-_LOADED = ["counterfoil.sdk.late_modules", "counterfoil.sdk", "counterfoil.sdk.testing", _PLUGIN]
-_IMPORTED = f"""
+_KIT_PLUGIN = "counterfoil.contracts.testkit.pytest_plugin"
+_LOADED = {
+    _PLUGIN: ["counterfoil.sdk.late_modules", "counterfoil.sdk", "counterfoil.sdk.testing", _PLUGIN],
+    _KIT_PLUGIN: [
+        *("counterfoil.contracts", "counterfoil.sdk.late_modules", "counterfoil.sdk", "counterfoil.contracts.testkit"),
+        *("counterfoil.contracts.testkit.session", _KIT_PLUGIN),
+    ],
+}
+_IMPORTED = """
 import sys
 import pytest
 before = set(sys.modules)
-import {_PLUGIN}
+import {plugin}
 print([name for name in sys.modules if name not in before and not name.startswith("counterfoil")])
 print([name for name in sys.modules if name.startswith("counterfoil.")])
 """
@@ -36,8 +46,15 @@ def test_the_tests_of_the_docs_pass_with_the_fixtures(tmp_path):
     assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_the_plugin_is_found_by_pytest_and_imports_nothing():
-    (entry,) = metadata.distribution("counterfoil").entry_points.select(group="pytest11")
-    assert entry.value == _PLUGIN
-    done = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["[]", str(_LOADED)]
+def test_the_plugins_are_found_by_pytest():
+    entries = metadata.distribution("counterfoil").entry_points.select(group="pytest11")
+    assert sorted(entry.value for entry in entries) == sorted(_LOADED)
+
+
+@pytest.mark.parametrize("plugin", _LOADED)
+def test_a_plugin_imports_nothing(plugin):
+    code = _IMPORTED.format(plugin=plugin)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    foreign, own = done.stdout.splitlines()
+    assert foreign == "[]"
+    assert sorted(json.loads(own.replace("'", '"'))) == sorted(_LOADED[plugin])

@@ -28,8 +28,10 @@ def schema(**changes: Any) -> str:
     return json.dumps({"type": "record", "name": "Order", "fields": listed})
 
 
-def promise(version: str = "2.1.0", *, contract: str = "orders", unit: str = "EUR.cent", about: str = "") -> str:
-    """Return the file of the producer's contract."""
+def promise(
+    version: str = "2.1.0", *, contract: str = "orders", unit: str = "EUR.cent", about: str = "", topic: str = ""
+) -> str:
+    """Return the file of the producer's contract; the topic has its name by default."""
     properties = [
         {"name": "total", "logicalType": "integer", "customProperties": [{"property": "unit", "value": unit}]}
     ]
@@ -43,7 +45,7 @@ def promise(version: str = "2.1.0", *, contract: str = "orders", unit: str = "EU
         "schema": [
             {
                 "name": "Order",
-                "physicalName": contract,
+                "physicalName": topic or contract,
                 "authoritativeDefinitions": [{"type": "schema", "url": LINK}],
                 "properties": properties,
             }

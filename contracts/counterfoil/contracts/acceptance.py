@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.model import CheckReport
     from counterfoil.contracts.project.model import Project, StaleEntry
+    from counterfoil.schema.rest.approvals import Approval as RegisteredApproval
+    from counterfoil.schema.rest.approvals import Approvals
 
 STALE: Final = "approval-stale"
 """The rule about accepted findings that have expired or are not reported."""
@@ -54,6 +56,30 @@ def with_approval(finding: Finding, sources: Iterable[Source], today: date) -> F
         return finding
     approval = Approval(accepted.reason, accepted.owner, accepted.until.isoformat(), accepted.migration)
     return replace(finding, approval=approval)
+
+
+def accept_registered(report: CheckReport, approvals: Approvals, *, label: str) -> CheckReport:
+    """Return the report with the approvals of a registry on findings that are not accepted yet.
+
+    The clock of the registry, which ``label`` names, has decided which of them have expired.
+    """
+    live = {each: one for one in approvals.approvals if not one.is_expired for each in one.fingerprints}
+    over = {each: one for one in approvals.approvals if one.is_expired for each in one.fingerprints}
+    findings, notes = [], [report.note]
+    for finding in report.findings:
+        found = live.get(finding.fingerprint) if finding.approval is None else None
+        expired = over.get(finding.fingerprint) if finding.approval is None and found is None else None
+        if expired is not None:
+            notes.append(
+                f"the approval of {finding.fingerprint} by {expired.owner} in {label} expired on {expired.until}; it "
+                f"is {approvals.decided_on} there, in UTC"
+            )
+        findings.append(finding if found is None else replace(finding, approval=_registered(found)))
+    return replace(report, findings=tuple(findings), note="; ".join(filter(None, dict.fromkeys(notes))))
+
+
+def _registered(approval: RegisteredApproval) -> Approval:
+    return Approval(approval.reason, approval.owner, approval.until, approval.migration)
 
 
 def _stale(source: Source, known: Collection[str], today: date) -> Iterator[Finding]:

@@ -120,6 +120,19 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Refer to the schema file: authoritativeDefinitions: [{type: schema, url: ...}].",
         ),
         FileRule(
+            "migration-failed",
+            "A contract has a new major version with a migration, and the migration does not permit the break: its "
+            "converter is missing or incomplete, a record was not converted to what the other version promises and its "
+            "consumers read, or its last day is over.",
+            "Correct the converter; or promise the limits of the field in the contract, if such records do not occur.",
+        ),
+        FileRule(
+            "migration-lossy",
+            "The converter of a migration does not carry everything: fields are dropped, shortened or filled with a "
+            "default.",
+            "Where a consumer needs such a field, give it a rule in the converter, or keep it in the new version.",
+        ),
+        FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
             "its earlier versions cannot be requested from the registry.",
@@ -127,6 +140,9 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
     )
 }
+
+INTENDED: Final = "If the break is intended, publish a new major version of {contract} with a migration."
+"""The second way out of a break, besides that of its rule."""
 
 
 def advice_for(rule: str, direction: Direction | None = None) -> str:

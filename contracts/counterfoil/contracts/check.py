@@ -84,7 +84,8 @@ def check_files(
         said = settings_at(project, gone.path, gone.name or None)
         wanted = level or said.level or DEFAULT_LEVEL
         if wanted is not CompatibilityLevel.NONE:
-            name = gone.name or gone.path
+            known = project.mapping(gone.path, name=gone.name or None) if project is not None else None
+            name = (known.subject if known is not None else None) or gone.name or gone.path
             outcome = FileOutcome(
                 gone.path, name, Status.REMOVED, wanted, policy or said.policy or DEFAULT_POLICY, (baseline.label,)
             )

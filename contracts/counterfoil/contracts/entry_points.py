@@ -7,6 +7,7 @@ lint = (
     "counterfoil.contracts.cli.lint:lint",
     "Check contract, product, project and schema files by themselves.",
 )
+test = "counterfoil.contracts.cli.test:test", "Test records of topics against contracts and a proposed schema."
 diff = "counterfoil.contracts.cli.diff:diff", "List what changed between two schemas."
 approve = "counterfoil.contracts.cli.approve:approve", "Accept single findings of a check until a day."
 publish = "counterfoil.contracts.cli.publish:publish", "Store contract and product files in a registry."
@@ -15,6 +16,7 @@ can_i_deploy = (
     "Print whether a version may be deployed, or a contract retired.",
 )
 record = "counterfoil.contracts.cli.record:record", "Record which version of an application is live where."
+usage = "counterfoil.contracts.cli.usage:usage", "Print who reads a subject and its fields."
 plan = "counterfoil.contracts.cli.plan:plan", "Print what has to change so that a registry has what the files declare."
 apply = "counterfoil.contracts.cli.plan:apply", "Make the changes of a plan in a registry."
 schema = "counterfoil.contracts.cli.schema:schema", "Print schemas of a registry, and register schema files."

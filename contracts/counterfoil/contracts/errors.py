@@ -6,11 +6,14 @@
     └── ContractsError
         ├── PlanStale              the state has changed since a plan was made
         ├── NotKnown               the registry does not know a version or an environment
+        ├── Conflict               the registry has other content under the same version
+        ├── BrokerRefused          the broker refuses a request: a right or a login is missing
         ├── UsageMistake           options or operands that contradict each other
         └── PreconditionFailed     something is missing on this machine
             ├── NoRepository       the folder is in no git repository
             ├── BaselineNotFound   a git ref, file or subject to compare with
             ├── GitFailed          status
+            ├── NoExample          a schema or contract without values, or none was found
             ├── InputNotFound      a path that is neither in the tree nor in the baseline
             ├── InvalidOperand     operand, position: the text to compare is not a schema
             └── InvalidProject     path, position: the project file cannot be read
@@ -37,6 +40,18 @@ class NotKnown(ContractsError):
     """The registry does not know a version of an application, or an environment."""
 
     exit_code = ExitCode.CANNOT_SAY
+
+
+class Conflict(ContractsError):
+    """The registry has other content under the same version than the files."""
+
+    exit_code = ExitCode.CONFLICT
+
+
+class BrokerRefused(ContractsError):
+    """The broker refuses a request: a right is missing, or a login."""
+
+    exit_code = ExitCode.REFUSED
 
 
 class UsageMistake(ContractsError):
@@ -69,6 +84,10 @@ class GitFailed(PreconditionFailed):
     def __init__(self, message: str, *, status: int) -> None:
         super().__init__(message)
         self.status = status
+
+
+class NoExample(PreconditionFailed):
+    """A schema has no value that keeps what a contract promises, or none was found."""
 
 
 class InputNotFound(PreconditionFailed):

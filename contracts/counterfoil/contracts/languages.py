@@ -25,6 +25,9 @@ _TYPE_BY_PLAIN_SUFFIX: Final[Mapping[str, SchemaType]] = {
 }
 """The suffixes of files with any content, which are schemas only if they are named explicitly."""
 
+AGREEMENT_SUFFIXES: Final = (".odcs.yaml", ".odcs.yml", ".odps.yaml", ".odps.yml")
+"""The ends of the names of contract and product files."""
+
 
 def has_schema_suffix(path: str) -> bool:
     """Return whether the file's name has the suffix of a schema.

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.consumers.agreements import Links, named_subject, read_file
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.linting.agreements import below
 from counterfoil.contracts.registration import Registration
-from counterfoil.schema.agreements.model import Application, Contract
+from counterfoil.schema.agreements.model import Application, Contract, major_of
+from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.rest.contracts import NewContract
+from counterfoil.schema.rest.migrations import ContractMigration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.linting.lint import LintInput
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.registration import SchemaRegistry
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements.model import Agreement, Migration
     from counterfoil.schema.model import Schema
 
 
@@ -29,6 +34,7 @@ class ContractFiles:
 
     def __init__(self, given: LintInput, project: Project | None) -> None:
         self._tree = given.tree
+        self._read = given.read
         self._project = project
         links = Links(given.tree, project)
         files = [read_file(path, given.read(path) or b"") for path in given.agreements]
@@ -49,6 +55,33 @@ class ContractFiles:
             for file, paths in self._files
         )
 
+    def migrations(self) -> tuple[ContractMigration, ...]:
+        """Return the migrations of the contracts, whose converters are valid bridge files.
+
+        The application that runs a bridge is taken to have the bridge's name. A contract with several migrations
+        between two versions has one for each of its topics; then the name of the bridge is part of the id.
+        """
+        found = [
+            self._migration(file.path, file.reading.agreement, each)
+            for file, _ in self._files
+            if isinstance(file.reading.agreement, Contract)
+            for each in file.reading.agreement.migrations
+        ]
+        number = Counter(each.id for each in found)
+        return tuple(replace(each, id=f"{each.id}-{each.bridge}") if number[each.id] > 1 else each for each in found)
+
+    def _migration(self, path: str, contract: Contract, given: Migration) -> ContractMigration:
+        bridge = read_bridge((self._read(below(path, given.converter)) or b"").decode()).name
+        return ContractMigration(
+            id=f"{contract.id}-{given.source}-{given.target}",
+            contract=contract.id,
+            source=major_of(given.source),
+            target=major_of(given.target),
+            bridge=bridge,
+            application=bridge,
+            sunset="" if given.sunset is None else given.sunset.isoformat(),
+        )
+
     def _schema(self, name: str, path: str, registry: SchemaRegistry) -> Schema:
         referred = self._tree.referred(path).values()
         named = {each: named_subject(self._project, self._tree, each) for each in referred}
@@ -60,6 +93,18 @@ class ContractFiles:
                 f"{path} refers to {', '.join(referred)}, and not all of it is registered ({missing}); register it "
                 "first, for example with counterfoil apply"
             ) from None
+
+
+def renewed(given: ContractMigration, held: ContractMigration | None) -> ContractMigration:
+    """Return a migration of a file as it is to be stored, where the registry has one of this id already.
+
+    What the registry knows of the application stays, and the later of the two last days counts.
+    """
+    if held is None:
+        return given
+    sunset = max(given.sunset, held.sunset) if given.sunset and held.sunset else ""
+    application = held.application if held.bridge == given.bridge else given.application
+    return replace(given, application=application, sunset=sunset, create_ts=held.create_ts)
 
 
 def _schema_paths(path: str, agreement: Agreement | None, links: Links) -> Mapping[str, str]:

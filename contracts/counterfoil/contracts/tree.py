@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.languages import claiming_languages, language_of
 from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
+from counterfoil.schema.documents.yaml_mistakes import CONFLICT, conflict_in
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.parsed import Validation
@@ -170,7 +171,11 @@ class SchemaTree:
         except ReferenceFault as fault:
             problem = Problem(fault.text, fault.position)
         except SchemaParseError as error:
-            problem = self._broken_reference(path, references) or Problem(_problem_text(error), error.position)
+            problem = (
+                _conflict(self.text(path))
+                or self._broken_reference(path, references)
+                or Problem(_problem_text(error), error.position)
+            )
         except InvalidSchema as error:
             problem = Problem(error.message)
         return ReadSchema(
@@ -217,6 +222,12 @@ def _in_our_words(problem: Problem | None, references: References) -> Problem | 
     """Return the problem, with the text of the missing reference at its position if there is one."""
     at_place = [one for one in references.missing if problem and problem.position in {one.position, None}]
     return Problem(at_place[0].text, at_place[0].position) if at_place else problem
+
+
+def _conflict(text: str) -> Problem | None:
+    """Return the problem of a file in which git has left the markers of a conflict."""
+    place = conflict_in(text)
+    return None if place is None else Problem(CONFLICT, place)
 
 
 def _problem_text(error: SchemaParseError) -> str:

@@ -17,13 +17,18 @@ Source of the codes: the public REST API of Confluent Schema Registry, 8.5.
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.position import Position
+
+
+_DENIED: Final = re.compile(r"User is denied operation (?P<operation>\w+) on (?P<resource>.+)", re.DOTALL)
+_DENIED_WITH_RIGHTS: Final = re.compile(rf"{_DENIED.pattern}; .+ (?:may .+|has no rights) there", re.DOTALL)
 
 
 class CounterfoilError(Exception):
@@ -104,8 +109,29 @@ class Unauthorized(_Coded, code=401):
     """The request has no credentials, or wrong ones."""
 
 
-class Forbidden(_Coded, code=403):
-    """The caller may not do this."""
+class Forbidden(_Coded, code=40301):
+    """The caller may not do this.
+
+    ``operation`` and ``resource`` are what was denied; they are None where the response does not name them.
+
+    >>> Forbidden("User is denied operation Write on Subject: rides-value; User:bob may READ there").resource
+    'Subject: rides-value'
+    """
+
+    @property
+    def operation(self) -> str | None:
+        """What was denied, such as ``Write``."""
+        return self._denied[0]
+
+    @property
+    def resource(self) -> str | None:
+        """Where it was denied, such as ``Subject: rides-value``."""
+        return self._denied[1]
+
+    @property
+    def _denied(self) -> tuple[str | None, str | None]:
+        found = _DENIED_WITH_RIGHTS.fullmatch(self.message) or _DENIED.fullmatch(self.message)
+        return (None, None) if found is None else (found["operation"], found["resource"])
 
 
 class KeyAccessDenied(_Coded, code=40370):
@@ -126,6 +152,10 @@ class NotAcceptable(_Coded, code=406):
 
 class SlowRequest(_Coded, code=408):
     """The request did not arrive in time."""
+
+
+class RevisionChanged(_Coded, code=412):
+    """What was to be changed is not at the revision that ``If-Match`` names."""
 
 
 class RequestTooLarge(_Coded, code=413):
@@ -208,6 +238,30 @@ class DeploymentNotFound(_Coded, code=40463):
     """There is no deployment, or release, with this id in the environment."""
 
 
+class ApprovalNotFound(_Coded, code=40464):
+    """There is no approval with this id."""
+
+
+class VerificationNotFound(_Coded, code=40465):
+    """There is no verification with this id."""
+
+
+class WebhookNotFound(_Coded, code=40466):
+    """There is no webhook with this id."""
+
+
+class DeliveryNotFound(_Coded, code=40467):
+    """There is no delivery with this id of the webhook, or it has not ended yet."""
+
+
+class TopicStatsNotFound(_Coded, code=40468):
+    """Nothing is stored about the records of the topic."""
+
+
+class MigrationNotFound(_Coded, code=40469):
+    """There is no migration of contracts with this id."""
+
+
 class KeyNotFound(_Coded, code=40470):
     """No key encryption key, or data encryption key, of this name is visible."""
 
@@ -226,6 +280,10 @@ class BridgeNotFound(_Coded, code=40480):
 
 class SketchNotFound(_Coded, code=40490):
     """The subject has no sketch."""
+
+
+class AccessRecordNotFound(_Coded, code=40450):
+    """There is no user, service, role, binding or token of this name, or no authentication is set up."""
 
 
 class IncompatibleSchema(_Coded, code=40901):
@@ -269,6 +327,10 @@ class AssociatedSubjectEmpty(_Coded, code=40907):
 
 class AssociationFrozen(_Coded, code=40908):
     """The association is frozen."""
+
+
+class AccessConflict(_Coded, code=40950):
+    """A change of users, roles or bindings that is not possible now: the message says why."""
 
 
 class ContractExists(_Coded, code=40960):
@@ -351,8 +413,24 @@ class InvalidBridge(_Coded, code=42280):
     """The bridge is not valid; ``details`` has the problems of its plan, by field."""
 
 
+class InvalidAccess(_Coded, code=42250):
+    """A name, a password, an operation, a pattern or a scope that cannot be stored."""
+
+
 class InvalidContract(_Coded, code=42260):
     """A contract file is not valid, or a schema to which it refers is missing; ``details`` has the mistakes."""
+
+
+class InvalidApproval(_Coded, code=42261):
+    """An approval names no finding, or its day is over."""
+
+
+class InvalidVerification(_Coded, code=42262):
+    """A verification contradicts itself, or is of other content than the contract that is published."""
+
+
+class InvalidWebhook(_Coded, code=42266):
+    """The address or the secret of a webhook is not one that can be used."""
 
 
 class VerdictUnknown(_Coded, code=42460):
@@ -406,18 +484,24 @@ class SchemaParseError(InvalidSchema):
         self.position = position
 
 
+_CLASS_BY_STATUS: Final[Mapping[int, type[RegistryError]]] = {
+    HTTPStatus.UNAUTHORIZED: Unauthorized,
+    HTTPStatus.FORBIDDEN: Forbidden,
+    HTTPStatus.CONFLICT: IncompatibleSchema,
+}
+
+
 def error_for_code(
     code: int, message: str, *, status: int, details: Mapping[str, object] | None = None
 ) -> RegistryError:
     """Return the error for an error response of a registry.
 
     ``code`` is the body's ``error_code``, and ``details`` are its further members. A code that is not in the table
-    gives a plain :class:`RegistryError`, except that a 409 with any other code is an :class:`IncompatibleSchema`, since
-    older registries send the code 409.
+    gives the class of the status: ``Unauthorized`` for 401 and ``Forbidden`` for 403, which proxies send with codes of
+    their own, and ``IncompatibleSchema`` for 409, which is the code of older registries; else a plain
+    :class:`RegistryError`.
     """
-    found = _CLASS_BY_CODE.get(code)
-    if found is None and status == HTTPStatus.CONFLICT:
-        found = IncompatibleSchema
-    error = (found or RegistryError)(message, status=status, code=code)
+    found = _CLASS_BY_CODE.get(code) or _CLASS_BY_STATUS.get(status, RegistryError)
+    error = found(message, status=status, code=code)
     error.details = details or {}
     return error

@@ -82,6 +82,7 @@ SEEDED = [
     ("cel-invalid", CONTRACT_FILE, "total_cents >= message", "total_cents >= = message", ">= ="),
     ("converter-missing", CONTRACT_FILE, "converters/orders.yaml", "converters/order.yaml", "converters/order.yaml"),
     ("converter-invalid", "converters/orders.yaml", "target", "tarqet", ""),
+    ("migration-version-unknown", CONTRACT_FILE, 'to: "2"', 'to: "3"', "converters/orders.yaml"),
     ("sunset-passed", CONTRACT_FILE, "2027-03-31", "2026-11-22", "2026-11-22"),
     ("contract-unknown", APPLICATION_FILE, "contractId: orders.placed", "contractId: orders.sent", "name: orders"),
     ("contract-version-differs", APPLICATION_FILE, 'version: "2"', 'version: "1"', "name: orders"),

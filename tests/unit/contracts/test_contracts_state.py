@@ -6,17 +6,22 @@ import json
 
 import pytest
 
+from contract_stories import expectation, promise, schema
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.document import read_project
 from counterfoil.contracts.state.applying import apply_plan
 from counterfoil.contracts.state.planning import Planning
+from counterfoil.contracts.state.printing import text_plan
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.errors import OperationNotPermitted, ReferenceExists
-from counterfoil.schema.model import Metadata
+from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.errors import OperationNotPermitted, ReferenceExists, RegistryError
+from counterfoil.schema.model import Metadata, Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.config import Config
+from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
 from counterfoil.schema.rest.modes import Mode
+from counterfoil.sdk import operations
 from counterfoil.sdk.testing import InMemoryRegistry
 
 EACH = "managed-by: shop\nschemas:\n  - {files: '*.avsc', subject: '{stem}'"
@@ -104,3 +109,57 @@ def test_an_alias_is_of_one_subject(registry, second, problem):
     project = f"schemas:\n  - {{files: a.avsc, subject: a, aliases: [old]}}\n  - {second}\n"
     with pytest.raises(UsageMistake, match=problem):
         applied(registry, project, a=record("A"), b=record("B"))
+
+
+TOPIC = "{topic: orders, namespace: lkc-1, id: t1}"
+
+
+def test_a_topic_is_associated_once_with_its_subject(registry):
+    project = f"managed-by: shop\nschemas:\n  - {{files: order.avsc, subject: orders, associations: [{TOPIC}]}}\n"
+    applied(registry, project, order=record("Order"))
+    assert applied(registry, project, order=record("Order")) == []
+    [held] = registry.call(operations.associations())
+    assert (str(held.subject), held.resource.name, held.type, held.lifecycle) == ("orders", "orders", "value", "WEAK")
+    with pytest.raises(UsageMistake, match="delete that association first"):
+        applied(registry, project.replace("subject: orders", "subject: others"), order=record("Order"))
+    pruned = applied(registry, f"{EACH}}}", kept=record("Kept"), prune=True)
+    assert ("subject", "orders") not in pruned
+
+
+def test_a_refused_association_undoes_the_subject(registry):
+    strong = TOPIC.replace("id: t1", "id: t1, lifecycle: STRONG")
+    project = f"schemas:\n  - {{files: order.avsc, subject: orders, associations: [{strong}]}}\n"
+    with pytest.raises(RegistryError):
+        applied(registry, project, order=record("Order"))
+    assert registry.subjects() == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("{files: '*.avsc', subject: '{stem}', associations: [{topic: a, namespace: b, id: c}]}", "of one subject"),
+        ("{files: a.avsc, subject: a, associations: [{topic: a, id: c}]}", "namespace"),
+        ("{files: a.avsc, subject: a, associations: [{topic: a, namespace: b, id: c, type: values}]}", "values"),
+    ],
+)
+def test_associations_that_are_none(entry, problem):
+    with pytest.raises(InvalidDocument, match=problem):
+        read_project(f"schemas:\n  - {entry}\n")
+
+
+def test_a_subject_that_is_read_is_kept_with_what_it_refers_to(registry):
+    applied(registry, EACH + "}", line=record("line"), orders=record("orders", line="line"), other=record("other"))
+    link = "./order.avsc"
+    own = '"customProperties": [{"property": "subject", "value": "orders"}], '
+    named = promise().replace('"authoritativeDefinitions"', f'{own}"authoritativeDefinitions"')
+    registry.call(operations.publish(NewPublication("shop", "1", (NewContract(named, {link: Schema(schema())}),))))
+    registry.call(operations.publish(NewPublication("billing", "1", (NewContract(expectation("total")),))))
+    registry.call(operations.put_environment(Environment("production")))
+    registry.call(operations.record_deployment("production", "billing", "1"))
+    tree = SchemaTree([SchemaFile("new.avsc", record("new").encode())], validation=Validation.STRICT)
+    plan = Planning(tree, tree.paths, project=read_project(EACH + "}"), registry=registry).plan(
+        label="here", prune=True
+    )
+    assert [each.subject for each in plan.changes if each.kind == "subject"] == ["other"]
+    assert plan.kept == {"orders": ("billing 1 reads it in production",), "line": ("orders refers to it",)}
+    assert "= orders: kept, since billing 1 reads it in production" in text_plan(plan)

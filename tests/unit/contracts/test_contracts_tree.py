@@ -126,6 +126,15 @@ def test_a_reference_to_an_unreadable_file_is_a_problem_at_the_name():
     assert found.problem.position
 
 
+@pytest.mark.parametrize("path", ["order.avsc", "order.proto", "order.schema.json"])
+def test_the_markers_of_a_merge_are_named(path):
+    text = "{\n<<<<<<< HEAD\n=======\n>>>>>>> other\n}\n"
+    problem = tree({path: text.encode()}).read(path).problem
+    assert problem
+    assert problem.text == "the file has an unresolved conflict of a merge; keep one side"
+    assert str(problem.position) == "2:1"
+
+
 def test_only_keeps_the_label():
     side = tree({"a.avsc": record("A"), "b.avsc": record("B")}).only(["b.avsc"])
     assert (side.label, side.paths) == ("here", ("b.avsc",))

@@ -95,12 +95,21 @@ def test_nothing_is_no_document() -> None:
         ("a: \x07", "not YAML: ", Position(1, 4)),
         ("a: 1\n---\nb: 2\n", "not YAML: ", Position(2, 1)),
         ("a: *b", "not YAML: found undefined alias", Position(1, 4)),
+        ("a:\n    b: 1\n  c: 2\n", "not YAML: this line is not indented as the entries", Position(3, 3)),
+        ("a:\n  b: 1\n   c: 2\n", "not YAML: a key is not expected here; indent it", Position(3, 5)),
+        ("a: b: c", "not YAML: a key is not expected here; indent it", Position(1, 5)),
+        ("a: [1, 2\nb: 3\n", "not YAML: the bracket here is not closed; expected a comma or ]", Position(1, 4)),
+        ("a: 1\nb: 'x\nc: 2\n", "not YAML: the quotation mark here is not closed", Position(2, 4)),
+        ("a: 1\nb\nc: 2\n", "not YAML: a key without a colon", Position(2, 1)),
+        ("a: @b", "not YAML: a value cannot begin with @; put it in quotes", Position(1, 4)),
+        ("a:\n\tb: 1\n", "not YAML: a tab; expected spaces", Position(2, 1)),
         ("a: !!int x", "'x' is no value of the type int", Position(1, 4)),
         ("a: " + "9" * 5000, "is no value of the type int", Position(1, 4)),
         ("&a [*a]", "expected no cycles", Position(1, 1)),
+        ("a: &x 1\nb: &x 2\n", "not YAML: a second anchor x", Position(2, 4)),
         ("[" * 100 + "]" * 100, "nested too deeply", Position(1, MAX_DEPTH + 2)),
-        ("[\n" * 5000 + "]\n" * 5000, "nested too deeply", None),
-        ("a" * (MAX_CHARACTERS + 1), "at most 1000000", None),
+        ("[\n" * 5000 + "]\n" * 5000, "nested too deeply", Position(MAX_DEPTH + 2, 1)),
+        ("a" * (MAX_CHARACTERS + 1), "at most 1048576", None),
         ("a: 1\n<<<<<<< ours\nb: 1\n=======\nb: 2\n>>>>>>> theirs\n", "conflict of a merge", Position(2, 1)),
     ],
 )
@@ -122,6 +131,15 @@ def test_aliases_stand_for_values_and_cannot_blow_up() -> None:
     lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, 9)]
     with pytest.raises(InvalidDocument, match="more than 100000 values"):
         read_yaml("\n".join(lines))
+
+
+def test_aliases_can_be_refused_and_count_toward_the_depth() -> None:
+    with pytest.raises(InvalidDocument, match=r"2:4: an alias, \*x; expected the value itself"):
+        read_yaml("a: &x [1, 2]\nb: *x\n", aliases=False)
+    assert read("? &x a\n: *x\n") == {"a": "a"}
+    half = MAX_DEPTH // 2 + 2
+    with pytest.raises(InvalidDocument, match="nested too deeply"):
+        read_yaml("a: &x " + "[" * half + "]" * half + "\nb: " + "[" * half + "*x" + "]" * half + "\n")
 
 
 @given(st.text(max_size=100))

@@ -60,6 +60,7 @@ def test_every_recorded_verdict_error_type_and_path_comes_out_the_same():
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_every_finding_points_at_a_line_that_names_it():
     for record, reader, writer in recorded():
         for difference in find_differences(reader, writer):
@@ -102,6 +103,7 @@ def test_what_sound_lets_pass_is_read_without_loss():
     assert confirmed > 400 * VALUES
 
 
+@pytest.mark.slow
 def test_what_sound_adds_is_proved():
     """Each finding that Confluent does not have comes with a message, but for those that nobody can write."""
     unproved = []

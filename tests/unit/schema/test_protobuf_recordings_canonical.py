@@ -72,6 +72,7 @@ def test_another_spelling_is_the_same_content_where_the_reference_says_so(side: 
     check_each(by_id(record for record in RECORDS if "again" in record[side]), check)
 
 
+@pytest.mark.slow
 def test_a_stored_text_is_read_again_as_itself() -> None:
     def check(record: dict[str, Any]) -> None:
         for side in SIDES:

@@ -132,6 +132,58 @@ def test_a_changed_type_breaks_those_who_read_it_in_every_language(language, ear
 
 
 @pytest.mark.parametrize(
+    ("change", "paths", "broken"),
+    [
+        (("int64 total = 1", "int64 total = 9"), ["total", "note"], {"total"}),
+        (("string sku = 1", "string sku = 4"), ["total", "lines[].sku"], {"lines[].sku"}),
+        (("Line lines = 3", "Line lines = 8"), ["total", "lines[].sku"], {"lines[].sku"}),
+        (("string card = 6", "string card = 5"), ["payment<card>", "payment<cash>"], {"payment<card>"}),
+        (("optional string note = 2", "optional string note = 4"), ["total"], set()),
+    ],
+)
+def test_a_field_with_another_number_is_another_field(change, paths, broken) -> None:
+    text = PROTOBUF % LINE
+    assert change[0] in text
+    before = Offer(parse_schema(text, SchemaType.PROTOBUF))
+    after = Offer(parse_schema(text.replace(*change), SchemaType.PROTOBUF))
+    found = judge_change(before, after, [reading(*paths)])
+    assert {(each.rule, print_path(each.element)) for each in found} == {
+        ("consumer-field-missing", each) for each in broken
+    }
+
+
+def test_who_reads_the_whole_message_reads_each_of_its_fields_by_number() -> None:
+    text = PROTOBUF % LINE
+    before = Offer(parse_schema(text, SchemaType.PROTOBUF))
+    after = Offer(parse_schema(text.replace("total = 1", "total = 9"), SchemaType.PROTOBUF))
+    whole = replace(reading(), expectation=replace(reading().expectation, reads=None))
+    [found] = judge_change(before, after, [whole])
+    assert (found.rule, found.text) == (
+        "consumer-field-missing",
+        "total is written as field 9, and the consumer reads field 1",
+    )
+
+
+KEY_SCHEMA = '{"type": "record", "name": "K", "fields": [{"name": "id", "type": "%s"}, {"name": "shop", "type": "%s"}]}'
+
+
+@pytest.mark.parametrize(
+    ("paths", "is_broken"), [(["$key.id"], True), (["$key.shop", "status"], False), (["$key"], True)]
+)
+def test_who_reads_the_key_must_be_able_to_read_the_new_one(paths, is_broken) -> None:
+    before = Offer(EARLIER.schema, key=parse_schema(KEY_SCHEMA % ("string", "string")))
+    after = Offer(EARLIER.schema, key=parse_schema(KEY_SCHEMA % ("long", "string")))
+    found = judge_change(before, after, [reading(*paths)])
+    assert [(each.rule, print_path(each.element)) for each in found] == (
+        [("consumer-type-narrowed", paths[0])] if is_broken else []
+    )
+    whole = replace(reading(), expectation=replace(reading().expectation, reads=None))
+    [finding] = judge_change(before, after, [whole])
+    assert (finding.rule, print_path(finding.element)) == ("consumer-incompatible", "$key.id")
+    assert judge_change(before, before, [reading("$key.id"), whole]) == ()
+
+
+@pytest.mark.parametrize(
     ("language", "text", "path", "types", "may_be_missing"),
     [
         (SchemaType.AVRO, SCHEMA, "total_cents", {"integer", "number"}, False),

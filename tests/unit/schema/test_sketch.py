@@ -447,6 +447,7 @@ def test_merging_does_not_depend_on_order_or_grouping(one: PartSketch, two: Part
     assert one.merge(PartSketch()) == one
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_merging_cuts_at_the_same_depth_in_any_order(seed: int):
     rng = random.Random(seed)

@@ -1,23 +1,24 @@
-"""Reading one schema by its name: a file, ``REF:path`` in git, or ``SUBJECT@VERSION`` in a registry."""
+"""Reading what a command line names: a file, ``REF:path`` in git, ``SUBJECT@VERSION`` of a registry, or a folder."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.baselines.git import open_repository
+from counterfoil.contracts.baselines.git import find_repository, inside, open_repository
 from counterfoil.contracts.baselines.history import missing_ref, states_at
 from counterfoil.contracts.baselines.registry import read_version
-from counterfoil.contracts.baselines.workspace import neighbours, read_schema_file, reader_of, scope_of
+from counterfoil.contracts.baselines.workspace import neighbours, read_head, read_schema_file, reader_of, scope_of
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
-from counterfoil.contracts.languages import has_schema_suffix
+from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
@@ -34,6 +35,48 @@ class Operand(NamedTuple):
     path: str = ""
 
 
+class Folder(NamedTuple):
+    """A folder with schema files, as ``operand`` names it: their paths in ``tree`` by their paths inside the folder."""
+
+    operand: str
+    tree: SchemaTree
+    path_by_name: Mapping[str, str]
+
+    def read(self, name: str) -> ReadSchema:
+        """Return the schema of a file of the folder; raise ``InvalidOperand`` if it is none."""
+        separator = "" if self.operand.endswith((":", "/")) else "/"
+        label = f"{self.operand}{separator}{name}"
+        found = self.tree.read(self.path_by_name[name])
+        if found.problem is not None:
+            raise InvalidOperand(label, found.problem.text, position=found.problem.position)
+        return replace(found, label=label)
+
+
+def find_folder(operand: str, current: str) -> Folder | None:
+    """Return the folder that ``operand`` names, relative to the folder ``current``; None if it names none.
+
+    It is a folder on disk, or ``REF:PATH`` of a folder in git with schema files below it; ``REF:`` is the whole commit.
+    Raises ``BaselineNotFound`` for a ref that does not exist in this clone.
+    """
+    place = Path(current) / operand
+    if place.is_dir():
+        repository = find_repository(str(place))
+        scope = scope_of(str(place), [], repository=repository)
+        tree = read_head(scope, repository=repository, validation=Validation.LENIENT)
+        return _folder(operand, tree, scope.wanted[0])
+    ref, separator, path = operand.partition(":")
+    if place.is_file() or not (separator and ref):
+        return None
+    tree, path = _state(open_repository(current), ref, path or ".", current)
+    found = _folder(operand, tree, "" if path == "." else path)
+    return found if path not in tree.paths and found.path_by_name else None
+
+
+def _folder(operand: str, tree: SchemaTree, folder: str) -> Folder:
+    paths = [path for path in tree.paths if inside(path, [folder])]
+    return Folder(operand, tree, {posixpath.relpath(path, folder or "."): path for path in paths})
+
+
 def read_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> ReadSchema:
     """Return the schema of :func:`find_operand`."""
     return find_operand(operand, current, registry=registry).read
@@ -47,6 +90,8 @@ def find_operand(operand: str, current: str, *, registry: Callable[[], RegistryR
     ``InvalidOperand`` for a text that is no schema, and the errors of the registry's client.
     """
     found = _find(operand, current, registry)
+    if found.path.endswith(AGREEMENT_SUFFIXES) and found.read.problem is not None:
+        raise UsageMistake(f"{operand} is a contract or product file, and schema files are compared here")
     if found.read.problem is not None:
         raise InvalidOperand(operand, found.read.problem.text, position=found.read.problem.position)
     return found
@@ -85,7 +130,15 @@ def _read_file(place: Path, operand: str) -> Operand:
 
 
 def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> Operand:
-    """Return the file at a commit.
+    """Return the file at a commit."""
+    tree, path = _state(repository, ref, path, current)
+    if path not in tree.paths:
+        raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
+    return Operand(tree.read(path), tree, path)
+
+
+def _state(repository: GitRepository, ref: str, path: str, current: str) -> tuple[SchemaTree, str]:
+    """Return the schema files at a commit, and the path from the top of the repository.
 
     As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``.
     """
@@ -97,6 +150,4 @@ def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -
         path = scope_of(current, [path], repository=repository).wanted[0]
     path = posixpath.normpath(path)
     states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: has_schema_suffix(one) or one == path)
-    if path not in states[0].paths:
-        raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
-    return Operand(states[0].read(path), states[0], path)
+    return states[0], path

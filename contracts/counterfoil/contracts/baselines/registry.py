@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.contracts.languages import subject_in_name
 from counterfoil.contracts.tree import Problem, ReadSchema
-from counterfoil.schema.compatibility.policies import parse_policy
+from counterfoil.schema.compatibility.policies import rules_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
@@ -79,7 +79,7 @@ class RegistryBaseline:
         """Return the policy in effect for the file's subject; raise ``BadRequest`` for an unknown policy."""
         config = self._config(path)
         policy = config.compatibility_policy if config else None
-        return parse_policy(policy) if policy else None
+        return rules_policy(policy) if policy else None
 
     def history(self, path: str, *, is_transitive: bool) -> Sequence[ReadSchema] | None:
         """Return the versions of the file's subject, newest first."""

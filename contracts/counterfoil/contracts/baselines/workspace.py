@@ -70,7 +70,9 @@ def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | 
     return Scope(root, base.prefix, wanted)
 
 
-def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
+def read_head(
+    scope: Scope, *, repository: GitRepository | None, validation: Validation = Validation.STRICT
+) -> SchemaTree:
     """Return all schema files of the working tree, since files refer to one another.
 
     Files that git ignores are left out, unless their names are given.
@@ -83,7 +85,7 @@ def read_head(scope: Scope, *, repository: GitRepository | None) -> SchemaTree:
         contents = repository.contents(blob.object_id for blob in sparse)
         for blob in sparse:
             files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
-    return SchemaTree(files.values(), validation=Validation.STRICT, other=reader_of(scope.root))
+    return SchemaTree(files.values(), validation=validation, other=reader_of(scope.root))
 
 
 def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:

@@ -1,4 +1,4 @@
-"""``counterfoil approve``: accept single findings until a day, in a file of the repository."""
+"""``counterfoil approve``: accept single findings until a day, in a file of the repository or in a registry."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.judging import judging_options
+from counterfoil.contracts.cli.judging import generated_code_option, judging_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import date
 
     from counterfoil.contracts.approvals.document import ApprovalRecord
     from counterfoil.contracts.cli.judging import Judging
+    from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
     from counterfoil.contracts.model import CheckReport
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.rest.approvals import NewApproval
+    from counterfoil.sdk.registry_options import RegistryAccess
 
 
 @click.command()
@@ -22,10 +26,18 @@ if TYPE_CHECKING:
 @click.option("--reason", help="Why the finding is accepted.")
 @click.option("--owner", help="Who answers for it.")
 @click.option("--until", metavar="YYYY-MM-DD", help="The last day on which it is accepted, in UTC.")
-@click.option("--migration", metavar="FILE", help="The file of the converter that goes with the change.")
+@click.option(
+    "--migration", metavar="FILE", help="The file of the converter that goes with the change; in a registry, its name."
+)
 @click.option("--local", is_flag=True, help="Write the approval to .contract-approvals.yaml, to be committed.")
-@click.option("--list", "is_list", is_flag=True, help="Print the approvals of the repository.")
+@click.option(
+    "--list",
+    "is_list",
+    is_flag=True,
+    help="Print the approvals of the repository, and of the registry if one is given.",
+)
 @click.option("--revoke", is_flag=True, help="Remove the approvals with these fingerprints.")
+@generated_code_option
 @judging_options
 def approve(
     fingerprints: tuple[str, ...],
@@ -36,50 +48,61 @@ def approve(
     local: bool,
     is_list: bool,
     revoke: bool,
+    generated_code: str,
     judging: Judging,
 ) -> ExitCode:
     """Accept findings of `counterfoil check`, by their FINGERPRINTs, until the end of a day.
 
-    The check is run again with the same options, so that a fingerprint without a finding is noticed. A finding that is
-    accepted does not fail the check; after the day it fails again. The file .contract-approvals.yaml is at the top of
-    the repository, so that a review of the change reviews the approval too.
+    With --local, the check is run again with the same options, so that a fingerprint without a finding is noticed. A
+    finding that is accepted does not fail the check; after the day it fails again. The file .contract-approvals.yaml is
+    at the top of the repository, so that a review of the change reviews the approval too.
+
+    Without --local, the approval is stored in the registry (--registry), whose clock decides on the last day. It counts
+    for `counterfoil can-i-deploy`, and for checks that are given this registry.
 
     Exit codes: 0 done, 2 usage, 4 no finding or approval has the fingerprint, 11 registry unreachable, 12 registry
     refused, 14 a file or git ref is missing.
     """
     from counterfoil.contracts.approvals.file import load_approvals
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.rest.approvals import NewApproval
 
     root = _root()
     records = load_approvals(root)
+    in_registry = not local and not judging.offline and judging.registry.url is not None
     if is_list:
         _list(records)
-        return ExitCode.OK
+        return _in_registry(judging.registry, lambda held: held.show()) if in_registry else ExitCode.OK
     if not fingerprints:
         raise click.UsageError("name the findings to approve by their fingerprints, or give --list")
-    if not local:
-        raise click.UsageError("approvals are kept in the repository: give --local")
+    if not local and not in_registry:
+        raise click.UsageError("give --local for an approval in the repository, or a registry: --registry URL")
+    if revoke and in_registry:
+        return _in_registry(judging.registry, lambda held: held.revoke(fingerprints))
     if revoke:
         return _revoke(root, records, fingerprints)
     if not (reason and owner and until):
         raise click.UsageError("an approval needs --reason, --owner and --until YYYY-MM-DD")
+    new = NewApproval(fingerprints, owner, reason, until, migration or "")
+    if in_registry:
+        return _in_registry(judging.registry, lambda held: held.add(new))
     day = _parse_day(until)
     if migration is not None:
         _insist_on_file(migration)
-    _, report = judging.run(confirm=0)
-    return _approve(root, records, fingerprints, report, reason=reason, owner=owner, until=day, migration=migration)
+    _, report = judging.run(confirm=0, generated_code=generated_code)
+    return _approve(root, records, report, new, until=day)
+
+
+def _in_registry(access: RegistryAccess, act: Callable[[RegisteredApprovals], ExitCode]) -> ExitCode:
+    """Return the result of ``act`` on the approvals of a registry."""
+    from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
+
+    with access.open() as client:
+        return act(RegisteredApprovals(client))
 
 
 def _approve(
-    root: str,
-    records: tuple[ApprovalRecord, ...],
-    fingerprints: tuple[str, ...],
-    report: CheckReport,
-    *,
-    reason: str,
-    owner: str,
-    until: date,
-    migration: str | None,
+    root: str, records: tuple[ApprovalRecord, ...], report: CheckReport, new: NewApproval, *, until: date
 ) -> ExitCode:
     from counterfoil.contracts.approvals.document import ApprovalRecord
     from counterfoil.contracts.approvals.file import save_approvals
@@ -89,7 +112,7 @@ def _approve(
     from counterfoil.schema.position import Position
 
     found = {finding.fingerprint: finding for finding in report.findings}
-    if unknown := [each for each in fingerprints if each not in found]:
+    if unknown := [each for each in new.fingerprints if each not in found]:
         click.echo(
             f"counterfoil: no finding against {report.against} has the fingerprint {', '.join(unknown)}; nothing was "
             "approved. Give the options of the check that printed it",
@@ -97,9 +120,9 @@ def _approve(
         )
         return ExitCode.CANNOT_SAY
     kept = {record.accepted.fingerprint: record for record in records}
-    for each in fingerprints:
+    for each in new.fingerprints:
         finding = found[each]
-        accepted = AcceptedFinding(each, owner, reason, until, Position(1, 1), migration or "")
+        accepted = AcceptedFinding(each, new.owner, new.reason, until, Position(1, 1), new.migration)
         kept[each] = ApprovalRecord(accepted, finding.rule, finding.subject, finding.path, what_is_found(finding))
         click.echo(f"{each} approved until {until}: {finding.path}: {finding.rule}")
     save_approvals(root, kept.values())

@@ -1,18 +1,18 @@
-"""``counterfoil can-i-deploy``: the registry's verdict on a deployment, or on retiring a contract."""
+"""``counterfoil can-i-deploy``: the registry's verdict on a deployment, on a merge, or on retiring a contract."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from counterfoil.contracts.cli.options import format_option, parse_outputs, render_report, write_outputs
+from counterfoil.contracts.cli.options import format_option, parse_outputs, write_report
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.cli.options import Output
     from counterfoil.contracts.cli.versions import Versioned
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -22,12 +22,26 @@ _FORMATS: Final = ("text", "json", "junit", "markdown")
 
 @click.command(name="can-i-deploy")
 @click.argument("version", metavar="[APP@VERSION]", required=False, type=VersionedName("APP@VERSION"))
-@click.option("--to", "environment", required=True, metavar="ENV", help="The environment.")
+@click.option("--to", "environment", metavar="ENV", help="The environment.")
+@click.option(
+    "--merge",
+    "branch",
+    metavar="BRANCH",
+    help="Instead of a deployment: may the version be merged, since it fits the newest versions of all others that "
+    "come from this branch?",
+)
 @click.option(
     "--retire",
     metavar="CONTRACT@MAJOR",
     type=VersionedName("CONTRACT@MAJOR"),
     help="Instead of a deployment: may this major version of a contract be retired, since nobody reads it?",
+)
+@click.option(
+    "--max-age",
+    type=click.IntRange(0, 36_500),
+    metavar="DAYS",
+    help="Demand a verification ('counterfoil test --publish') of each contract that the version offers, at most so "
+    "many days old. An environment may demand it, too.",
 )
 @click.option("--ignore", "ignored", multiple=True, metavar="APP", help="Leave out this application. Repeatable.")
 @click.option("--dry-run", is_flag=True, help="Exit 0 whatever the verdict is.")
@@ -37,8 +51,10 @@ _FORMATS: Final = ("text", "json", "junit", "markdown")
 @format_option(_FORMATS)
 def can_i_deploy(
     version: Versioned | None,
-    environment: str,
+    environment: str | None,
+    branch: str | None,
     retire: Versioned | None,
+    max_age: int | None,
     ignored: tuple[str, ...],
     dry_run: bool,
     explain: bool,
@@ -49,7 +65,8 @@ def can_i_deploy(
     """Print whether a version of an application may be deployed to an environment, and why.
 
     The version is judged against everything that is live there: as a producer against all that read its contracts, and
-    as a consumer against all that write what it reads. Its contracts must be published, and what is live recorded.
+    as a consumer against all that write what it reads. Its contracts must be published, and what is live recorded. A
+    break that the registry has a live approval of ('counterfoil approve') does not count.
 
     Exit codes: 0 yes, 1 no, 2 usage, 4 unknown, 11 registry unreachable, 12 registry refused.
     """
@@ -63,28 +80,34 @@ def can_i_deploy(
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk import operations
 
+    if (environment is None) == (branch is None):
+        raise click.UsageError("give either --to ENV, or --merge BRANCH")
     outputs = parse_outputs(formats, _FORMATS)
-    if version is not None and retire is None:
-        operation = operations.can_i_deploy(version.name, version.version, environment, ignored=ignored)
+    if version is not None and retire is None and environment is not None:
+        operation = operations.can_i_deploy(
+            version.name, version.version, environment, ignored=ignored, max_age_days=max_age
+        )
         question = Question(str(version), "deployed to", environment)
-    elif retire is not None and version is None and not ignored:
+    elif version is not None and retire is None and branch is not None and max_age is None:
+        operation = operations.can_i_merge(version.name, version.version, branch=branch, ignored=ignored)
+        question = Question(str(version), "merged into", branch)
+    elif retire is not None and version is None and environment is not None and not ignored and max_age is None:
         operation = operations.can_i_retire(retire.name, retire.version, environment)
         question = Question(str(retire), "retired in", environment)
     else:
-        raise click.UsageError("give either APP@VERSION, with or without --ignore, or --retire CONTRACT@MAJOR")
+        raise click.UsageError(
+            "give either APP@VERSION, with or without --ignore and, with --to, --max-age, or --retire CONTRACT@MAJOR "
+            "with --to"
+        )
     found = chosen_project(config)
     access = registry_of(registry, found.project if found is not None else None)
     with access.open() as client, unknown_cannot_be_judged():
         verdict = client.call(operation)
 
-    def render(output: Output) -> str:
-        from counterfoil.contracts.cli.installed import find_installed
-
-        if output.format == "text":
-            return text_verdict(question, verdict, is_explained=explain)
-        if output.format == "json":
-            return json_verdict(question, verdict)
-        return render_report(output.format, report_of(question, verdict, version=find_installed().version))
-
-    write_outputs(outputs, render)
+    write_report(
+        outputs,
+        text=lambda _: text_verdict(question, verdict, is_explained=explain),
+        json=partial(json_verdict, question, verdict),
+        report=lambda version: report_of(question, verdict, version=version),
+    )
     return ExitCode.OK if dry_run else exit_code_of(verdict)

@@ -6,39 +6,33 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.installed import find_installed
-from counterfoil.contracts.cli.judging import CONFIRMED, judging_options
+from counterfoil.contracts.cli.judging import CONFIRMED, generated_code_option, judging_options
 from counterfoil.contracts.cli.options import (
     REPORT_FORMATS,
     Output,
+    fail_on_option,
     output_options,
     parse_outputs,
-    render_report,
     text_style,
-    write_outputs,
+    write_report,
 )
 
 if TYPE_CHECKING:
     from counterfoil.contracts.cli.judging import Judging
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.schema.reports.model import Report
     from counterfoil.schema.sketch import TopicSketch
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMATS = ("text", "json", *REPORT_FORMATS)
-_GENERATED_CODE = ("none", "package", "file")
-_FAIL_ON = ("error", "warning", "never")
 _STORED = "registry"
 
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS]...")
 @judging_options
-@click.option(
-    "--fail-on",
-    type=click.Choice(_FAIL_ON),
-    help="The lowest severity that causes exit code 1. Default: the project's for the file, else error.",
-)
+@fail_on_option
 @click.option(
     "--confirm",
     default=CONFIRMED,
@@ -46,14 +40,7 @@ _STORED = "registry"
     type=click.IntRange(0, 10_000),
     help="How many generated records to write, read and compare when the verdict is compatible; 0 for none.",
 )
-@click.option(
-    "--generated-code",
-    type=click.Choice(_GENERATED_CODE),
-    default=_GENERATED_CODE[0],
-    show_default=True,
-    help="Also report what breaks code that is generated from the schemas: names and types that change (package), and "
-    "files that move, too (file).",
-)
+@generated_code_option
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @click.option(
     "--allow-unmapped",
@@ -111,23 +98,24 @@ def check(
     severity = FailOn(fail_on) if fail_on else None
     code = exit_code_of(report, fail_on=severity, is_empty_fine=allow_empty)
 
-    def render(output: Output) -> str:
-        if output.format == "text":
-            from counterfoil.contracts.reports.text import text_report
+    def text(output: Output) -> str:
+        from counterfoil.contracts.reports.text import text_report
 
-            prefix = comparison.scope.prefix
-            style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
-            return text_report(report, exit_code=code, style=style)
-        if output.format == "json":
-            from counterfoil.contracts.reports.json import json_report
+        prefix = comparison.scope.prefix
+        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
+        return text_report(report, exit_code=code, style=style)
 
-            return json_report(report, exit_code=code)
+    def json() -> str:
+        from counterfoil.contracts.reports.json import json_report
+
+        return json_report(report, exit_code=code)
+
+    def entries(version: str) -> Report:
         from counterfoil.contracts.reports.entries import report_of
 
-        version = find_installed().version
-        return render_report(output.format, report_of(report, exit_code=code, fail_on=severity, version=version))
+        return report_of(report, exit_code=code, fail_on=severity, version=version)
 
-    write_outputs(outputs, render)
+    write_report(outputs, text=text, json=json, report=entries)
     return code
 
 

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.kafka import kafka_options, needed, opened_once
+from counterfoil.contracts.cli.kafka import needed, opened_once
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.contracts.records.start import Start
-    from counterfoil.contracts.records.topic import KafkaAccess, Topic
+    from counterfoil.contracts.records.topic import Topic
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMS = click.Choice(["schema", "text", "base64"])
@@ -94,8 +96,6 @@ def _ranges(topic: Topic, start: Start, wanted: Sequence[int], *, follows: bool)
     for one in wanted:
         if one not in known:
             raise InputNotFound(f"topic {topic.name!r} has no partition {one}; it has {len(known)}, from 0")
-    found: dict[int, tuple[int, int | None]] = {}
-    for one in wanted or known:
-        first, end = topic.bounds(one)
-        found[one] = (start.offset_in(topic, one, first, end), None if follows else end)
-    return found
+    bounds = {one: topic.bounds(one) for one in wanted or known}
+    first = start.offsets(topic, bounds)
+    return {one: (first[one], None if follows else end) for one, (_, end) in bounds.items()}

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.kafka import kafka_options, needed
+from counterfoil.contracts.cli.kafka import needed
 from counterfoil.contracts.cli.options import Output, text_style
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.records.topic import KafkaAccess
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
+from counterfoil.contracts.cli.generated_files import docs, fixtures, out_options, put_text, strategy, vectors
 from counterfoil.contracts.cli.options import chain
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
@@ -22,14 +22,17 @@ _CONTRACT_ENDS: Final = (".odcs.yaml", ".odcs.yml")
 _file_options = chain(
     click.option("--version", default="1.0.0", show_default=True, help="The version in the file."),
     click.option("--owner", metavar="TEAM", help="The team that owns it."),
-    click.option("--out", metavar="FILE", help="The file to write; without it the text is printed."),
-    click.option("--check", is_flag=True, help="Write nothing, and exit 1 if FILE of --out has another text."),
+    out_options,
 )
 
 
 @click.group()
 def generate() -> None:
-    """Write contract and product files from schemas."""
+    """Write contract and product files from schemas; examples, vectors, strategies and pages from contracts."""
+
+
+for _each in (fixtures, vectors, strategy, docs):
+    generate.add_command(_each)
 
 
 @generate.command()
@@ -72,7 +75,7 @@ def contract(
         owner=owner,
         schema_path=_relative(source.path, out),
     )
-    return _put(contract_text(source.schema, facts, has_fields=fields), out, is_checked=check)
+    return put_text(contract_text(source.schema, facts, has_fields=fields), out, is_checked=check)
 
 
 @generate.command()
@@ -112,7 +115,7 @@ def consumer(
     if schema is not None:
         _check_reads(reads, schema)
     facts = ConsumerFacts(consumer_id, contract_id, major, version, owner)
-    return _put(consumer_text(facts, reads or all_reads(schema)), out, is_checked=check)
+    return put_text(consumer_text(facts, reads or all_reads(schema)), out, is_checked=check)
 
 
 class _Source(NamedTuple):
@@ -181,21 +184,3 @@ def _relative(path: str | None, out: str | None) -> str | None:
         return None
     relative = Path(os.path.relpath(path, Path(out).parent if out else ".")).as_posix()
     return relative if relative.startswith("../") else f"./{relative}"
-
-
-def _put(text: str, out: str | None, *, is_checked: bool) -> ExitCode:
-    from counterfoil.schema.exit_codes import ExitCode
-
-    if out is None:
-        if is_checked:
-            raise click.UsageError("--check needs the file to compare with: --out FILE")
-        sys.stdout.write(text)
-        return ExitCode.OK
-    place = Path(out)
-    if not is_checked:
-        place.write_text(text, encoding="utf-8")
-        return ExitCode.OK
-    if place.is_file() and place.read_text(encoding="utf-8", errors="replace") == text:
-        return ExitCode.OK
-    sys.stderr.write(f"{out} differs from what this command would write\n")
-    return ExitCode.BROKEN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import update_wrapper
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
@@ -12,7 +13,7 @@ from counterfoil.contracts.cli.project import chosen_project, project_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.approvals.document import ApprovalRecord
     from counterfoil.contracts.baselines.choose import Comparison, Request
@@ -33,6 +34,7 @@ LEVELS: Final = (
 )
 GATES: Final = ("strict", "consumers", "observe")
 POLICIES: Final = ("STRICT", "LENIENT", "LOGICAL", "SOUND", "WIRE", "WIRE_JSON")
+_GENERATED_CODE: Final = ("none", "package", "file")
 CONFIRMED: Final = 100
 """How many generated records are written and read by default."""
 
@@ -51,6 +53,7 @@ class Judging(NamedTuple):
     staged: bool
     consumers: tuple[str, ...]
     gate: str | None
+    recorded: str | None
 
     def run(
         self,
@@ -83,8 +86,35 @@ class Judging(NamedTuple):
                 project=comparison.project,
                 generated_code=GeneratedCode(generated_code),
             )
-            report = self._with_consumers(comparison, report)
-        return comparison, _accepted(comparison, report, load_approvals(comparison.scope.root))
+            report = self._with_migrations(comparison, self._with_consumers(comparison, report))
+        report = _accepted(comparison, report, load_approvals(comparison.scope.root))
+        return comparison, self._with_registered_approvals(comparison, report)
+
+    def _with_registered_approvals(self, comparison: Comparison, report: CheckReport) -> CheckReport:
+        """Return the report with the approvals of the registry, if one is given or compared with.
+
+        They are requested only where a finding breaks the contract. Other registries have none.
+        """
+        from counterfoil.contracts.acceptance import accept_registered
+        from counterfoil.contracts.baselines.choose import REGISTRY
+        from counterfoil.schema.errors import NotFound
+        from counterfoil.schema.reports.model import Severity
+        from counterfoil.sdk import operations
+        from counterfoil.sdk.errors import UnexpectedReply
+
+        project = comparison.project
+        named = project.settings.registry if project is not None and self.against == REGISTRY else None
+        url = self.registry.url or named
+        if self.offline or not url or not report.count(Severity.ERROR):
+            return report
+        with self.registry.at(url).open() as client:
+            try:
+                approvals = client.call(operations.approvals())
+            except (NotFound, UnexpectedReply) as refusal:
+                if refusal.status != HTTPStatus.NOT_FOUND:
+                    raise
+                return report
+        return accept_registered(report, approvals, label=shown_address(url))
 
     def _with_consumers(self, comparison: Comparison, report: CheckReport) -> CheckReport:
         """Return the report with what breaks for consumers, and with the gates applied; without both, the same one."""
@@ -106,6 +136,42 @@ class Judging(NamedTuple):
         from counterfoil.contracts.consumers.gates import Gates, apply_gates
 
         return apply_gates(report, comparison.head, Gates(comparison.head, project, given), {})
+
+    def _with_migrations(self, comparison: Comparison, report: CheckReport) -> CheckReport:
+        """Return the report with the breaks approved that a migration of a contract permits.
+
+        Nothing is read unless something is broken and a contract names a migration.
+        """
+        from counterfoil.contracts.linting.collecting import agreement_test
+        from counterfoil.schema.reports.model import Severity
+
+        recorded = self._recorded()
+        if not report.count(Severity.ERROR):
+            return report
+        head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
+        contents = head.contents([path for path in head.paths if is_agreement(path)])
+        if not any(b"migration" in each for each in contents.values()):
+            return report
+        from datetime import UTC, datetime
+
+        from counterfoil.contracts.consumers.selection import request_of
+        from counterfoil.contracts.migrating.check import MigrationRequest, approve_migrations
+
+        request = MigrationRequest(
+            request_of(comparison, self.consumers, None),
+            lambda path: head.contents([path]).get(path) if path in head.paths else None,
+            datetime.now(UTC).date(),
+            recorded,
+        )
+        return approve_migrations(report, request)
+
+    def _recorded(self) -> Callable[[str], Sequence[Any]]:
+        """Return the function from a topic to its recorded values. Raises ``InputNotFound`` without such a folder."""
+        if self.recorded is None:
+            return lambda _: ()
+        from counterfoil.contracts.migrating.recorded import RecordedTopics
+
+        return RecordedTopics(self.recorded).values
 
     def _request(self) -> Request:
         from counterfoil.contracts.baselines.choose import NamedRegistry, Request
@@ -202,5 +268,19 @@ _OPTIONS: Final = chain(
         help="With consumers, what makes the check fail: the level and the consumers (strict), the consumers where a "
         "schema has any (consumers), or nothing (observe). Default: the project's for the file, else strict.",
     ),
+    click.option(
+        "--recorded",
+        metavar="DIR",
+        help="A folder with recorded records, TOPIC.jsonl with the lines that `counterfoil consume --json` prints: the "
+        "converter of a migration is tried on them, too.",
+    ),
     click.option("--staged", is_flag=True, help="Check what is staged for the next commit, not the working tree."),
+)
+generated_code_option: Final = click.option(
+    "--generated-code",
+    type=click.Choice(_GENERATED_CODE),
+    default=_GENERATED_CODE[0],
+    show_default=True,
+    help="Also report what breaks code that is generated from the schemas: names and types that change (package), and "
+    "files that move, too (file).",
 )

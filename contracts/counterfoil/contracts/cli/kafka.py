@@ -1,4 +1,4 @@
-"""The options of commands that read or write topics, and the lines of JSON that commands read.
+"""What commands share that read or write topics: required addresses, and the lines of JSON that they read.
 
 Nothing beyond click and the standard library is imported here, since help pages load this module.
 """
@@ -6,58 +6,17 @@ Nothing beyond click and the standard library is imported here, since help pages
 from __future__ import annotations
 
 import sys
-from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from counterfoil.contracts.records.topic import KafkaAccess
     from counterfoil.sdk.client import Registry
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
-
-_Command = TypeVar("_Command", bound="Callable[..., Any]")
-
-
-def kafka_options(command: _Command) -> _Command:
-    """Add the options of a Kafka cluster, and pass them as ``kafka``, which is None without an address."""
-
-    def with_access(
-        *arguments: Any, bootstrap_servers: str | None, client_settings: tuple[str, ...], **given: Any
-    ) -> Any:
-        return command(*arguments, kafka=_access(bootstrap_servers, client_settings), **given)
-
-    decorated: Any = update_wrapper(with_access, command)
-    decorated = click.option(
-        "--client-setting",
-        "client_settings",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="A setting of librdkafka, such as security.protocol=SSL; KEY=@FILE reads it from a file. Repeatable.",
-    )(decorated)
-    return click.option(  # type: ignore[no-any-return]  # click's decorators return what they decorate
-        "--bootstrap-servers",
-        envvar="COUNTERFOIL_BOOTSTRAP_SERVERS",
-        metavar="HOST:PORT,…",
-        help="The address of the Kafka cluster.  [COUNTERFOIL_BOOTSTRAP_SERVERS]",
-    )(decorated)
-
-
-def _access(servers: str | None, given: tuple[str, ...]) -> KafkaAccess | None:
-    settings = {}
-    for one in given:
-        key, separator, value = one.partition("=")
-        if not separator or not key:
-            raise click.UsageError(f"--client-setting {one!r} is not KEY=VALUE")
-        settings[key] = Path(value[1:]).read_text(encoding="utf-8").strip() if value.startswith("@") else value
-    if servers is None:
-        return None
-    from counterfoil.contracts.records.topic import KafkaAccess
-
-    return KafkaAccess(servers, settings)
 
 
 def needed(kafka: KafkaAccess | None, what: str) -> KafkaAccess:

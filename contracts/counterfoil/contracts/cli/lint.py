@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.installed import find_installed
 from counterfoil.contracts.cli.options import (
     REPORT_FORMATS,
     Output,
+    fail_on_option,
     output_options,
     parse_outputs,
-    render_report,
     text_style,
-    write_outputs,
+    write_report,
 )
 from counterfoil.contracts.cli.project import project_option
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
 
 _FORMATS = ("text", "json", *REPORT_FORMATS)
-_FAIL_ON = ("error", "warning", "never")
 
 
 @click.command()
@@ -33,11 +32,7 @@ _FAIL_ON = ("error", "warning", "never")
     metavar="RULE[,RULE]...",
     help="Report findings of these rules alone; with a minus in front of each, of all others.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(_FAIL_ON),
-    help="The lowest severity that causes exit code 1. Default: that of the project file, else error.",
-)
+@fail_on_option
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
 @output_options(_FORMATS)
 def lint(
@@ -66,6 +61,7 @@ def lint(
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.lint import lint_files
     from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
+    from counterfoil.contracts.reports.lint import json_report, report_of, text_report
 
     outputs = parse_outputs(formats, _FORMATS)
     chosen = parse_rules(rules)
@@ -74,16 +70,14 @@ def lint(
     report = selected(lint_files(collected.given, today=today), chosen, collected.project, today=today)
     code = exit_code_of(report, limit, is_empty_fine=allow_empty)
 
-    def render(output: Output) -> str:
-        from counterfoil.contracts.reports.lint import json_report, report_of, text_report
+    def text(output: Output) -> str:
+        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
+        return text_report(report, exit_code=code, style=style)
 
-        if output.format == "text":
-            style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
-            return text_report(report, exit_code=code, style=style)
-        if output.format == "json":
-            return json_report(report, exit_code=code)
-        version = find_installed().version
-        return render_report(output.format, report_of(report, exit_code=code, limit=limit, version=version))
-
-    write_outputs(outputs, render)
+    write_report(
+        outputs,
+        text=text,
+        json=partial(json_report, report, exit_code=code),
+        report=lambda version: report_of(report, exit_code=code, limit=limit, version=version),
+    )
     return code

@@ -76,6 +76,27 @@ def _add_to_summary(report: Report) -> None:
             summary.write(markdown_report(report))
 
 
+def write_report(
+    outputs: Sequence[Output],
+    *,
+    text: Callable[[Output], str],
+    json: Callable[[], str],
+    report: Callable[[str], Report],
+) -> None:
+    """Write every output of a report: ``text``, ``json``, or from ``report`` for the version of this program."""
+
+    def render(output: Output) -> str:
+        from counterfoil.contracts.cli.installed import find_installed
+
+        if output.format == "text":
+            return text(output)
+        if output.format == "json":
+            return json()
+        return render_report(output.format, report(find_installed().version))
+
+    write_outputs(outputs, render)
+
+
 def write_outputs(outputs: Sequence[Output], render: Callable[[Output], str]) -> None:
     """Write every output as ``render`` prints it; files first, so that they are written in any case."""
     from pathlib import Path
@@ -133,6 +154,14 @@ def chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Com
         return command
 
     return decorate
+
+
+fail_on_option: Final = click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    help="The lowest severity that causes exit code 1. Default: that of the project file, else error.",
+)
+"""The option about severities of commands that report findings of files."""
 
 
 def output_options(formats: Sequence[str]) -> Callable[[_Command], _Command]:

@@ -33,7 +33,9 @@ _options: Final = chain(
     project_option,
     registry_options(THE_REGISTRY),
     click.option(
-        "--prune", is_flag=True, help="Delete the subjects that this project owns (managed-by) and no file has."
+        "--prune",
+        is_flag=True,
+        help="Delete the subjects that this project owns (managed-by), that no file has, and that nobody uses.",
     ),
 )
 
@@ -63,8 +65,8 @@ def plan(
 ) -> ExitCode:
     """Print what has to change in a registry so that it has what counterfoil.yaml and its files declare.
 
-    These are the schemas, in the order of references, and the levels, policies, modes and aliases of their subjects.
-    New schemas are judged under the level that the project wants. Nothing is changed.
+    These are the schemas, in the order of references, and the levels, policies, modes, aliases and associations of
+    their subjects. New schemas are judged under the level that the project wants. Nothing is changed.
 
     Exit codes: 0 planned, 1 a level refuses a schema, 2 usage, 3 there are changes (--fail-on-changes), 11 registry
     unreachable, 12 registry refused, 14 a file is missing.
@@ -107,12 +109,12 @@ def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, p
     """
     from counterfoil.contracts.errors import PlanStale
     from counterfoil.contracts.state.applying import apply_plan
-    from counterfoil.contracts.state.printing import deletes_subjects, plan_document, text_plan
+    from counterfoil.contracts.state.printing import is_pruning, plan_document, text_plan
     from counterfoil.schema.counting import counted
     from counterfoil.schema.exit_codes import ExitCode
 
     document = _read_plan(plan_file) if plan_file is not None else None
-    is_pruned = prune or (document is not None and deletes_subjects(document))
+    is_pruned = prune or (document is not None and is_pruning(document))
     with _planned(config, registry, prune=is_pruned) as planned:
         if document is not None and document != plan_document(planned.plan):
             raise PlanStale(

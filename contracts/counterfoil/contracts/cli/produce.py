@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from counterfoil.contracts.cli.kafka import json_lines, kafka_options, needed, opened_once
+from counterfoil.contracts.cli.kafka import json_lines, needed, opened_once
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from counterfoil.contracts.records.producing import RecordMaker
-    from counterfoil.contracts.records.topic import KafkaAccess, NewRecord
+    from counterfoil.contracts.records.topic import NewRecord
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _FORMS = click.Choice(["schema", "text", "base64"])

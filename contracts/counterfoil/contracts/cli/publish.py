@@ -12,9 +12,12 @@ from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.linting.lint import LintReport
+    from counterfoil.contracts.publication import ContractFiles
     from counterfoil.schema.errors import RegistryError
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.rest.contracts import Publication
+    from counterfoil.schema.rest.migrations import ContractMigration
+    from counterfoil.sdk.client import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _DIGEST_LENGTH = 12
@@ -48,7 +51,7 @@ def publish(
     PATHS are files and folders; without any, the current folder. Files are found as by `counterfoil lint`, which must
     find no error in them. Each is sent with the schema files to which it refers; where there is no such file, the
     registry takes the latest version of the subject. A published version of a contract never changes; publishing the
-    same again changes nothing.
+    same again changes nothing. The migrations of contracts are stored with the names of their bridges.
 
     Exit codes: 0 stored (with --dry-run: it can be), 1 a file is invalid, 2 usage, 4 there is no contract or product
     file, 11 registry unreachable, 12 registry refused, 13 a version is published with other content, 14 a file or a
@@ -88,13 +91,31 @@ def publish(
         except InvalidContract as mistake:
             click.echo(f"counterfoil: {mistake}", err=True)
             return ExitCode.BROKEN
+        migrations = () if dry_run else _put_migrations(client, files)
     if as_json:
         from counterfoil.schema.rest.contracts import PUBLICATION
+        from counterfoil.schema.rest.migrations import MIGRATION
 
-        print_json({"stored": not dry_run, **PUBLICATION.write(publication)})
+        stored = [MIGRATION.write(each) for each in migrations]
+        print_json({"stored": not dry_run, **PUBLICATION.write(publication), "migrations": stored})
     else:
         _print(publication, is_dry=dry_run)
+        for each in migrations:
+            click.echo(
+                f"Migration {each.id}: the bridge {each.bridge} is run by {each.application}"
+                f"{f', until {each.sunset}' if each.sunset else ''}."
+            )
     return ExitCode.OK
+
+
+def _put_migrations(client: Registry, files: ContractFiles) -> list[ContractMigration]:
+    """Store the migrations of the contracts, and return them."""
+    from counterfoil.contracts.publication import renewed
+    from counterfoil.sdk import operations
+
+    given = files.migrations()
+    held = {each.id: each for each in client.call(operations.migrations())} if given else {}
+    return [client.call(operations.put_migration(renewed(each, held.get(each.id)))) for each in given]
 
 
 def _print(publication: Publication, *, is_dry: bool) -> None:
@@ -123,9 +144,17 @@ def _print_errors(report: LintReport, *, prefix: str) -> None:
 
 
 def _print_differences(conflict: RegistryError) -> None:
-    """Print what differs from the version that is published."""
+    """Print what differs from the version that is published: schemas, what changed in them, and lines of the file."""
     from counterfoil.contracts.reports.text import printable
 
-    differences = conflict.details.get("differences")
-    for line in differences if isinstance(differences, list) else ():
-        click.echo(printable(str(line)))
+    schemas: list[str] = []
+    lines: list[str] = []
+    for line in _texts(conflict, "differences"):
+        (schemas if line.startswith("schema ") and not lines else lines).append(line)
+    for line in (*schemas, *(f"  {each}" for each in _texts(conflict, "changes")), *lines):
+        click.echo(printable(line))
+
+
+def _texts(conflict: RegistryError, member: str) -> list[str]:
+    found = conflict.details.get(member)
+    return [str(each) for each in found] if isinstance(found, list) else []

@@ -33,14 +33,47 @@ _instance: Final = click.option(
 
 @click.group()
 def record() -> None:
-    """Record which version of an application is live in an environment.
+    """Record which version of an application is live in an environment, and which environments there are.
 
-    A version must have been published (`counterfoil publish`), and the environment must exist; recording never creates
-    either. Recording the same again changes nothing.
+    A version must have been published (`counterfoil publish`), and the environment must exist (`counterfoil record
+    environment`); a deployment creates neither. Recording the same again changes nothing.
 
     Exit codes: 0 recorded, 2 usage, 4 the version or the environment is unknown, or it is not live there, 11 registry
     unreachable, 12 registry refused.
     """
+
+
+@record.command()
+@click.argument("name", metavar="ENV")
+@click.option("--production/--no-production", default=None, help="Whether it is one of production.")
+@click.option(
+    "--verified-within",
+    type=click.IntRange(0, 36_500),
+    metavar="DAYS",
+    help="Demand a verification ('counterfoil test --publish') of each contract that is deployed, at most so old.",
+)
+@project_option
+@registry_options(THE_REGISTRY)
+def environment(
+    name: str, production: bool | None, verified_within: int | None, config: str | None, registry: RegistryAccess
+) -> None:
+    """Record an environment, or change what the options name of one."""
+    from dataclasses import replace
+
+    from counterfoil.schema.rest.contracts import Environment
+    from counterfoil.sdk import operations
+
+    with _registry(config, registry) as client:
+        known = client.call(operations.environments())
+        wanted = next((each for each in known if each.name == name), Environment(name))
+        if production is not None:
+            wanted = replace(wanted, is_production=production)
+        if verified_within is not None:
+            wanted = replace(wanted, verified_within_days=verified_within)
+        held = client.call(operations.put_environment(wanted))
+    days = held.verified_within_days
+    demanded = "" if days is None else f", which demands verifications of at most {days} days"
+    click.echo(f"{held.name} is an environment{' of production' if held.is_production else ''}{demanded}")
 
 
 @record.command()

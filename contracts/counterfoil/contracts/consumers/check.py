@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.contracts.advice import INTENDED
 from counterfoil.contracts.consumers.agreements import Links
 from counterfoil.contracts.consumers.findings import findings_of, readers_of
 from counterfoil.contracts.consumers.gates import Gates, apply_gates
@@ -19,6 +20,7 @@ from counterfoil.contracts.consumers.states import (
     unknown_contracts,
 )
 from counterfoil.schema.position import Position
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +69,7 @@ class _ConsumerCheck:
         self._links_before = before or self._links
         self._schemas = Schemas(self._links, before, request.baseline)
         self._readers_by_schema: dict[str, list[Consumer]] = {}
+        self._contract_by_path: dict[str, str] = {}
         self._gates = Gates(request.tree, request.project, request.gate)
 
     def run(self) -> CheckReport:
@@ -81,7 +84,8 @@ class _ConsumerCheck:
             findings += self._judge(path, contract)
         report = self._report
         known = [replace(each, readers=self._readers(each)) for each in report.findings]
-        ordered = sorted([*known, *findings], key=lambda one: (one.path, one.position or Position(0, 0), one.rule))
+        advised = (self._advised(each) for each in (*known, *findings))
+        ordered = sorted(advised, key=lambda one: (one.path, one.position or Position(0, 0), one.rule))
         report = replace(report, findings=tuple(ordered), consumers=self._after.applications)
         read = {path: bool(readers) for path, readers in self._readers_by_schema.items()}
         return apply_gates(report, self._request.tree, self._gates, read)
@@ -92,6 +96,14 @@ class _ConsumerCheck:
         if not consumers or finding.direction is None:
             return None
         return readers_of(self._links.path_of(finding.path, finding.element), consumers)
+
+    def _advised(self, finding: Finding) -> Finding:
+        """Return a break of a contract with the second way out in its advice."""
+        contract = self._contract_by_path.get(finding.path)
+        is_break = finding.severity is Severity.ERROR and finding.readers is not None and bool(finding.readers.reading)
+        if contract is None or not is_break:
+            return finding
+        return replace(finding, advice=f"{finding.advice} {INTENDED.format(contract=contract)}".strip())
 
     def _judge(self, path: str, contract: Contract) -> Iterator[Finding]:
         """Yield the findings about one contract."""
@@ -117,8 +129,10 @@ class _ConsumerCheck:
         """Remember who reads the schemas of a topic, and which gate it has."""
         for path in (topic.path, *(each.path for each in consumers)):
             self._gates.lend(topic.value_path or topic.path, path)
+        self._contract_by_path[topic.path] = topic.contract.id
         for schema in (topic.value_path, topic.key_path):
             if schema is not None:
+                self._contract_by_path[schema] = topic.contract.id
                 self._readers_by_schema.setdefault(schema, []).extend(consumers)
 
     def _is_wanted(self, topic: Topic) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.consumers.identity import fingerprint_of, sentence_of
 from counterfoil.contracts.consumers.places import place_of
-from counterfoil.contracts.model import Finding, Readers, fingerprint
+from counterfoil.contracts.model import Finding, Readers
 from counterfoil.schema.paths import KEY, print_path
 from counterfoil.schema.reads.judge import is_read
 from counterfoil.schema.reads.rules import RULE_BY_ID
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.contracts.consumers.pairs import TopicChange
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
-    from counterfoil.schema.reads.model import ReadFinding
 
 WAS_SO: Final = " (it was so before this change)"
-_MISSING: Final = "consumer-field-missing"
 _OWN_FIX: Final = "Change what the consumer expects, or have the producer of {contract} offer it first."
 
 
@@ -52,7 +51,7 @@ def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence
         elif group.found.consumer is not None:  # what the contract itself says is the better sentence
             group.found, group.texts = found, {}
         if found.consumer is None or group.found.consumer is not None:
-            group.texts[_text(finding)] = None
+            group.texts[sentence_of(finding)] = None
     yield from (_finding(group, consumers) for group in groups.values())
 
 
@@ -61,7 +60,7 @@ def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
     finding, rule = found.finding, RULE_BY_ID[found.finding.rule]
     element = print_path(finding.element)
     text = "; ".join(group.texts)
-    broken = tuple(sorted({each.application.id for each in group.broken.values()}))
+    broken = (each.application.id for each in group.broken.values())
     is_own = found.is_by_consumer and found.consumer is not None
     return Finding(
         rule=finding.rule,
@@ -69,24 +68,12 @@ def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
         subject=found.consumer.application.id if is_own and found.consumer is not None else topic.promise.subject,
         path=group.path,
         text=f"{text}{WAS_SO if finding.is_preexisting else ''}",
-        fingerprint=fingerprint(finding.rule, topic.promise.subject, element, _facts(finding, text), broken),
+        fingerprint=fingerprint_of(finding, topic.promise.subject, text=text, broken=broken),
         position=group.position,
         element=element,
         advice=_OWN_FIX.format(contract=topic.contract.id) if is_own and rule.is_breaking else rule.fix,
         readers=readers_of(finding.element, consumers, broken=tuple(group.broken) if rule.is_breaking else ()),
     )
-
-
-def _text(finding: ReadFinding) -> str:
-    """Return the sentence without the name of the element at its start, which reports put in front of it."""
-    element = print_path(finding.element)
-    text = finding.text.removeprefix(f"{element}: ")
-    return f"it {text.removeprefix(f'{element} ')}" if text.startswith(f"{element} ") else text
-
-
-def _facts(finding: ReadFinding, text: str) -> str:
-    """Return what is there and what was; of a missing field, the sentence names the others, which do not matter."""
-    return "" if finding.rule == _MISSING else text
 
 
 def _severity(*, is_breaking: bool, is_preexisting: bool) -> Severity:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.model import Offer
 
@@ -87,6 +88,15 @@ def _offers(offer: Offer, path: FieldPath) -> bool:
     return facts is not None and facts.at(path) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class RemovedTopics:
+    """Topics that a contract had, and has no longer, with the contract before and its path; none: it is gone itself."""
+
+    path: str
+    contract: Contract
+    promises: tuple[Promise, ...]
+
+
 class Schemas:
     """The schemas of both sides, which are parsed when they are needed.
 
@@ -134,12 +144,25 @@ def changes_of(after: tuple[Topic, ...], before: tuple[Topic, ...] | None, schem
         yield TopicChange(by_subject.get(each.promise.subject) or by_name.get(each.promise.name), each, schemas)
 
 
-def removed_topics(after: Agreements, before: Agreements) -> Iterator[tuple[str, Contract, tuple[Promise, ...]]]:
-    """Yield what a side has no longer, with the path of the contract before: the topics of each contract."""
+def removed_topics(after: Agreements, before: Agreements) -> Iterator[RemovedTopics]:
+    """Yield what a side has no longer, by contract.
+
+    A topic is kept if the contract still has it. A new major version may have another topic in its place, with the same
+    subject or the same name.
+    """
     for contract_id, (path, contract) in before.contracts.items():
         kept = after.contracts.get(contract_id)
-        promises = kept[1].promises if kept is not None else ()
+        if kept is None:
+            yield RemovedTopics(path, contract, ())
+            continue
+        promises = kept[1].promises
+        is_new_major = major_of(kept[1].version) != major_of(contract.version)
+        topics = {each.topic for each in promises}
         names = {each.subject for each in promises} | {each.name for each in promises}
-        gone = tuple(each for each in contract.promises if not {each.subject, each.name} & names)
-        if kept is None or gone:
-            yield path, contract, gone
+        gone = tuple(
+            each
+            for each in contract.promises
+            if each.topic not in topics and not (is_new_major and {each.subject, each.name} & names)
+        )
+        if gone:
+            yield RemovedTopics(path, contract, gone)

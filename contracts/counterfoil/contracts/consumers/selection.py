@@ -14,8 +14,8 @@ from counterfoil.contracts.baselines.workspace import paths_below, reader_of
 from counterfoil.contracts.consumers.agreements import AgreementFile, Agreements, read_file
 from counterfoil.contracts.consumers.check import ConsumerRequest
 from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.linting.collecting import agreement_test
-from counterfoil.contracts.linting.lint import AGREEMENT_SUFFIXES
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.schema.parsed import Validation
 

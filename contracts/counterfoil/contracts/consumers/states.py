@@ -9,6 +9,7 @@ from counterfoil.contracts.consumers.findings import WAS_SO, readers_of
 from counterfoil.contracts.consumers.pairs import removed_topics
 from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
 from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.consumers.agreements import Agreements, Consumer, Links
     from counterfoil.contracts.consumers.pairs import TopicChange
     from counterfoil.contracts.model import Readers
-    from counterfoil.schema.agreements.model import Contract
+    from counterfoil.schema.agreements.model import Contract, Promise
     from counterfoil.schema.position import Position
 
 _REMOVED: Final = "contract-removed"
@@ -57,21 +58,32 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
 
 def removed_contracts(after: Agreements, before: Agreements, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
     """Yield the contracts and topics that are gone; those that are read break their consumers."""
-    for path, contract, promises in removed_topics(after, before):
-        file = after.files.get(path)
-        if not is_wanted(path) or (file is not None and file.reading.agreement is None):
+    for gone in removed_topics(after, before):
+        contract, file = gone.contract, after.files.get(gone.path)
+        if not is_wanted(gone.path) or (file is not None and file.reading.agreement is None):
             continue
         consumers = after.of_contract(contract.id)
         severity = Severity.ERROR if consumers else Severity.WARNING
         readers = readers_of((), consumers, broken=tuple(each.name for each in consumers))
         kept = after.contracts.get(contract.id)
-        texts = [f"the contract {contract.id} was removed"]
-        place = _Place(contract.id, path, None)
-        if kept is not None:
-            texts = [f"the topic {each.topic} was removed from the contract" for each in promises]
-            place = _Place(contract.id, kept[0], kept[1].position)
-        for text in texts:
+        if kept is None:
+            text, place = f"the contract {contract.id} was removed", _Place(contract.id, gone.path, None)
             yield _finding(_REMOVED, severity, text, place, readers=readers)
+            continue
+        for promise in gone.promises:
+            text, position = _without(promise, kept[1])
+            yield _finding(_REMOVED, severity, text, _Place(contract.id, kept[0], position), readers=readers)
+
+
+def _without(promise: Promise, contract: Contract) -> tuple[str, Position]:
+    """Return the sentence about a topic that a contract has no longer, and the place of what it has instead."""
+    same = next((each for each in contract.promises if promise.name == each.name), None)
+    if same is None:
+        return f"the topic {promise.topic} was removed from the contract", contract.position
+    text = (
+        f"the topic {promise.topic} is {same.topic} now, and the major version {major_of(contract.version)} is the same"
+    )
+    return text, same.position
 
 
 def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding]:
@@ -97,8 +109,8 @@ def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding
 
 def is_of_version(consumer: Consumer, *contracts: Contract | None) -> bool:
     """Return whether a consumer reads the major version of one of ``contracts``: those after and before a change."""
-    wanted = _major(consumer.expectation.version)
-    return any(each is not None and _major(each.version) == wanted for each in contracts)
+    wanted = major_of(consumer.expectation.version)
+    return any(each is not None and major_of(each.version) == wanted for each in contracts)
 
 
 def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Iterator[Finding]:
@@ -146,7 +158,3 @@ def _finding(
         advice=known.fix if known is not None else advice_for(rule),
         readers=readers,
     )
-
-
-def _major(version: str) -> str:
-    return version.removeprefix("v").partition(".")[0]

@@ -16,7 +16,10 @@ from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.reading import fetch_writer, frame_of, read_header_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.contracts.tree import ReadSchema
+    from counterfoil.schema.model import SchemaType
     from counterfoil.schema.rest.versions import SubjectVersion
     from counterfoil.schema.wire import Frame
     from counterfoil.sdk.client import Registry
@@ -96,15 +99,23 @@ class OpenedMessage:
         return parse_read(self.codec, reader)
 
 
-def open_message(data: bytes, *, named: bytes | None, registry: Registry) -> OpenedMessage:
+def open_message(
+    data: bytes,
+    *,
+    named: bytes | None,
+    registry: Registry,
+    make_codec: Callable[[SchemaType], Codec[Any]] = lambda language: LANGUAGES[language].plain_codec(),
+) -> OpenedMessage:
     """Return the schema of a message; ``named`` is the header of the record that names it.
+
+    ``make_codec`` returns the codec of a language.
 
     Raises ``FrameError``, ``UnknownSchemaId``, ``DecodeError`` for a schema that cannot be read, and the errors of the
     client.
     """
     frame = frame_of(data if named is None else named)
     schema = registry.run(fetch_writer(registry.calls, frame))
-    codec = LANGUAGES[schema.schema_type].plain_codec()
+    codec = make_codec(schema.schema_type)
     header = read_header_of(codec, data, named=named)
     writer = read_schema(registry, schema, shown_frame(frame))
     if writer.problem is not None:

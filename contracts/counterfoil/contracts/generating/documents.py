@@ -38,7 +38,7 @@ def contract_text(schema: ParsedSchema, facts: ContractFacts, *, has_fields: boo
         promise["customProperties"] = [{"property": "subject", "value": facts.subject}]
     if has_fields or facts.schema_path is None:
         promise["properties"] = properties_of(schema)
-    return _yaml(
+    return yaml_text(
         {
             "apiVersion": "v3.2.0",
             "kind": "DataContract",
@@ -71,7 +71,7 @@ def consumer_text(facts: ConsumerFacts, reads: Sequence[str]) -> str:
         "contractId": facts.contract_id,
         "customProperties": [{"property": "reads", "value": list(reads)}],
     }
-    return _yaml(
+    return yaml_text(
         {
             "apiVersion": "v1.0.0",
             "kind": "DataProduct",
@@ -90,7 +90,8 @@ def all_reads(schema: ParsedSchema | None) -> list[str]:
     return ["*"] if schema is None else paths_of(schema)
 
 
-def _yaml(document: dict[str, Any]) -> str:
+def yaml_text(document: Any) -> str:
+    """Return a document as YAML, as people write it."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 

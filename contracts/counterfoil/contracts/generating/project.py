@@ -65,6 +65,8 @@ def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None]) -> Found:
         if isinstance(agreement, Contract):
             for promise in agreement.promises:
                 subjects.update({below(path, promise.schema.url): promise.subject} if promise.schema else {})
+                if promise.key is not None and promise.key.schema is not None:
+                    subjects[below(path, promise.key.schema.url)] = promise.key.subject or f"{promise.topic}-key"
         elif agreement is not None:
             links = (each.reader_schema for each in agreement.expectations)
             referred |= {below(path, link.url) for link in links if link is not None}

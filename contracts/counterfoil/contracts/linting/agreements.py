@@ -76,7 +76,7 @@ def check_contract(contract: Contract, findings: FileFindings, files: SchemaFile
     for promise in contract.promises:
         _check_promise(promise, findings, files)
     for each in contract.migrations:
-        _check_migration(each, findings, files, today)
+        _check_migration(each, contract, findings, files, today)
     by_name = {each.name: each for each in contract.promises}
     for level in contract.service_levels:
         for element in (level.element or "").split(","):
@@ -160,7 +160,13 @@ def _check_path(
     return mistake is None
 
 
-def _check_migration(migration: Migration, findings: FileFindings, files: SchemaFiles, today: date) -> None:
+def _check_migration(
+    migration: Migration, contract: Contract, findings: FileFindings, files: SchemaFiles, today: date
+) -> None:
+    majors = [major_of(each) for each in (migration.source, migration.target, contract.version)]
+    if majors[0] == majors[1] or (all(map(str.isdecimal, majors)) and max(map(int, majors[:2])) > int(majors[2])):
+        text = f"it leads from version {migration.source} to {migration.target}, and this is {contract.version}"
+        findings.add("migration-version-unknown", text, migration.position)
     data = files.read(below(findings.path, migration.converter))
     if data is None:
         findings.add("converter-missing", f"there is no file {migration.converter}", migration.position)

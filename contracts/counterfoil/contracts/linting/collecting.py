@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from counterfoil.contracts.baselines.git import find_repository
 from counterfoil.contracts.baselines.workspace import paths_below, read_head, reader_of, scope_of
 from counterfoil.contracts.errors import InputNotFound
-from counterfoil.contracts.linting.lint import AGREEMENT_SUFFIXES, LintInput
+from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
+from counterfoil.contracts.linting.lint import LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
 from counterfoil.contracts.project.model import FILE_NAME, Project
 from counterfoil.contracts.yaml_files import is_yaml
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 
 
 class Collected(NamedTuple):
-    """What is checked, the project that applies, and the current folder relative to the root."""
+    """What is checked, the project that applies, and the current folder relative to the root, a folder on disk."""
 
     given: LintInput
     project: Project | None
     prefix: str
+    root: str
 
 
 def collect(current: str, paths: Sequence[str], *, config: str | None = None, has_project: bool = True) -> Collected:
@@ -54,7 +56,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
         others=sorted(set(agreements).difference(wanted)),
         all_paths=tree.paths,
     )
-    return Collected(given, project, scope.prefix)
+    return Collected(given, project, scope.prefix, scope.root)
 
 
 def _project(current: str, config: str | None, root: str, top: str | None) -> tuple[str | None, Project | None]:

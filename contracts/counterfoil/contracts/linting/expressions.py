@@ -6,14 +6,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.serde.rules.cel.expression import Parts
+    from counterfoil.sdk.serde.rules.cel.expression import Expression, Parts
 
 VARIABLES: Final = ("message", "key", "headers")
 """The variables of a quality rule: the record's value, its key, its headers."""
 
 
 class Outcome(NamedTuple):
-    """The result: what is wrong, or None, and the paths of the fields that are read.
+    """The result: what is wrong, or None, the paths of the fields that are read, and the variables.
 
     Without ``is_compiled`` no engine is installed.
     """
@@ -21,6 +21,7 @@ class Outcome(NamedTuple):
     problem: str | None = None
     is_compiled: bool = True
     reads: tuple[tuple[str, ...], ...] = ()
+    variables: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1024)
@@ -28,10 +29,8 @@ def compile_rule(text: str) -> Outcome:
     """Compile an expression, and return what is wrong with it, and which fields of the message it reads."""
     from counterfoil.sdk.errors import RuleError
     from counterfoil.sdk.serde.rules.cel.engines import compile_program
-    from counterfoil.sdk.serde.rules.cel.expression import read_expression
-    from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 
-    expression = read_expression(text, VARIABLES, FUNCTIONS)
+    expression = read_rule(text)
     try:
         compile_program(expression)
     except RuleError as mistake:
@@ -39,7 +38,21 @@ def compile_rule(text: str) -> Outcome:
 
         return Outcome(str(mistake), is_compiled=not isinstance(mistake, RuleTypeMissing))
     present = [path[1:] for path in expression.presences.values() if path[0] == VARIABLES[0]]
-    return Outcome(reads=tuple(dict.fromkeys((*_paths(expression.reads.get(VARIABLES[0], {})), *present))))
+    reads = tuple(dict.fromkeys((*_paths(expression.reads.get(VARIABLES[0], {})), *present)))
+    return Outcome(reads=reads, variables=variables_of(expression))
+
+
+def read_rule(text: str) -> Expression:
+    """Return what an expression reads, without compiling it."""
+    from counterfoil.sdk.serde.rules.cel.expression import read_expression
+    from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
+
+    return read_expression(text, VARIABLES, FUNCTIONS)
+
+
+def variables_of(expression: Expression) -> frozenset[str]:
+    """Return the variables that an expression reads, or of which it tests whether a field is present."""
+    return frozenset((*expression.reads, *(path[0] for path in expression.presences.values())))
 
 
 def _paths(parts: Parts, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from counterfoil.contracts.acceptance import STALE
 from counterfoil.contracts.advice import advice_for
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.parsed import ParsedSchema
-
-AGREEMENT_SUFFIXES: Final = (".odcs.yaml", ".odcs.yml", ".odps.yaml", ".odps.yml")
 
 
 @dataclass(frozen=True, slots=True)

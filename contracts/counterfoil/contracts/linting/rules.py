@@ -107,6 +107,13 @@ LINT_RULES: Final = (
         "Correct that file at the place that is named.",
     ),
     LintRule(
+        "migration-version-unknown",
+        Severity.ERROR,
+        "A migration leads from or to a major version that the contract has not reached, or from one to itself, so "
+        "that it permits nothing.",
+        "Name the major version before the break and the one after it, such as from: '1' and to: '2'.",
+    ),
+    LintRule(
         "sunset-passed",
         Severity.WARNING,
         "The day on which a migration was to end has passed.",

@@ -5,7 +5,8 @@
     project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ] [ gate ]     # of all files
                 [ managed-by ] [ schemas ] [ contracts ] [ consumers ] [ ignore ] [ accepted ]
     schemas   = [ { files: globs, [ subject | part: true ], [ level ], [ policy ], [ fail-on ], [ owner ],
-                    [ registry ], [ gate ], [ mode ], [ aliases: [ subject, ... ] ] }, ... ]
+                    [ registry ], [ gate ], [ mode ], [ aliases: [ subject, ... ] ],
+                    [ associations: [ { topic, namespace, id, [ type ], [ lifecycle ] }, ... ] ] }, ... ]
     contracts = globs
     consumers = globs
     ignore    = [ { rule, reason, [ files: globs ] }, ... ]
@@ -19,6 +20,7 @@ JSON schema.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import FailOn, Gate
@@ -30,6 +32,7 @@ from counterfoil.contracts.project.model import (
     Project,
     SchemaLine,
     Settings,
+    TopicAssociation,
 )
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -47,6 +50,7 @@ from counterfoil.schema.documents.blocks import (
 )
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.rest.associations import AssociationType, Lifecycle
 from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
@@ -108,7 +112,7 @@ def _schema_line(node: Node) -> SchemaLine:
         node,
         what="an entry of schemas",
         required=("files",),
-        optional=("subject", "part", "mode", "aliases", *SETTINGS),
+        optional=("subject", "part", "mode", "aliases", "associations", *SETTINGS),
     )
     is_part = "part" in entry.entries and flag(entry.entries["part"], what="part")
     subject = entry.entries.get("subject")
@@ -121,18 +125,33 @@ def _schema_line(node: Node) -> SchemaLine:
         subject=None if subject is None else _subject(subject),
         is_part=is_part,
         mode=choice(entry.entries["mode"], Mode, what="mode", folded=True) if "mode" in entry.entries else None,
-        aliases=_aliases(entry),
+        aliases=tuple(words(each, what="an alias") for each in _of_one_subject(entry, "aliases")),
+        associations=tuple(_association(each) for each in _of_one_subject(entry, "associations")),
     )
 
 
-def _aliases(entry: MappingNode) -> tuple[str, ...]:
-    node = entry.entries.get("aliases")
+def _of_one_subject(entry: MappingNode, key: str) -> tuple[Node, ...]:
+    """Return the items of a list that is about one subject, which the entry must name."""
+    node = entry.entries.get(key)
     if node is None:
         return ()
     subject = entry.entries.get("subject")
     if subject is None or PLACEHOLDER.search(text_of(subject)):
-        raise refusal("aliases are of one subject, so the entry needs a subject without placeholders", node)
-    return tuple(words(each, what="an alias") for each in items(node, what="aliases"))
+        raise refusal(f"{key} are of one subject, so the entry needs a subject without placeholders", node)
+    return items(node, what=key)
+
+
+def _association(node: Node) -> TopicAssociation:
+    entry = block(
+        node, what="an association", required=("topic", "namespace", "id"), optional=("type", "lifecycle")
+    ).entries
+    topic, namespace, identity = (words(entry[key], what=key) for key in ("topic", "namespace", "id"))
+    made = TopicAssociation(topic, namespace, identity)
+    if "type" in entry:
+        made = replace(made, type=choice(entry["type"], AssociationType, what="type"))
+    if "lifecycle" in entry:
+        made = replace(made, lifecycle=choice(entry["lifecycle"], Lifecycle, what="lifecycle", folded=True))
+    return made
 
 
 def _subject(node: Node) -> str:

@@ -8,6 +8,7 @@ from counterfoil.contracts.model import FailOn, Gate
 from counterfoil.contracts.project.document import FINGERPRINT_PATTERN
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.rest.associations import AssociationType, Lifecycle
 from counterfoil.schema.rest.modes import Mode
 
 
@@ -45,6 +46,19 @@ def project_json_schema() -> dict[str, Any]:
             "items": text,
             "description": "Other names of a subject without placeholders, which counterfoil plan sets.",
         },
+        "associations": _list(
+            _closed(
+                {
+                    **dict.fromkeys(("topic", "namespace", "id"), text),
+                    "type": _one_of(AssociationType, "The part of the records; default value."),
+                    "lifecycle": _one_of(Lifecycle, "STRONG: the subject belongs to the topic; default WEAK."),
+                },
+                "topic",
+                "namespace",
+                "id",
+            ),
+            "Topics with which a subject without placeholders is associated by counterfoil plan.",
+        ),
         "part": {"type": "boolean", "description": "The files have no subject: other schemas refer to them."},
         **settings,
     }

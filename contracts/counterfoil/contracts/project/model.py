@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.languages import stem_of, subject_in_name
 from counterfoil.contracts.project.globs import is_match
+from counterfoil.schema.rest.associations import AssociationType, Lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,12 +58,26 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicAssociation:
+    """The association of a subject with a topic that `counterfoil plan` creates: the topic, and its part."""
+
+    topic: str
+    namespace: str
+    id: str
+    type: AssociationType = AssociationType.VALUE
+    lifecycle: Lifecycle = Lifecycle.WEAK
+
+    def __str__(self) -> str:
+        return f"{self.type} of {self.namespace}/{self.topic} ({self.id}), {self.lifecycle}"
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaLine:
     """One entry of ``schemas``: the files that match one of the globs ``files``.
 
     ``subject`` is their subject with ``{placeholders}``, or None: the file's name if it ends in ``-key`` or ``-value``.
     ``is_part`` says that they have no subject, since other schemas refer to them. ``position`` is the place of the
-    entry in the file. ``mode`` and ``aliases`` are what `counterfoil plan` gives the subject.
+    entry in the file. ``mode``, ``aliases`` and ``associations`` are what `counterfoil plan` gives the subject.
     """
 
     files: tuple[str, ...]
@@ -72,6 +87,7 @@ class SchemaLine:
     is_part: bool = False
     mode: Mode | None = None
     aliases: tuple[str, ...] = ()
+    associations: tuple[TopicAssociation, ...] = ()
 
 
 class FileMapping(NamedTuple):

@@ -8,9 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import UsageMistake
+from counterfoil.schema.sampling.moments import milliseconds_of
 
 if TYPE_CHECKING:
     from counterfoil.contracts.records.topic import Topic
+    from counterfoil.schema.sampling.selection import Bounds
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 
@@ -42,11 +44,13 @@ class Start:
             expected = "beginning, end, an offset, -N for the last N records, or a time such as 2026-01-31T12:00Z"
             raise UsageMistake(f"--from is {text!r}; expected {expected}") from None
 
-    def offset_in(self, topic: Topic, partition: int, first: int, end: int) -> int:
-        """Return the offset in a partition that has the offsets from ``first`` to before ``end``."""
+    def offsets(self, topic: Topic, bounds: Bounds) -> dict[int, int]:
+        """Return the offset at which the reading of each partition starts; ``bounds`` are the offsets that it has."""
+        ends = {partition: end for partition, (_, end) in bounds.items()}
         if self.moment is not None:
-            found = topic.offset_at(partition, self.moment)
-            return end if found is None else found
-        if self.offset is None:
-            return end
-        return max(first, self.offset if self.offset >= 0 else end + self.offset)
+            found = topic.offsets_at(milliseconds_of(self.moment))
+            return {partition: found.get(partition, end) for partition, end in ends.items()}
+        offset = self.offset
+        if offset is None:
+            return ends
+        return {one: max(first, offset if offset >= 0 else end + offset) for one, (first, end) in bounds.items()}

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.errors import BrokerRefused, InputNotFound
 from counterfoil.schema.extras import needed_by
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
+from counterfoil.sdk.kafka.ranges import READING, RangeReader
 from counterfoil.sdk.serde.headers import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import datetime
+
+    from counterfoil.schema.sampling.selection import Offsets
+    from counterfoil.sdk.kafka.access import KafkaAccess
 
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaAccess:
-    """How a Kafka cluster is reached: its addresses, and further settings of librdkafka, such as those of its login."""
-
-    servers: str
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    def client_settings(self) -> dict[str, Any]:
-        """Return the settings of a client."""
-        return {"bootstrap.servers": self.servers, "log_level": 0, **self.settings}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +58,8 @@ class Topic:
             from confluent_kafka import Consumer, KafkaException
         self.name = name
         self._access = access
-        own = {"group.id": "counterfoil", "enable.auto.commit": False, "enable.partition.eof": True}
         try:
-            self._consumer = Consumer({**access.client_settings(), **own})
+            self._consumer = Consumer({**access.client_settings(), **READING, "group.id": "counterfoil"})
         except KafkaException as error:
             raise self._unreadable(error) from None
 
@@ -95,45 +84,36 @@ class Topic:
         first, end = self._try(lambda: self._consumer.get_watermark_offsets(place, timeout=_TIMEOUT_S))
         return first, end
 
-    def offset_at(self, partition: int, moment: datetime) -> int | None:
-        """Return the offset of the first record that is not older than ``moment``; None if there is none."""
+    def offsets_at(self, moment_ms: int) -> dict[int, int]:
+        """Return the offset of the first record of each partition that is not older, if there is one."""
         from confluent_kafka import TopicPartition
 
-        place = TopicPartition(self.name, partition, int(moment.timestamp() * 1000))
-        found = self._try(lambda: self._consumer.offsets_for_times([place], timeout=_TIMEOUT_S))
-        return found[0].offset if found[0].offset >= 0 else None
+        places = [TopicPartition(self.name, one, max(0, moment_ms)) for one in self.partitions()]
+        found = self._try(lambda: self._consumer.offsets_for_times(places, timeout=_TIMEOUT_S))
+        return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def read(self, ranges: Mapping[int, tuple[int, int | None]]) -> Iterator[TopicRecord]:
         """Yield the records of each partition from an offset to another, which is not included.
 
         Without a second offset it waits for new records. Offsets without a record, as after compaction, are left out.
         """
-        from confluent_kafka import KafkaError, TopicPartition
+        for messages in self._reader().read(ranges):
+            yield from map(_record_of, messages)
 
-        rest = {partition: end for partition, (start, end) in ranges.items() if end is None or start < end}
-        self._try(
-            lambda: self._consumer.assign([TopicPartition(self.name, one, ranges[one][0]) for one in sorted(rest)])
+    def sample(self, offsets: Offsets) -> Iterator[list[Any]]:
+        """Yield lists of the messages at these offsets, as confluent-kafka has them."""
+        return self._reader().sample(offsets)
+
+    def _reader(self) -> RangeReader:
+        unreadable = f"topic {self.name!r} at {self._access.servers} cannot be read"
+        return RangeReader(
+            self._consumer,
+            self.name,
+            idle_s=_TIMEOUT_S,
+            waits_for_end=False,
+            failed=lambda error: _failure(unreadable, error),
+            silent=lambda: ConnectionError(f"{unreadable}: no answer"),
         )
-        heard_s = time.monotonic()
-        while rest:
-            message = self._consumer.poll(_POLL_S)
-            if message is None:
-                if time.monotonic() - heard_s > _TIMEOUT_S and None not in rest.values():
-                    raise ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: no answer")
-                continue
-            heard_s = time.monotonic()
-            end = rest.get(message.partition(), 0)
-            error = message.error()
-            if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 (its public name)
-                if end is not None:
-                    rest.pop(message.partition(), None)
-            elif error is not None:
-                raise ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: {error.str()}")
-            else:
-                if end is None or message.offset() < end:
-                    yield _record_of(message)
-                if end is not None and message.offset() >= end - 1:
-                    rest.pop(message.partition(), None)
 
     def write(self, records: Sequence[NewRecord]) -> list[tuple[int, int] | str]:
         """Write the records, and return the partition and the offset of each, or why it was not written."""
@@ -176,8 +156,8 @@ class Topic:
         except KafkaException as error:
             raise self._unreadable(error) from None
 
-    def _unreadable(self, error: Exception) -> ConnectionError:
-        return ConnectionError(f"topic {self.name!r} at {self._access.servers} cannot be read: {error.args[0].str()}")
+    def _unreadable(self, error: Exception) -> Exception:
+        return _failure(f"topic {self.name!r} at {self._access.servers} cannot be read", error.args[0])
 
 
 def fetch_record(
@@ -200,6 +180,20 @@ def fetch_record(
     if data is None:
         raise InputNotFound(f"the {'key' if is_key else 'value'} of the record at {place} is null")
     return data, named
+
+
+def _failure(unreadable: str, error: Any) -> Exception:
+    """Return the error for a ``KafkaError``: the broker refuses it, or cannot be reached."""
+    from confluent_kafka import KafkaError
+
+    refusals = (
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+    )
+    kind = BrokerRefused if error.code() in refusals else ConnectionError
+    return kind(f"{unreadable}: {error.str()}")
 
 
 def _record_of(message: Any) -> TopicRecord:

@@ -1,4 +1,4 @@
-"""The registry's verdict on a deployment or a retirement, as text, as JSON, and as a report for any writer."""
+"""The registry's verdict on a deployment, a merge or a retirement, as text, as JSON, and as a report for any writer."""
 
 from __future__ import annotations
 
@@ -21,18 +21,28 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 1
 _PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
-_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION})
-_SEVERITY: Final = {Reason.UNBACKED: Severity.WARNING, Reason.PENDING: Severity.NOTICE}
+_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+_SEVERITY: Final = {
+    Reason.UNBACKED: Severity.WARNING,
+    Reason.PENDING: Severity.NOTICE,
+    Reason.APPROVED_BREAK: Severity.NOTICE,
+}
 _ADVICE: Final = {
     Reason.UNKNOWN_VERSION: "Publish its contracts with counterfoil publish.",
     Reason.NO_CONTRACT: "Publish the contract, and record what is live with counterfoil record.",
+    Reason.NOT_VERIFIED: "Run counterfoil test --publish with the contract, against the environment.",
+    Reason.VERIFICATION_FAILED: "Change the contract or the records, and run counterfoil test --publish again.",
+    Reason.MIGRATION_NOT_READY: "Deploy and verify the converter first: counterfoil bridge run, bridge verify.",
     Reason.STILL_READ: "Deploy versions of the consumers that no longer read it, or end their support.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was requested of a registry: whether ``about`` may be ``done`` (deployed to, retired in) ``environment``."""
+    """What was requested of a registry: whether ``about`` may be ``done`` in ``environment``, or on a branch.
+
+    ``done`` is "deployed to", "merged into" or "retired in".
+    """
 
     about: str
     done: str
@@ -60,9 +70,9 @@ def text_verdict(question: Question, verdict: DeploymentVerdict, *, is_explained
     lines: list[str] = []
     for each in verdict.reasons:
         if is_explained or each.reason is not Reason.OK:
-            lines.append(f"{each.reason:<18}  {each.text}")
+            lines.append(f"{each.reason:<19}  {each.text}")
             lines += [f"    {detail}" for detail in _details(each)] if is_explained else []
-    lines += [f"{'notice':<18}  {each}" for each in verdict.notices]
+    lines += [f"{'notice':<19}  {each}" for each in verdict.notices]
     lines.append(summary(question, verdict))
     return "".join(f"{printable(line)}\n" for line in lines)
 
@@ -116,7 +126,7 @@ def _entry(reason: VerdictReason) -> Entry:
         rule=rule,
         severity=severity,
         text=reason.text,
-        fingerprint=fingerprint(rule, reason.contract, _pair(reason), reason.path),
+        fingerprint=reason.fingerprint or fingerprint(rule, reason.contract, _pair(reason), reason.path),
         subject=_pair(reason),
         details=tuple(_facts(reason)),
         advice=_advice(reason),
@@ -153,5 +163,7 @@ def _facts(reason: VerdictReason) -> Iterator[str]:
         "subject": reason.subject,
         "rule": reason.rule,
         "path": reason.path,
+        "fingerprint": reason.fingerprint,
+        "approval": reason.approval,
     }
     yield from (f"{name}: {value}" for name, value in facts.items() if value)

@@ -1,10 +1,10 @@
-"""The changes between two schemas, as text and as JSON."""
+"""The changes between two schemas, or the schemas of two folders, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import click
 
@@ -15,6 +15,7 @@ from counterfoil.schema.diff import find_changes
 from counterfoil.schema.reports.markdown import code, plain
 
 if TYPE_CHECKING:
+    from counterfoil.contracts.baselines.operands import Folder
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.change import Change
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 SCHEMA_VERSION = 1
+_COLOURS: Final = {"~": "yellow", "+": "green", "-": "red"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,55 +53,119 @@ class DiffReport:
         return self.later, self.later.schema.locate(change.later_pointer) if self.later.schema else None
 
 
-def text_diff(report: DiffReport, style: TextStyle) -> str:
-    """Return one line for each change: sign, element, what changed, where.
+@dataclass(frozen=True, slots=True)
+class FolderDiffReport:
+    """Two folders and what changed between their schema files, which are compared by their paths inside the folder.
+
+    ``changed`` has the files that are in both and differ.
+    """
+
+    earlier: Folder
+    later: Folder
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: dict[str, DiffReport]
+
+    @classmethod
+    def of(cls, earlier: Folder, later: Folder) -> Self:
+        """Return the report on two folders."""
+        was, now = earlier.path_by_name.keys(), later.path_by_name.keys()
+        reports = {name: DiffReport.of(earlier.read(name), later.read(name)) for name in sorted(was & now)}
+        changed = {name: report for name, report in reports.items() if report.changes}
+        return cls(earlier, later, tuple(sorted(now - was)), tuple(sorted(was - now)), changed)
+
+    @property
+    def names(self) -> list[str]:
+        """The paths of all files that differ."""
+        return sorted((*self.added, *self.removed, *self.changed))
+
+    @property
+    def count(self) -> str:
+        """How many files differ, in words."""
+        return counted(len(self.names), "changed file")
+
+
+def text_diff(report: DiffReport | FolderDiffReport, style: TextStyle) -> str:
+    """Return one line for each change: sign, element, what changed, where; for folders below a line for each file.
 
     Quiet text has no last line with the count.
     """
-    lines = [_line(report, change, style) for change in report.changes]
+    if isinstance(report, DiffReport):
+        lines = [_line(report, change, style) for change in report.changes]
+        count, earlier, later = counted(len(report.changes), "change"), report.earlier.label, report.later.label
+    else:
+        lines = [line for name in report.names for line in _file_lines(report, name, style)]
+        count, earlier, later = report.count, report.earlier.operand, report.later.operand
     if style.verbosity is not Verbosity.QUIET:
-        count = counted(len(report.changes), "change")
-        lines.append(printable(f"{count} from {report.earlier.label} to {report.later.label}"))
+        lines.append(printable(f"{count} from {earlier} to {later}"))
     return "".join(f"{line}\n" for line in lines)
 
 
+def _file_lines(report: FolderDiffReport, name: str, style: TextStyle) -> list[str]:
+    if name in report.changed:
+        inner = report.changed[name]
+        return [_signed("~", name, style), *(f"  {_line(inner, change, style)}" for change in inner.changes)]
+    is_added = name in report.added
+    return [_signed("+" if is_added else "-", f"{name}: file {'added' if is_added else 'removed'}", style)]
+
+
 def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
-    sign, colour = "~", "yellow"
-    if change.kind.endswith("-added"):
-        sign, colour = "+", "green"
-    elif change.kind.endswith("-removed"):
-        sign, colour = "-", "red"
+    sign = "+" if change.kind.endswith("-added") else "-" if change.kind.endswith("-removed") else "~"
     side, position = report.position(change)
     element = f"{change.element}: " if change.element else ""
     where = f"  ({side.label}:{position})" if position else ""
-    line = printable(f"{sign} {element}{change.text}{where}")
-    return click.style(line, fg=colour) if style.is_coloured else line
+    return _signed(sign, f"{element}{change.text}{where}", style)
 
 
-def markdown_diff(report: DiffReport) -> str:
-    """Return the changes as a table in Markdown."""
-    count = counted(len(report.changes), "change")
-    lines = [f"### {count} from {code(report.earlier.label)} to {code(report.later.label)}", ""]
-    if report.changes:
-        lines += ["| element | change | where |", "|---|---|---|"]
+def _signed(sign: str, text: str, style: TextStyle) -> str:
+    line = printable(f"{sign} {text}")
+    return click.style(line, fg=_COLOURS[sign]) if style.is_coloured else line
+
+
+def markdown_diff(report: DiffReport | FolderDiffReport) -> str:
+    """Return the changes as a table in Markdown; for folders a table for each file."""
+    if isinstance(report, DiffReport):
+        count = counted(len(report.changes), "change")
+        lines = [f"### {count} from {code(report.earlier.label)} to {code(report.later.label)}", "", *_table(report)]
+    else:
+        lines = [f"### {report.count} from {code(report.earlier.operand)} to {code(report.later.operand)}", ""]
+        lines += [f"- {code(name)}: file added" for name in report.added]
+        lines += [f"- {code(name)}: file removed" for name in report.removed]
+        for name, inner in report.changed.items():
+            lines += ["", f"#### {code(name)}", "", *_table(inner)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _table(report: DiffReport) -> list[str]:
+    lines = ["| element | change | where |", "|---|---|---|"] if report.changes else []
     for change in report.changes:
         side, position = report.position(change)
         where = code(f"{side.label}:{position}") if position else ""
         element = code(change.element) if change.element else ""
         lines.append(f"| {element} | {plain(change.text)} | {where} |")
-    return "".join(f"{line}\n" for line in lines)
+    return lines
 
 
-def json_diff(report: DiffReport) -> str:
+def json_diff(report: DiffReport | FolderDiffReport) -> str:
     """Return the changes as indented JSON; members are only ever added to this form."""
-    document = {
-        "schemaVersion": SCHEMA_VERSION,
-        "kind": "diff",
-        "earlier": _side(report.earlier),
-        "later": _side(report.later),
-        "changes": [_change(report, change) for change in report.changes],
-    }
+    document: dict[str, Any] = {"schemaVersion": SCHEMA_VERSION, "kind": "diff"}
+    if isinstance(report, DiffReport):
+        document |= {"earlier": _side(report.earlier), "later": _side(report.later), "changes": _changes(report)}
+    else:
+        sides = {"earlier": report.earlier, "later": report.later}
+        document |= {side: {"operand": folder.operand, "name": None} for side, folder in sides.items()}
+        document["files"] = [_file(report, name) for name in report.names]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _file(report: FolderDiffReport, name: str) -> dict[str, Any]:
+    status = "added" if name in report.added else "removed" if name in report.removed else "changed"
+    changes = _changes(report.changed[name]) if name in report.changed else []
+    return {"path": name, "status": status, "changes": changes}
+
+
+def _changes(report: DiffReport) -> list[dict[str, Any]]:
+    return [_change(report, change) for change in report.changes]
 
 
 def _side(side: ReadSchema) -> dict[str, Any]:

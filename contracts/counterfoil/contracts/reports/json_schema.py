@@ -1,15 +1,16 @@
-"""The JSON reports of ``check``, ``diff`` and ``plan`` as a JSON schema, for programs that read them."""
+"""The JSON reports of ``lint``, ``check``, ``diff``, ``plan``, ``can-i-deploy`` and ``test`` as a JSON schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from counterfoil.contracts.model import FINGERPRINT_LENGTH, Status
-from counterfoil.contracts.reports import diff, json
+from counterfoil.contracts.reports import deployment, diff, json, lint
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
 
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
@@ -23,13 +24,23 @@ def report_json_schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of the reports; later versions only add members.
 
     >>> sorted(report_json_schema()["$defs"])
-    ['check', 'diff', 'finding', 'plan']
+    ['can-i-deploy', 'check', 'diff', 'finding', 'lint', 'plan', 'record-finding', 'test', 'verification']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Reports of counterfoil check, diff and plan with --format json",
-        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in ("check", "diff", "plan")],
-        "$defs": {"check": _check(), "finding": _finding(), "diff": _diff(), "plan": _plan()},
+        "title": "Reports of counterfoil lint, check, diff, plan, can-i-deploy and test with --format json",
+        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in ("lint", "check", "diff", "plan", "can-i-deploy", "test")],
+        "$defs": {
+            "lint": _lint(),
+            "check": _check(),
+            "finding": _finding(),
+            "diff": _diff(),
+            "plan": _plan(),
+            "can-i-deploy": _can_i_deploy(),
+            "test": _test(),
+            "verification": _verification(),
+            "record-finding": _record_finding(),
+        },
     }
 
 
@@ -44,6 +55,19 @@ def _list(item: dict[str, Any]) -> dict[str, Any]:
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _lint() -> dict[str, Any]:
+    return _object(
+        {
+            "schemaVersion": {"const": lint.SCHEMA_VERSION},
+            "kind": {"const": "lint"},
+            "exitCode": {"enum": [int(code) for code in ExitCode]},
+            "summary": _object(dict.fromkeys(("checked", "errors", "warnings", "notices"), _COUNT)),
+            "files": _TEXTS,
+            "findings": _list({"$ref": "#/$defs/record-finding"}),
+        }
+    )
 
 
 def _check() -> dict[str, Any]:
@@ -121,15 +145,18 @@ def _diff() -> dict[str, Any]:
         "earlierPosition": position,
         "laterPosition": position,
     }
-    return _object(
-        {
-            "schemaVersion": {"const": diff.SCHEMA_VERSION},
-            "kind": {"const": "diff"},
-            "earlier": side,
-            "later": side,
-            "changes": _list(_object(change)),
-        }
-    )
+    changes = _list(_object(change))
+    file = _object({"path": _TEXT, "status": {"enum": ["added", "removed", "changed"]}, "changes": changes})
+    members = {
+        "schemaVersion": {"const": diff.SCHEMA_VERSION},
+        "kind": {"const": "diff"},
+        "earlier": side,
+        "later": side,
+        "changes": changes,
+        "files": _list(file),
+    }
+    either = [{"required": ["changes"]}, {"required": ["files"]}]
+    return {**_object(members, "changes", "files"), "oneOf": either}
 
 
 def _plan() -> dict[str, Any]:
@@ -140,5 +167,85 @@ def _plan() -> dict[str, Any]:
             "kind": {"const": "plan"},
             "registry": _TEXT,
             "changes": _list(_object(change)),
+            "kept": {"type": "object", "additionalProperties": _TEXTS},
+        },
+        "kept",
+    )
+
+
+def _can_i_deploy() -> dict[str, Any]:
+    members = {each.key: {"enum": [*Reason]} if each.key == "reason" else _TEXT for each in VERDICT_REASON.members}
+    optional = [each.key for each in VERDICT_REASON.members if each.is_optional]
+    return _object(
+        {
+            "schemaVersion": {"const": deployment.SCHEMA_VERSION},
+            "kind": {"const": "can-i-deploy"},
+            "exitCode": {"enum": [int(code) for code in ExitCode]},
+            "subject": _TEXT,
+            "environment": _TEXT,
+            "deployable": {"type": ["boolean", "null"]},
+            "reasons": _list(_object(members, *optional)),
+            "notices": _TEXTS,
+            "decidedAt": {"type": "string", "format": "date-time"},
+        },
+        "decidedAt",
+    )
+
+
+def _test() -> dict[str, Any]:
+    counts = ("topics", "records", "failing", "errors", "warnings", "notices")
+    return _object(
+        {
+            "schemaVersion": {"const": 1},
+            "kind": {"const": "test"},
+            "exitCode": {"enum": [int(code) for code in ExitCode]},
+            "summary": _object(dict.fromkeys(counts, _COUNT)),
+            "verifications": _list({"$ref": "#/$defs/verification"}),
+            "findings": _list({"$ref": "#/$defs/record-finding"}),
         }
     )
+
+
+def _verification() -> dict[str, Any]:
+    """Return the schema of the result for one topic."""
+    number = {"type": "integer"}
+    sample = {
+        "source": _TEXT,
+        "strategy": _TEXT,
+        "seed": number,
+        "limit": {"type": ["integer", "null"], "minimum": 1},
+        "since": {"type": ["integer", "null"]},
+        "takenAt": _COUNT,
+        "records": _COUNT,
+        "bytes": _COUNT,
+        "isComplete": _FLAG,
+        "partitions": _list(_object(dict.fromkeys(("partition", "first", "last"), number))),
+    }
+    outcomes = ("records", "fine", "undecodable", "unreadable", "unwritable", "failing")
+    place = {"partition": number, "offset": number, "writer": _TEXT, "reason": _TEXT}
+    failures = {"rule": _TEXT, "element": _TEXT, "records": _COUNT, "first": _list(_object(place))}
+    results = {
+        **dict.fromkeys(("records", "tested", "failing", "tombstones", "nullKeys", "withHeaders"), _COUNT),
+        "failingAtMost": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "writers": _list(_object({"writer": _TEXT, **dict.fromkeys(outcomes, _COUNT)})),
+        "failures": _list(_object(failures)),
+    }
+    return _object(
+        {
+            "contract": _object({"id": _TEXT, "version": _TEXT}),
+            "subject": _TEXT,
+            "topic": _TEXT,
+            "environment": _TEXT_OR_NULL,
+            "schemaIds": _list(_COUNT),
+            "proposed": _TEXT_OR_NULL,
+            "sample": _object(sample),
+            "results": _object(results),
+        }
+    )
+
+
+def _record_finding() -> dict[str, Any]:
+    """Return the schema of a finding about records, or about files by themselves."""
+    members = ("rule", "severity", "subject", "path", "line", "column", "element", "text", "advice", "fingerprint")
+    known = _finding()["properties"]
+    return _object({name: known[name] for name in members})

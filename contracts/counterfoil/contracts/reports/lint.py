@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.exit_codes import ExitCode
 
 SCHEMA_VERSION = 1
-_PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
+PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
+"""The page of the rules about files and records."""
 
 
 def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) -> str:
@@ -57,7 +58,7 @@ def json_report(report: LintReport, *, exit_code: ExitCode) -> str:
             "notices": report.count(Severity.NOTICE),
         },
         "files": list(report.files),
-        "findings": [_finding(finding) for finding in report.findings],
+        "findings": [finding_document(finding) for finding in report.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
@@ -69,32 +70,35 @@ def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version
         version=version,
         summary=summary(report, exit_code),
         exit_code=exit_code,
-        entries=tuple(
-            Entry(
-                rule=one.rule,
-                severity=one.severity,
-                text=one.text,
-                fingerprint=one.fingerprint,
-                subject=one.subject,
-                path=one.path,
-                position=one.position,
-                advice=one.advice,
-                is_failing=is_failing(one, limit),
-                approval=one.approval,
-            )
-            for one in report.findings
-        ),
+        entries=tuple(entry_of(one, limit) for one in report.findings),
         checked=tuple(Checked(path, path, "valid") for path in report.files),
         rules={one.rule: _rule(one.rule) for one in report.findings},
     )
 
 
+def entry_of(finding: Finding, limit: FailOn) -> Entry:
+    """Return a finding as any writer of reports takes it."""
+    return Entry(
+        rule=finding.rule,
+        severity=finding.severity,
+        text=finding.text,
+        fingerprint=finding.fingerprint,
+        subject=finding.subject,
+        path=finding.path,
+        position=finding.position,
+        advice=finding.advice,
+        is_failing=is_failing(finding, limit),
+        approval=finding.approval,
+    )
+
+
 def _rule(name: str) -> Rule:
     known = LINT_RULE_BY_ID.get(name) or FILE_RULE_BY_ID.get(name) or RULE_BY_ID.get(name)
-    return Rule(known.why if known else "", f"{_PAGE}#{name}")
+    return Rule(known.why if known else "", f"{PAGE}#{name}")
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """Return a finding as values of JSON."""
     return {
         "rule": finding.rule,
         "severity": finding.severity,

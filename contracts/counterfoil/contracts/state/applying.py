@@ -15,12 +15,15 @@ from counterfoil.contracts.state.planning import OWNER, config_in_effect, own_co
 from counterfoil.schema.compatibility.levels import parse_level
 from counterfoil.schema.errors import ModeNotFound
 from counterfoil.schema.model import Metadata
+from counterfoil.schema.rest.associations import TOPIC
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.versions import Deletion
+from counterfoil.sdk import operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from counterfoil.contracts.project.model import TopicAssociation
     from counterfoil.contracts.registration import Entry, Registration
     from counterfoil.contracts.state.model import Change, StatePlan
     from counterfoil.contracts.state.registry import StateRegistry
@@ -51,6 +54,8 @@ def apply_plan(plan: StatePlan, registration: Registration, registry: StateRegis
                 if change.kind is ChangeKind.SCHEMA:
                     done[entry.path] = registration.register(entry, done)
                     undo.callback(_unregister, registry, done[entry.path])
+                elif change.kind is ChangeKind.ASSOCIATION:
+                    _associate(change, plan.wanted[entry.subject].associations, registry, undo)
                 else:
                     _set(change, registry, undo)
             undo.pop_all()
@@ -76,6 +81,17 @@ def _set(change: Change, registry: StateRegistry, undo: ExitStack) -> None:
     metadata = kept.default_metadata or config.default_metadata or Metadata()
     registry.set_config(subject, replace(kept, **_changed(change, metadata)))
     undo.callback(_restore, registry, subject, config)
+
+
+def _associate(change: Change, wanted: Iterable[TopicAssociation], registry: StateRegistry, undo: ExitStack) -> None:
+    given = next(each for each in wanted if str(each) == change.after)
+    resource = {"resourceName": given.topic, "resourceNamespace": given.namespace, "resourceId": given.id}
+    bond = {"subject": change.subject, "associationType": given.type, "lifecycle": given.lifecycle}
+    registry.call(operations.create_associations({**resource, "resourceType": TOPIC, "associations": [bond]}))
+    removal = operations.delete_associations(
+        given.id, resource_type=TOPIC, association_types=[given.type], cascades=False
+    )
+    undo.callback(registry.call, removal)
 
 
 def _changed(change: Change, metadata: Metadata) -> dict[str, Any]:

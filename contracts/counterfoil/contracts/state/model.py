@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.contracts.model import CheckReport
+    from counterfoil.contracts.project.model import TopicAssociation
     from counterfoil.contracts.registration import Entry
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -24,6 +25,7 @@ class ChangeKind(StrEnum):
     POLICY = "policy"
     MODE = "mode"
     ALIAS = "alias"
+    ASSOCIATION = "association"
     OWNER = "managed-by"
     SUBJECT = "subject"
 
@@ -33,7 +35,8 @@ class Change:
     """One change: ``before`` and ``after`` are what is there and what will be; None is nothing.
 
     For a schema, ``before`` is the latest version and ``after`` the digest of the text and its references; ``path`` is
-    its file. For an alias, ``subject`` is the alias. A subject is only ever deleted: ``after`` is None.
+    its file. For an alias, ``subject`` is the alias. An association is only ever created, and a subject only ever
+    deleted: ``after`` is None.
     """
 
     kind: ChangeKind
@@ -51,6 +54,7 @@ class WantedSubject:
     policy: CompatibilityPolicy | None = None
     mode: Mode | None = None
     aliases: tuple[str, ...] = ()
+    associations: tuple[TopicAssociation, ...] = ()
     owner: str | None = None
 
 
@@ -59,7 +63,7 @@ class StatePlan:
     """The changes in the order in which they are made, those of a subject together.
 
     ``entries`` are the files in the order of references, ``report`` the verdict on those that are new, and ``wanted``
-    the state of each subject.
+    the state of each subject. ``kept`` are the subjects that would be deleted if nobody used them, with who does.
     """
 
     registry: str
@@ -67,3 +71,4 @@ class StatePlan:
     entries: tuple[Entry, ...]
     report: CheckReport
     wanted: Mapping[str, WantedSubject] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

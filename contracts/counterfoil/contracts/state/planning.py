@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.project.mapping import mapping_of
 from counterfoil.contracts.registration import Registration, State
 from counterfoil.contracts.state.model import Change, ChangeKind, StatePlan, WantedSubject
+from counterfoil.contracts.state.readers import associations, uses_of
 from counterfoil.schema.compatibility.levels import parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ConfigNotFound
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
@@ -24,10 +27,11 @@ from counterfoil.schema.rest.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.contracts.project.model import FileMapping, Project
+    from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
     from counterfoil.contracts.registration import Entry
     from counterfoil.contracts.state.registry import StateRegistry
     from counterfoil.contracts.tree import SchemaTree
+    from counterfoil.schema.rest.associations import Association
 
 OWNER: Final = "managed-by"
 """The property of a subject's default metadata that names the project which owns the subject."""
@@ -58,8 +62,8 @@ class Planning:
     def plan(self, *, label: str, prune: bool = False) -> StatePlan:
         """Return the plan; ``label`` names the registry. Nothing is changed.
 
-        With ``prune``, subjects that this project owns and no file has are deleted. Raises ``UsageMistake`` if the
-        project has no name to own subjects by.
+        With ``prune``, subjects that this project owns, no file has and nobody uses are deleted. Raises
+        ``UsageMistake`` if the project has no name to own subjects by.
         """
         if prune and self._project.managed_by is None:
             raise UsageMistake("--prune deletes what this project owns, so counterfoil.yaml needs managed-by: NAME")
@@ -70,13 +74,18 @@ class Planning:
         changes: list[Change] = []
         for entry in registered.entries:
             changes += self._changes(entry)
+        kept: dict[str, tuple[str, ...]] = {}
         if prune:
-            changes += self._prunable(subjects)
-        return StatePlan(label, tuple(changes), registered.entries, registered.report, self._wanted)
+            referred = self._owned(subjects)
+            kept = self._in_use(referred)
+            changes += _deletions({each: others for each, others in referred.items() if each not in kept})
+        return StatePlan(label, tuple(changes), registered.entries, registered.report, self._wanted, kept)
 
     def _wanted_of(self, mapping: FileMapping) -> WantedSubject:
         line, settings = mapping.line, mapping.settings
-        return WantedSubject(settings.level, settings.policy, line.mode, line.aliases, self._project.managed_by)
+        return WantedSubject(
+            settings.level, settings.policy, line.mode, line.aliases, line.associations, self._project.managed_by
+        )
 
     def _changes(self, entry: Entry) -> Iterator[Change]:
         """Yield the changes of a subject in the order in which they are made."""
@@ -87,6 +96,24 @@ class Planning:
         yield from (each for each in reversed(settings) if not _is_first(each))
         for alias in self._wanted_by(entry.subject).aliases:
             yield from _change(ChangeKind.ALIAS, alias, self._config(alias).alias, entry.subject)
+        yield from self._associations(entry.subject)
+
+    def _associations(self, subject: str) -> Iterator[Change]:
+        """Yield the associations to create. Raises ``UsageMistake`` for a topic that has another subject."""
+        for wanted in self._wanted_by(subject).associations:
+            of_topic = [each for each in self._held_associations if _is_of(each, wanted)]
+            other = next((each for each in of_topic if each.subject != parse_subject(subject)), None)
+            if other is not None:
+                raise UsageMistake(
+                    f"{wanted.topic} has the subject {str(other.subject)!r} for its {wanted.type} already, and "
+                    f"counterfoil.yaml names {subject!r}; delete that association first"
+                )
+            if not of_topic:
+                yield Change(ChangeKind.ASSOCIATION, subject, None, str(wanted))
+
+    @cached_property
+    def _held_associations(self) -> tuple[Association, ...]:
+        return associations(self._registry)
 
     def _settings(self, subject: str) -> Iterator[Change]:
         """Yield the changes of a subject's settings; a registry may refuse the others while a mode is read-only."""
@@ -100,16 +127,23 @@ class Planning:
     def _wanted_by(self, subject: str) -> WantedSubject:
         return self._wanted.get(subject, WantedSubject(owner=self._project.managed_by))
 
-    def _prunable(self, kept: set[str]) -> Iterator[Change]:
-        """Yield the deletions of owned subjects, each after those of the subjects that refer to it."""
-        others = sorted(set(self._registry.subjects()) - kept)
+    def _owned(self, declared: set[str]) -> dict[str, set[str]]:
+        """Return the subjects that this project owns and no file has, each with those that it refers to."""
+        others = sorted(set(self._registry.subjects()) - declared)
         owned = [each for each in others if owner_of(own_config(self._registry, each)) == self._project.managed_by]
-        referred = {subject: self._referred(subject) for subject in owned}
-        while referred:
-            free = [each for each in referred if not any(each in referred[other] for other in referred)]
-            for subject in free or list(referred):  # without a free one, they refer to one another
-                del referred[subject]
-                yield Change(ChangeKind.SUBJECT, subject, "subject", None)
+        return {subject: self._referred(subject) for subject in owned}
+
+    def _in_use(self, referred: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+        """Return the subjects that someone uses, and those that they refer to, with who does."""
+        held = self._held_associations
+        kept = {each: uses for each in referred if (uses := tuple(uses_of(each, self._registry, held)))}
+        waiting = list(kept)
+        while waiting:
+            user = waiting.pop()
+            for each in sorted(referred[user] & referred.keys() - kept.keys()):
+                kept[each] = (f"{user} refers to it",)
+                waiting.append(each)
+        return kept
 
     def _referred(self, subject: str) -> set[str]:
         """Return the other subjects that versions of a subject refer to."""
@@ -159,6 +193,21 @@ def _change(kind: ChangeKind, subject: str, before: str | None, after: str | Non
     if after is None or before == after:
         return ()
     return (Change(kind, subject, None if before is None else str(before), str(after)),)
+
+
+def _deletions(referred: dict[str, set[str]]) -> Iterator[Change]:
+    """Yield the deletions of subjects, each after those of the subjects that refer to it."""
+    while referred:
+        free = [each for each in referred if not any(each in referred[other] for other in referred)]
+        for subject in free or list(referred):  # without a free one, they refer to one another
+            del referred[subject]
+            yield Change(ChangeKind.SUBJECT, subject, "subject", None)
+
+
+def _is_of(held: Association, wanted: TopicAssociation) -> bool:
+    """Return whether an association is of the same part of the same topic."""
+    of = held.resource
+    return (of.name, of.namespace, of.id, held.type) == (wanted.topic, wanted.namespace, wanted.id, wanted.type)
 
 
 def _is_first(change: Change) -> bool:

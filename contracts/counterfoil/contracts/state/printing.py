@@ -23,6 +23,7 @@ _DIGEST_LENGTH: Final = 12
 def text_plan(plan: StatePlan) -> str:
     """Return one line for each change, and their number."""
     lines = [printable(f"{_sign(change)} {change.subject}: {_what(change)}") for change in plan.changes]
+    lines += [printable(f"= {subject}: kept, since {'; '.join(uses)}") for subject, uses in plan.kept.items()]
     lines.append(printable(f"{counted(len(plan.changes), 'change')} for {plan.registry}"))
     return "".join(f"{line}\n" for line in lines)
 
@@ -33,7 +34,8 @@ def markdown_plan(plan: StatePlan) -> str:
     if plan.changes:
         lines += ["| subject | change |", "|---|---|"]
     lines += [f"| {code(change.subject)} | {plain(_what(change))} |" for change in plan.changes]
-    return "".join(f"{line}\n" for line in lines)
+    lines += ["", *(f"- {code(subject)} is kept: {plain('; '.join(uses))}" for subject, uses in plan.kept.items())]
+    return "".join(f"{line}\n" for line in lines).rstrip("\n") + "\n"
 
 
 def json_plan(plan: StatePlan) -> str:
@@ -50,15 +52,17 @@ def plan_document(plan: StatePlan) -> dict[str, Any]:
         "changes": [
             {**asdict(change), "kind": str(change.kind), "path": change.path or None} for change in plan.changes
         ],
+        **({"kept": {subject: list(uses) for subject, uses in plan.kept.items()}} if plan.kept else {}),
     }
 
 
-def deletes_subjects(document: Mapping[str, Any]) -> bool:
-    """Return whether a plan, as plain values, deletes subjects, so that it was made with ``--prune``."""
+def is_pruning(document: Mapping[str, Any]) -> bool:
+    """Return whether a plan, as plain values, was made with ``--prune``: it deletes subjects, or keeps some in use."""
     changes = document.get("changes")
-    return isinstance(changes, list) and any(
+    deletes = isinstance(changes, list) and any(
         isinstance(each, dict) and each.get("kind") == ChangeKind.SUBJECT for each in changes
     )
+    return deletes or bool(document.get("kept"))
 
 
 def _sign(change: Change) -> str:
@@ -70,6 +74,8 @@ def _sign(change: Change) -> str:
 def _what(change: Change) -> str:
     if change.kind is ChangeKind.SUBJECT:
         return "delete the subject, which this project owns and no file has"
+    if change.kind is ChangeKind.ASSOCIATION:
+        return f"associate it with the {change.after}"
     if change.kind is ChangeKind.SCHEMA:
         what = "a new subject" if change.before is None else f"a new version after {change.before}"
         return f"{what} from {change.path} (sha256 {(change.after or '')[:_DIGEST_LENGTH]})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from counterfoil.contracts.registration import SchemaRegistry
 from counterfoil.schema.rest.versions import Deletion
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.config import Config
     from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.versions import VersionNumber
+    from counterfoil.sdk.operations import Operation
+
+_T = TypeVar("_T")
 
 
 class StateRegistry(SchemaRegistry, Protocol):
@@ -35,6 +38,12 @@ class StateRegistry(SchemaRegistry, Protocol):
 
     def set_mode(self, subject: str | None, new: Mode | str | None, *, force: bool = False) -> Mode | None:
         """Set the mode of a subject."""
+
+    def call(self, operation: Operation[_T]) -> _T:
+        """Return the result of any operation."""
+
+    def call_all(self, listing: Operation[tuple[_T, ...]], *, page_size: int = 1000) -> tuple[_T, ...]:
+        """Return all entries of a listing."""
 
     def delete_mode(self, subject: str | None = None, *, recursive: bool = False) -> Mode | None:
         """Unset the mode of a subject."""

@@ -131,10 +131,10 @@ def _shown_branch(union: Union, value: Any) -> Any:
     else:  # the only type besides null, or a default of the reader's, which no message names
         branch = union.branches[EncodeWalk(strict=True).choose(union, value)[0]]
     shown = _shown(branch, value)
-    return {branch_name(branch): shown} if _is_named(union) else shown
+    return {branch_name(branch): shown} if is_named(union) else shown
 
 
-def _is_named(union: Union) -> bool:
+def is_named(union: Union) -> bool:
     """Return whether two types of the union have the same JSON."""
     types = [name for branch in union.branches for name in _json_types(branch)]
     return not is_optional(union) and len(types) != len(set(types))
@@ -186,7 +186,7 @@ def _record_value(record: Record, given: Any) -> dict[str, Any]:
 
 
 def _branch_value(union: Union, given: Any) -> Any:
-    if _is_named(union):
+    if is_named(union):
         if given is None and branch_named(union, "null") is not None:
             return None
         names = [branch_name(branch) for branch in union.branches]

@@ -57,7 +57,7 @@ class ProtobufForm:
 def _shown(value: Any) -> Any:
     match value:
         case dict():
-            return {_shown_key(key): _shown(item) for key, item in value.items()}
+            return {shown_key(key): _shown(item) for key, item in value.items()}
         case list():
             return [_shown(item) for item in value]
         case bytes():
@@ -67,17 +67,19 @@ def _shown(value: Any) -> Any:
         case datetime():
             return value.isoformat()
         case timedelta():
-            return _shown_duration(value)
+            return shown_duration(value)
         case Decimal():
             return str(value)
     return value
 
 
-def _shown_key(key: Any) -> str:
+def shown_key(key: Any) -> str:
+    """Return the key of a map as a key of JSON."""
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
-def _shown_duration(value: timedelta) -> str:
+def shown_duration(value: timedelta) -> str:
+    """Return a duration as Protobuf's JSON has it."""
     micros = value // timedelta(microseconds=1)
     seconds, rest = divmod(abs(micros), 1_000_000)
     digits = f".{rest:06}".rstrip("0") if rest else ""

@@ -69,13 +69,15 @@ class EnumValue:
 class FieldPromise:
     """What a contract promises of one field. ``enum`` is None where values are not listed.
 
-    ``places`` are those of the keys, and of our own properties, that say more than one thing about the field.
+    ``description`` is for people. ``places`` are those of the keys, and of our own properties, that say more than one
+    thing about the field.
     """
 
     path: FieldPath
     position: Position
     logical_type: str | None = None
     is_required: bool = False
+    is_unique: bool = False
     range: Range = Range()
     pattern: str | None = None
     enum: tuple[EnumValue, ...] | None = None
@@ -84,6 +86,7 @@ class FieldPromise:
     is_deprecated: bool = False
     classification: str | None = None
     tags: tuple[str, ...] = ()
+    description: str = ""
     places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
     @property
@@ -125,7 +128,10 @@ class HeaderPromise:
 
 @dataclass(frozen=True, slots=True)
 class QualityRule:
-    """One quality rule; ``path`` is that of its field, empty for the record. ``limits`` are its ``mustBe…`` keys."""
+    """One quality rule; ``path`` is that of its field, empty for the record. ``limits`` are its ``mustBe…`` keys.
+
+    ``is_percent``: the limits are shares of the records, and not numbers of them.
+    """
 
     position: Position
     type: str
@@ -134,6 +140,7 @@ class QualityRule:
     engine: str | None = None
     implementation: str | None = None
     metric: str | None = None
+    is_percent: bool = False
     severity: str | None = None
     arguments: Mapping[str, object] = field(default_factory=dict)
     limits: Mapping[str, object] = field(default_factory=dict)
@@ -180,12 +187,16 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A place where a contract's topics are; ``registry`` is the address of the registry with their schemas."""
+    """A place where a contract's topics are; ``registry`` is the address of the registry with their schemas.
+
+    ``host`` is the address of a broker.
+    """
 
     name: str
     type: str
     environment: str | None = None
     registry: str | None = None
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +221,10 @@ def major_of(version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """A producer's contract: an ODCS file. ``owner`` is the name of its team."""
+    """A producer's contract: an ODCS file. ``owner`` is the name of its team.
+
+    ``description`` has texts for people, such as its purpose, by their names in the file.
+    """
 
     id: str
     version: str
@@ -222,6 +236,7 @@ class Contract:
     service_levels: tuple[ServiceLevel, ...] = ()
     servers: tuple[Server, ...] = ()
     migrations: tuple[Migration, ...] = ()
+    description: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ def contract_of(root: Node, faults: Faults) -> Contract:
         service_levels=tuple(_service_level(each) for each in top.entries("slaProperties")),
         servers=tuple(_server(each, faults) for each in top.entries("servers")),
         migrations=faults.value(own, "migration", _migrations, ()),
+        description={key: str(text) for key, text in top.plain("description").items() if isinstance(text, str)},
     )
 
 
@@ -128,6 +129,7 @@ def _field(entry: Entry, path: FieldPath, faults: Faults) -> FieldPromise:
         position=entry.node.position,
         logical_type=entry.text("logicalType"),
         is_required=entry.flag("required"),
+        is_unique=entry.flag("unique"),
         range=_range(options) if has_options else Range(),
         pattern=faults.reading(pattern_of, pattern, None) if pattern is not None else None,
         enum=_enum(entry) if entry.get("enum") is not None else None,
@@ -136,6 +138,7 @@ def _field(entry: Entry, path: FieldPath, faults: Faults) -> FieldPromise:
         is_deprecated=entry.flag("deprecated"),
         classification=entry.text("classification"),
         tags=entry.texts("tags"),
+        description=entry.text("description") or "",
         places={key: node.position for key, node in (*entry.node.entries.items(), *own.items())},
     )
 
@@ -170,6 +173,7 @@ def _quality(entry: Entry, path: FieldPath) -> Iterator[QualityRule]:
             engine=each.text("engine"),
             implementation=each.text("implementation"),
             metric=each.text("metric") or each.text("rule"),
+            is_percent=each.text("unit") == "percent",
             severity=each.text("severity"),
             arguments=each.plain("arguments"),
             limits=limits,
@@ -210,7 +214,8 @@ def _service_level(entry: Entry) -> ServiceLevel:
 
 def _server(entry: Entry, faults: Faults) -> Server:
     url = faults.value(entry.custom(), "registry", partial(address, what="registry"), None)
-    return Server(entry.text("server") or "", entry.text("type") or "", entry.text("environment"), url)
+    host = entry.text("host")
+    return Server(entry.text("server") or "", entry.text("type") or "", entry.text("environment"), url, host)
 
 
 def _migrations(node: Node) -> tuple[Migration, ...]:

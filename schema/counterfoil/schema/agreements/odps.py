@@ -55,6 +55,19 @@ def application_of(root: Node, faults: Faults) -> Application:
     )
 
 
+def ports_by_contract(root: Node) -> dict[str, list[Node]]:
+    """Return the input ports of a valid document, by the id of the contract that each reads."""
+    found: dict[str, list[Node]] = {}
+    for each in Entry.of(root).entries("inputPorts"):
+        found.setdefault(each.text("contractId") or "", []).append(each.node)
+    return found
+
+
+def expectation_of(port: Node) -> Expectation:
+    """Return the expectation that an input port of a valid document declares."""
+    return _expectation(Entry.of(port), Faults())
+
+
 def _expectation(entry: Entry, faults: Faults) -> Expectation:
     own = entry.custom()
     url = faults.value(own, "readerSchema", partial(words, what="readerSchema"), None)

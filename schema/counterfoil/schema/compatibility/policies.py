@@ -32,6 +32,21 @@ class CompatibilityPolicy(StrEnum):
     WIRE_JSON = "WIRE_JSON"
 
 
+class RegistrationPolicy(StrEnum):
+    """What a registry's config may have in the place of a policy, for registrations alone."""
+
+    CONSUMERS = "CONSUMERS"
+    """A version is refused if it breaks a consumer that is known, and accepted if it breaks none of them.
+
+    Schemas are compared by the rules of STRICT.
+    """
+
+
+def rules_policy(text: str) -> CompatibilityPolicy:
+    """Return the policy by whose rules schemas are compared under a policy of a config; raise ``BadRequest``."""
+    return CompatibilityPolicy.STRICT if text == RegistrationPolicy.CONSUMERS else parse_policy(text)
+
+
 def parse_policy(text: str) -> CompatibilityPolicy:
     """Return the policy named ``text``, in any letter case; raise ``BadRequest`` for another name."""
     try:

@@ -11,40 +11,27 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode, Node, ScalarNode
+from counterfoil.schema.documents.yaml_mistakes import CONFLICT, conflict_in, mistake_of
 from counterfoil.schema.position import Position
 
-MAX_CHARACTERS: Final = 1_000_000
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARACTERS: Final = 1024 * 1024
 MAX_NODES: Final = 100_000
 MAX_DEPTH: Final = 32
 
-_RESOLVER: Final = yaml.SafeLoader("")
+_RESOLVER: Final[Any] = yaml.SafeLoader("")
 _MAX_KEPT_LENGTH: Final = 40
-
-
-@lru_cache(maxsize=10_000)
-def _kept_tag(kind: Any, text: str | None, implicit: Any) -> str:
-    return str(_RESOLVER.resolve(kind, text, implicit))  # type: ignore[no-untyped-call] # not in the stubs
-
-
-def _tag(kind: Any, text: str | None, implicit: Any) -> str:
-    """Return the tag that YAML 1.1 gives a node; those of short texts are kept, since the same ones occur often."""
-    if text is not None and len(text) > _MAX_KEPT_LENGTH:
-        return _kept_tag.__wrapped__(kind, text, implicit)
-    return _kept_tag(kind, text, implicit)
-
-
-_FAST: Final[Any] = (
-    type("_FastLoader", (yaml.CSafeLoader,), {"resolve": staticmethod(_tag)}) if yaml.__with_libyaml__ else None
-)
-"""The loader in C, about ten times faster, which not every build of PyYAML has."""
-_MAX_FAST_DEPTH: Final = 2000
-"""The loader in C recurses without a limit, so that it gets no text that may be nested more deeply than this."""
+_LOADERS: Final[tuple[Any, ...]] = (*([yaml.CSafeLoader] if yaml.__with_libyaml__ else []), yaml.SafeLoader)
+"""The parsers: first the one in C, about ten times faster, which not every build of PyYAML has."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _KIND_BY_TAG: Final = {f"{_TAG}{kind.value}": kind for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL)}
@@ -54,49 +41,36 @@ _WORDS: Final = {
     **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
 }
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_CONFLICT_START: Final = re.compile(r"^<{7} ", re.MULTILINE)
-_CONFLICT_END: Final = re.compile(r"^>{7} ", re.MULTILINE)
 _NUMBER: Final = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
 )
 
 
-def read_yaml(text: str) -> Node | None:
+def read_yaml(text: str, *, aliases: bool = True) -> Node | None:
     """Return the root of the one document in ``text``; None if there are only comments.
 
-    Raises ``InvalidDocument``, also for a key that is twice in a mapping, and for a document that is too large or too
-    deep.
+    Raises ``InvalidDocument``, also for a key that is twice in a mapping, for a document that is too large or too deep,
+    and, unless ``aliases`` is true, for an alias.
     """
     if len(text) > MAX_CHARACTERS:
         raise InvalidDocument(f"the document has {len(text)} characters; expected at most {MAX_CHARACTERS}")
-    conflict = _CONFLICT_START.search(text)
-    if conflict is not None and _CONFLICT_END.search(text, conflict.end()):
-        place = _position_at(text, conflict.start())
-        raise InvalidDocument("the file has an unresolved conflict of a merge; keep one side", place)
+    if (conflict := conflict_in(text)) is not None:
+        raise InvalidDocument(CONFLICT, conflict)
     try:
-        root = _compose(text)
+        return _read(text, aliases=aliases)
     except yaml.MarkedYAMLError as mistake:
-        mark = mistake.problem_mark or mistake.context_mark
-        problem = "a tab; expected spaces" if "'\\t'" in str(mistake.problem) else mistake.problem
-        raise InvalidDocument(f"not YAML: {problem}", _position(mark) if mark else None) from None
+        raise mistake_of(mistake) from None
     except yaml.reader.ReaderError as mistake:
         raise InvalidDocument(f"not YAML: {mistake.reason}", _position_at(text, mistake.position)) from None
-    except RecursionError:
-        raise InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels") from None
-    return None if root is None else _Conversion().node(root, MAX_DEPTH)
 
 
-def _compose(text: str) -> yaml.Node | None:
-    """Return PyYAML's root. Where the loader in C refuses, the one in Python does, with the message and the place."""
-    if _FAST is not None and _possible_depth(text) <= _MAX_FAST_DEPTH:
+def _read(text: str, *, aliases: bool) -> Node | None:
+    """Return the root. Where the parser in C refuses, the one in Python does, with the message and the place."""
+    *faster, last = _LOADERS
+    for loader in faster:
         with suppress(yaml.YAMLError):
-            return yaml.compose(text, Loader=_FAST)
-    return yaml.compose(text, Loader=yaml.SafeLoader)
-
-
-def _possible_depth(text: str) -> int:
-    """Return a number that the nesting does not exceed: blocks need columns, two for each, the others brackets."""
-    return text.count("[") + text.count("{") + 2 * max(map(len, text.splitlines()), default=0)
+            return _Conversion(yaml.parse(text, Loader=loader), aliases=aliases).document()
+    return _Conversion(yaml.parse(text, Loader=last), aliases=aliases).document()
 
 
 def _position(mark: yaml.Mark) -> Position:
@@ -109,73 +83,169 @@ def _position_at(text: str, offset: int) -> Position:
 
 
 class _Conversion:
-    """The conversion of PyYAML's nodes. An alias counts at each use, which limits what a short text can expand to."""
+    """The conversion of PyYAML's events. An alias counts at each use, which limits what a short text can expand to."""
 
-    def __init__(self) -> None:
+    def __init__(self, events: Iterator[Any], *, aliases: bool) -> None:
+        self._events = events
+        self._aliases = aliases
         self._count = 0
-        self._open: set[int] = set()
-        self._constructor = yaml.SafeLoader("")  # one for each document, since it keeps what it constructs
+        self._anchored: dict[str, _Anchored] = {}
 
-    def node(self, given: yaml.Node, depth: int) -> Node:
-        """Return the converted node with its content, which may have at most ``depth`` levels."""
-        position = _position(given.start_mark)
-        self._count += 1
-        if self._count > MAX_NODES:
-            raise InvalidDocument(f"more than {MAX_NODES} values, each alias counted as what it stands for", position)
+    def document(self) -> Node | None:
+        """Return the root of the only document."""
+        next(self._events)  # the start of the stream
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return None
+        root = self._node(next(self._events), MAX_DEPTH)
+        next(self._events)  # the end of the document
+        following = next(self._events)
+        if not isinstance(following, yaml.StreamEndEvent):
+            raise InvalidDocument("not YAML: a second document; expected one", _position(following.start_mark))
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        """Return the node that begins with ``event``, which may have at most ``depth`` levels."""
+        position = _position(event.start_mark)
+        if type(event) is yaml.AliasEvent:
+            return self._alias(str(event.anchor), position, depth)
+        before = self._count
+        self._add(1, position)
         if depth < 0:
-            raise InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels", position)
-        if isinstance(given, yaml.ScalarNode):
-            return self._scalar(given, position)
-        if id(given) in self._open:
-            raise InvalidDocument("an alias inside of what it stands for; expected no cycles", position)
-        self._open.add(id(given))
-        try:
-            if isinstance(given, yaml.MappingNode):
-                return self._mapping(given, position, depth)
-            if isinstance(given, yaml.SequenceNode):
-                return ListNode(position, tuple(self.node(item, depth - 1) for item in given.value))
-        finally:
-            self._open.discard(id(given))
-        raise AssertionError("YAML has scalars, sequences and mappings")
+            raise _too_deep(position)
+        if event.anchor is None:
+            return self._content(event, position, depth)
+        if event.anchor in self._anchored:
+            raise InvalidDocument(f"not YAML: a second anchor {event.anchor}", position)
+        kept = self._anchored[event.anchor] = _Anchored(position)
+        kept.node = self._content(event, position, depth)
+        kept.count = self._count - before
+        return kept.node
 
-    def _mapping(self, given: yaml.MappingNode, position: Position, depth: int) -> MappingNode:
+    def _content(self, event: Any, position: Position, depth: int) -> Node:
+        if type(event) is yaml.ScalarEvent:
+            return _scalar(event, position)
+        if type(event) is yaml.MappingStartEvent:
+            return self._mapping(position, depth)
+        return ListNode(position, tuple(self._items(depth)))
+
+    def _items(self, depth: int) -> Iterator[Node]:
+        for event in self._events:
+            if type(event) is yaml.SequenceEndEvent:
+                return
+            yield self._node(event, depth - 1)
+
+    def _mapping(self, position: Position, depth: int) -> MappingNode:
         entries: dict[str, Node] = {}
         positions: dict[str, Position] = {}
-        for key_node, value_node in given.value:
-            place = _position(key_node.start_mark)
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise InvalidDocument("a key must be a plain word", place)
-            key = key_node.value
+        for event in self._events:
+            if type(event) is yaml.MappingEndEvent:
+                break
+            place = _position(event.start_mark)
+            key = self._key(event, place)
             if key in entries:
                 raise InvalidDocument(
                     f"{key} stands here a second time; the first is in line {positions[key].line}", place
                 )
-            entries[key], positions[key] = self.node(value_node, depth - 1), place
+            entries[key], positions[key] = self._node(next(self._events), depth - 1), place
         return MappingNode(position, entries, positions)
 
-    def _scalar(self, given: yaml.ScalarNode, position: Position) -> ScalarNode:
-        text = given.value
-        older = self._older_meaning(given, position)
-        implied = _tag(yaml.ScalarNode, text, (True, False))
-        if given.style or given.tag != implied:  # plain: None, or "" from the loader in C
-            return ScalarNode(position, text, *older)  # in quotes, with a tag: both equal
-        newer = _newer_meaning(text, position)
-        if older == newer or _shown(older) == _shown(newer):
-            return ScalarNode(position, text, *newer)
-        meanings = f"{_shown(older)} in YAML 1.1, {_shown(newer)} in YAML 1.2"
-        return ScalarNode(position, text, Kind.UNCLEAR, None, meanings)
+    def _key(self, event: Any, place: Position) -> str:
+        if type(event) is yaml.ScalarEvent and event.anchor is None:
+            return str(event.value)
+        if isinstance(event, yaml.ScalarEvent | yaml.AliasEvent):
+            node = self._node(event, 0)
+            if isinstance(node, ScalarNode):
+                return node.text
+        raise InvalidDocument("a key must be a plain word", place)
 
-    def _older_meaning(self, given: yaml.ScalarNode, position: Position) -> tuple[Kind, Any]:
-        kind = _KIND_BY_TAG.get(given.tag, Kind.TEXT)
-        if kind is Kind.TEXT:
-            return kind, given.value
-        try:
-            return kind, self._constructor.construct_object(given)
-        except (ValueError, KeyError, yaml.YAMLError):
-            raise InvalidDocument(f"{given.value!r} is no value of the type {kind.value}", position) from None
+    def _alias(self, name: str, place: Position, depth: int) -> Node:
+        if not self._aliases:
+            raise InvalidDocument(f"an alias, *{name}; expected the value itself", place)
+        kept = self._anchored.get(name)
+        if kept is None:
+            raise InvalidDocument(f"not YAML: found undefined alias {name!r}", place)
+        if kept.node is None:
+            raise InvalidDocument("an alias inside of what it stands for; expected no cycles", kept.position)
+        self._add(kept.count, kept.position)
+        if depth < _height(kept.node):
+            raise _too_deep(kept.position)
+        return kept.node
+
+    def _add(self, count: int, position: Position) -> None:
+        self._count += count
+        if self._count > MAX_NODES:
+            raise InvalidDocument(f"more than {MAX_NODES} values, each alias counted as what it stands for", position)
 
 
-def _newer_meaning(text: str, position: Position) -> tuple[Kind, Any]:
+@dataclass(slots=True)
+class _Anchored:
+    """What an alias can stand for: the node, None until it ends, and how many values it has."""
+
+    position: Position
+    node: Node | None = None
+    count: int = 0
+
+
+def _too_deep(position: Position) -> InvalidDocument:
+    return InvalidDocument(f"nested too deeply; expected at most {MAX_DEPTH} levels", position)
+
+
+def _height(node: Node) -> int:
+    match node:
+        case MappingNode():
+            return 1 + max(map(_height, node.entries.values()), default=-1)
+        case ListNode():
+            return 1 + max(map(_height, node.items), default=-1)
+        case _:
+            return 0
+
+
+def _scalar(event: Any, position: Position) -> ScalarNode:
+    text = event.value
+    try:
+        if event.tag is None and not event.style:  # plain: None, or "" from the parser in C
+            kept = len(text) <= _MAX_KEPT_LENGTH
+            return ScalarNode(position, text, *(_kept_meaning if kept else _plain_meaning)(text))
+        tag = event.tag
+        if tag is None and not event.implicit[0]:
+            return ScalarNode(position, text, Kind.TEXT, text)  # in quotes
+        if tag in {None, "!"}:
+            tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)
+        return ScalarNode(position, text, *_tagged_meaning(tag, text))  # in quotes, with a tag: equal in both versions
+    except _NoValue as mistake:
+        raise InvalidDocument(str(mistake), position) from None
+
+
+class _NoValue(Exception):
+    """A scalar without the value that its type needs."""
+
+
+def _plain_meaning(text: str) -> tuple[Kind, Any, str]:
+    """Return kind, value, and the meanings if there are two."""
+    older = _tagged_meaning(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)), text)
+    newer = _newer_meaning(text)
+    if older == newer or _shown(older) == _shown(newer):
+        return *newer, ""
+    return Kind.UNCLEAR, None, f"{_shown(older)} in YAML 1.1, {_shown(newer)} in YAML 1.2"
+
+
+_kept_meaning: Final = lru_cache(maxsize=10_000)(_plain_meaning)
+"""The same, kept, since short texts occur often."""
+
+
+def _tagged_meaning(tag: str, text: str) -> tuple[Kind, Any]:
+    """Return the meaning in YAML 1.1."""
+    kind = _KIND_BY_TAG.get(tag, Kind.TEXT)
+    if kind is Kind.TEXT:
+        return kind, text
+    try:
+        node = yaml.ScalarNode(tag, text)
+        return kind, yaml.SafeLoader("").construct_object(node)
+    except (ValueError, KeyError, yaml.YAMLError):
+        raise _NoValue(f"{text!r} is no value of the type {kind.value}") from None
+
+
+def _newer_meaning(text: str) -> tuple[Kind, Any]:
     if text in _WORDS:
         return _WORDS[text]
     try:
@@ -184,7 +254,7 @@ def _newer_meaning(text: str, position: Position) -> tuple[Kind, Any]:
         if _NUMBER.fullmatch(text):
             return Kind.NUMBER, float(re.sub(r"\.(?=[iInN])", "", text))
     except ValueError:
-        raise InvalidDocument(f"{text[:20]}… is too long for a number", position) from None
+        raise _NoValue(f"{text[:20]}… is too long for a number") from None
     return Kind.TEXT, text
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.evolution.assign import Assigner, Value
 from counterfoil.schema.evolution.field_paths import spell
@@ -31,7 +31,7 @@ from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches,
 from counterfoil.schema.evolution.origins import RuleReader, story_of
 from counterfoil.schema.evolution.rules import From, PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
-from counterfoil.schema.evolution.tree import Array, Field, Map, NotPlannable, Record, Union, contents_dropped
+from counterfoil.schema.evolution.tree import Array, Field, Leaf, Map, NotPlannable, Record, Union, contents_dropped
 from counterfoil.schema.evolution.types import (
     NoValue,
     describe,
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.rules import FieldRule
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.parsed import ParsedSchema
+
+_WHOLE: Final = "(value)"
+"""The row of a value without parts, which has no field."""
 
 
 def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | None = None) -> ConversionPlan:
@@ -115,24 +118,34 @@ class Deriver:
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:
-        """Return the plan between two schemas; a problem is its only content if one of them is no record."""
+        """Return the plan between two records, or between two values without parts, such as texts.
+
+        A problem is its only content if the schemas are of other types.
+        """
         roots = []
         for schema in (source, target):
             try:
                 root = tree_of(schema)
             except NotPlannable as unplannable:
                 return _without_plan(source, target, unplannable.problem)
-            if not isinstance(root, Record):
-                problem = f"a plan is made between two records; the top-level type is {describe(root)}"
-                return _without_plan(source, target, problem)
             roots.append(root)
         scope = Scope(roots[0])
-        built = self._record(roots[1], _Match((), roots[0]), _Target("", self._rule_tree(), scope))
+        place = _Target("", self._rule_tree(), scope)
+        built: Op | None
+        match roots:
+            case Record() as read, Record() as written:
+                built = self._record(written, _Match((), read), place)
+            case Leaf() as read, Leaf() as written:
+                built = self._single(read, written, place)
+            case _:
+                types = " and ".join(describe(root) for root in roots)
+                problem = f"a plan is made between two records, or two values without parts; the types are {types}"
+                return _without_plan(source, target, problem)
         dropped = self._settle_unused(scope)
         return ConversionPlan(
             source,
             target,
-            built,
+            BuildRecord(()) if built is None else built,
             problems=tuple(self._problems),
             described=tuple(self._rows),
             dropped=dropped,
@@ -140,6 +153,20 @@ class Deriver:
             notes=() if self._resolving else contents_dropped(roots[0]),
             meaning_of=meaning_of,
         )
+
+    def _single(self, source: Leaf, target: Leaf, place: _Target) -> Op | None:
+        """Return the operation for a value without parts, such as a key that is a text."""
+        op = self._whole(Value(Read(()), source), target, place)
+        if op is None:
+            text = (
+                f"not every {describe(source)} can become {describe(target)}, and a value without fields has no rules"
+            )
+            self._problems = [PlanProblem(ProblemKind.WRONG_TYPE, "", text)]
+        else:
+            self._rows.append(PlanRow(_WHOLE, "whole value", _WHOLE, _widened(source, target)))
+        for segment in place.node.children:
+            self._unknown_target(segment, segment, [])
+        return op
 
     def _rule_tree(self) -> _RuleNode:
         root = _RuleNode()

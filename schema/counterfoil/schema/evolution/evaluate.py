@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 Step: TypeAlias = Callable[[Any], Any]
 
 
-def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
-    """Convert a source record with ``plan`` and return the target record.
+def evaluate(plan: ConversionPlan, value: Any) -> Any:
+    """Convert a source record with ``plan`` and return the target record; or a value without parts.
 
     ``value`` is a decoded value, with logical types or without. The result holds base values (a timestamp is a
     number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
@@ -56,8 +56,8 @@ def evaluate(plan: ConversionPlan, value: dict[str, Any]) -> dict[str, Any]:
     return evaluator(plan)(value if turn is None else turn(value))
 
 
-def evaluator(plan: ConversionPlan) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return the function that converts a source record to a target record, both of base values.
+def evaluator(plan: ConversionPlan) -> Callable[[Any], Any]:
+    """Return the function that converts a source value to a target value, both base values.
 
     It is made once per plan.
     """

@@ -273,15 +273,15 @@ class PlanRow:
 class ConversionPlan:
     """How every value of ``source`` becomes a value of ``target``.
 
-    ``root`` builds the target record. ``problems`` are unresolved: a plan with problems converts nothing. ``dropped``
-    are the source fields that a rule leaves out, ``lossy`` the target fields from which the source value cannot be
-    restored. ``notes`` are sentences about what no plan of these schemas converts.
-    ``meaning_of`` returns a text that is equal for schemas whose values have the same meaning.
+    ``root`` builds the target record, or converts a value without parts. ``problems`` are unresolved: a plan with
+    problems converts nothing. ``dropped`` are the source fields that a rule leaves out, ``lossy`` the target fields
+    from which the source value cannot be restored. ``notes`` are sentences about what no plan of these schemas
+    converts. ``meaning_of`` returns a text that is equal for schemas whose values have the same meaning.
     """
 
     source: ParsedSchema
     target: ParsedSchema
-    root: BuildRecord
+    root: Op
     problems: tuple[PlanProblem, ...] = ()
     described: tuple[PlanRow, ...] = ()
     dropped: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ Source of the logical types: Open Data Contract Standard 3.2.0, ``logicalType``;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.evolution.languages.table import tree_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.pointer import Pointer
 
 _INTEGERS: Final = frozenset({"int", "long", "uint32", "uint64"})
 _TYPES_BY_WORD: Final[dict[str, frozenset[str]]] = {
@@ -39,12 +40,16 @@ class FieldFacts:
 
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
     type. ``may_be_missing``: null is permitted, or a record without the field. ``symbols`` are those of an enum.
+    ``pointer`` is the place of the field in the schema's text. ``numbers`` are those of the fields on the path, where
+    the language has numbers.
     """
 
     types: tuple[frozenset[str], ...] | None = None
     words: str = "of an unknown type"
     may_be_missing: bool = False
     symbols: tuple[str, ...] | None = None
+    pointer: Pointer = ()
+    numbers: tuple[int, ...] = ()
 
     def may_be(self, logical_type: str) -> bool:
         """Return whether a value may have the logical type; numbers and texts may stand for dates and times."""
@@ -59,11 +64,12 @@ _UNKNOWN: Final = FieldFacts()
 
 
 class SchemaFacts:
-    """The facts of one schema; its tree of types is read once."""
+    """The facts of one schema; its tree of types is read once, and each path that exists is resolved once."""
 
     def __init__(self, schema: ParsedSchema) -> None:
         self.schema = schema
         self._root: Node | None = None
+        self._found: dict[FieldPath, FieldFacts] = {}
         try:
             self._root = tree_of(schema)
         except NotPlannable:  # such as a Protobuf file without messages: only whether a path exists is known
@@ -72,15 +78,21 @@ class SchemaFacts:
     def at(self, path: FieldPath) -> FieldFacts | None:
         """Return the facts about the field at ``path``; None if the schema has no such path."""
         inside = path[1:] if path and path[0] == KEY else path
+        known = self._found.get(inside)
+        if known is not None:
+            return known
         try:
-            resolve_path(self.schema, inside)
+            pointer = resolve_path(self.schema, inside).pointer
         except PathNotFound:
             return None
-        return _UNKNOWN if self._root is None else _follow(self._root, inside)
+        facts = _UNKNOWN if self._root is None else _follow(self._root, inside)
+        found = self._found[inside] = replace(facts, pointer=pointer)
+        return found
 
 
 def _follow(root: Node, path: FieldPath) -> FieldFacts:
     node, may_be_missing = root, False
+    numbers: list[int] = []
     rest = list(path)
     while rest:
         step = rest.pop(0)
@@ -97,12 +109,13 @@ def _follow(root: Node, path: FieldPath) -> FieldFacts:
                     continue
                 may_be_missing = may_be_missing or (field is not None and field.may_be_absent)
                 found = None if field is None else field.type
+                numbers += [] if field is None or field.number is None else [field.number]
             else:
                 found = _part(only, step)
         if found is None:
             return _UNKNOWN
         node = found
-    return _facts(node, may_be_missing=may_be_missing)
+    return replace(_facts(node, may_be_missing=may_be_missing), numbers=tuple(numbers))
 
 
 def _field(record: Record, step: Step, rest: list[Step]) -> Field | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
+from counterfoil.schema.paths.model import member
 from counterfoil.schema.reads.cover import uncovered
+from counterfoil.schema.reads.facts import SchemaFacts
 from counterfoil.schema.reads.model import ReadFinding
-from counterfoil.schema.reads.resolution import unreadable
+from counterfoil.schema.reads.resolution import unread_by, unread_keys, unreadable, unreadable_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.facts import FieldFacts
     from counterfoil.schema.reads.model import Offer, Reader
 
+_NUMBERED: Final = frozenset({SchemaType.PROTOBUF})
+"""The languages whose records have fields by their numbers, and not by their names."""
+
 
 def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader]) -> tuple[ReadFinding, ...]:
     """Return what breaks for ``readers``, and what the contract takes back, when ``later`` follows ``earlier``.
@@ -28,31 +34,70 @@ def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader])
     A finding that is also true of ``earlier`` is marked as such, so that only the change itself breaks. Without an
     earlier offer, every finding counts. A reader whose own schema is not known is taken to read with the earlier one.
     """
-    known = None if earlier is None else earlier.schema
-    findings = [finding for reader in readers for finding in judge_reader(later, reader, reads_with=known)]
+    findings = [finding for reader in readers for finding in judge_reader(later, reader, reads_with=earlier)]
     if earlier is not None:
         before = {finding.identity for reader in readers for finding in judge_reader(earlier, reader)}
         findings = [replace(each, is_preexisting=each.identity in before) for each in findings]
-        findings += _promise_changes(earlier, later)
+        findings += later.once(_promise_changes, earlier)
     return tuple(findings)
 
 
-def judge_reader(offer: Offer, reader: Reader, *, reads_with: ParsedSchema | None = None) -> Iterator[ReadFinding]:
+def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = None) -> Iterator[ReadFinding]:
     """Yield what a consumer expects and the offer does not give, each once for a path and rule.
 
-    ``reads_with`` is the schema with which it reads if its own is not known; without one, schemas are not compared.
+    ``reads_with`` has the schemas with which it reads if its own is not known; without one, schemas are not compared.
+    Their differences are left out for paths that are not readable anyway.
     """
     found: dict[object, ReadFinding] = {}
     for read in reader.expectation.reads or ():
         for finding in _judge_read(offer, read, reader.expectation):
             found.setdefault(finding.identity, replace(finding, position=read.position))
     broken = {each.element for each in found.values() if each.rule.startswith("consumer-")}
-    schema = reader.schema or reads_with
-    if schema is not None and schema is not offer.schema and schema.schema_type is offer.schema.schema_type:
-        for finding in unreadable(offer.schema, reader, schema):
-            if finding.element not in broken:
-                found.setdefault(finding.identity, replace(finding, position=reader.expectation.position))
+    for finding in _judge_schemas(offer, reader, reads_with):
+        if finding.element not in broken:
+            broken.add(finding.element)
+            found[finding.identity] = replace(finding, position=finding.position or reader.expectation.position)
     yield from (replace(each, application=reader.application) for each in found.values())
+
+
+def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> Iterator[ReadFinding]:
+    """Yield why records of the offer cannot be read with the reader's schemas."""
+    schema = reader.schema or (None if reads_with is None else reads_with.schema)
+    if schema is not None and schema is not offer.schema and schema.schema_type is offer.schema.schema_type:
+        if schema.schema_type in _NUMBERED:
+            yield from _renumbered(offer.facts, offer.once(_facts_of, schema), reader.expectation)
+        differences = unread_by(offer, schema) if reader.schema is not None else offer.once(unread_by, schema)
+        yield from unreadable(differences, reader, schema)
+    key = None if reads_with is None else reads_with.key_schema
+    if key is not None and key is not offer.key_schema:
+        if offer.key_facts is not None and key.schema_type in _NUMBERED:
+            yield from _renumbered(offer.key_facts, offer.once(_facts_of, key), reader.expectation, of_key=True)
+        yield from unreadable_keys(offer.once(unread_keys, key), reader, key)
+
+
+def _facts_of(_: Offer, schema: ParsedSchema) -> SchemaFacts:
+    return SchemaFacts(schema)
+
+
+def _renumbered(
+    offered: SchemaFacts, known: SchemaFacts, expectation: Expectation, *, of_key: bool = False
+) -> Iterator[ReadFinding]:
+    """Yield the fields that a consumer reads by another number than the one under which they are written.
+
+    Who reads the whole record reads every field of the message.
+    """
+    around = (KEY,) if of_key else ()
+    read = [(each.path, each.position) for each in expectation.reads or () if (each.path[:1] == (KEY,)) is of_key]
+    if expectation.reads is None:
+        read = [((*around, member(name)), expectation.position) for name in known.schema.field_names()]
+    for path, position in read:
+        if path and path[0].kind is StepKind.HEADER:
+            continue
+        now, was = offered.at(path), known.at(path)
+        if now is not None and was is not None and now.numbers != was.numbers and now.numbers and was.numbers:
+            numbers = [".".join(map(str, each)) for each in (now.numbers, was.numbers)]
+            text = f"{print_path(path)} is written as field {numbers[0]}, and the consumer reads field {numbers[1]}"
+            yield ReadFinding("consumer-field-missing", text, path, now.pointer, position)
 
 
 def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple[ReadFinding, ...]:
@@ -100,7 +145,7 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[
         if not read.when_present:
             yield _found("consumer-field-missing", _why_missing(offer, read), read.path)
         return
-    pointer = _pointer(offer, read.path)
+    pointer = () if first == KEY else facts.pointer
     for finding in _judge_facts(facts, read, expectation):
         yield replace(finding, pointer=pointer)
     promise = offer.promise.field(read.path) if offer.promise is not None else None
@@ -143,15 +188,16 @@ def _why_missing(offer: Offer, read: Read) -> str:
     return f"{print_path(read.path)} is not there"
 
 
-def _pointer(offer: Offer, path: FieldPath) -> Pointer:
-    return () if path[:1] == (KEY,) else resolve_path(offer.schema, path).pointer
-
-
 def _found(rule: str, text: str, path: FieldPath, *, pointer: Pointer = ()) -> ReadFinding:
     return ReadFinding(rule, text, path, pointer)
 
 
-def _promise_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
+    """Return what the contract promised and no longer does."""
+    return tuple(_taken_back(earlier, later))
+
+
+def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
     """Yield what the contract promised and no longer does, for fields that the new schema still has."""
     before, after = earlier.promise, later.promise
     if before is None or after is None:
@@ -162,12 +208,13 @@ def _promise_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
             text = f"the header {each.name} was promised with every record"
             yield ReadFinding("header-missing", text, (header(each.name),), position=after.position)
     for field in before.fields:
-        if later.facts.at(field.path) is not None:
+        facts = later.facts.at(field.path)
+        if facts is not None:
             now_promised = after.field(field.path)
             for rule, text in _field_changes(field, now_promised):
                 position = now_promised.position if now_promised is not None else after.position
                 finding = _found(rule, f"{print_path(field.path)}: {text}", field.path)
-                yield replace(finding, pointer=_pointer(later, field.path), position=position)
+                yield replace(finding, pointer=facts.pointer, position=position)
 
 
 def _key_changes(before: Promise, after: Promise) -> Iterator[ReadFinding]:

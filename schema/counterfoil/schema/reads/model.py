@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from counterfoil.schema.reads.facts import SchemaFacts
 from counterfoil.schema.reads.rules import RULE_BY_ID
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from counterfoil.schema.agreements.model import Expectation, Promise
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
 
+_K = TypeVar("_K")
+_T = TypeVar("_T")
 _ACTIVE_DAYS: Final = 7
 _STALE_DAYS: Final = 30
 
@@ -83,6 +87,18 @@ class Offer:
         self.schema = schema
         self.promise = promise
         self.key_schema = key
+        self._found: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+    def once(self, find: Callable[[Offer, _K], _T], other: _K) -> _T:
+        """Return the result of ``find`` about this offer and ``other``, an offer or a schema.
+
+        It is found once as long as both exist, since many readers need the same one.
+        """
+        known = self._found.setdefault(other, {})
+        if find not in known:
+            known[find] = find(self, other)
+        found: _T = known[find]
+        return found
 
     @cached_property
     def facts(self) -> SchemaFacts:

@@ -7,6 +7,7 @@ out; no text of a smaller schema is made in any language.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
@@ -14,25 +15,47 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import judge
-from counterfoil.schema.paths import PathNotFound, resolve_path
-from counterfoil.schema.reads.model import ReadFinding
+from counterfoil.schema.paths import KEY, PathNotFound, resolve_path
+from counterfoil.schema.reads.model import Offer, ReadFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.reads.model import Reader
 
 
-def unreadable(writer: ParsedSchema, reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
-    """Yield why ``reader``, who reads with ``schema``, cannot read what it reads of records of ``writer``."""
-    judged = judge(writer, [Earlier(schema)], CompatibilityLevel.FORWARD)
+def unread_by(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
+    """Return why records of an offer cannot be read with ``schema``."""
+    judged = judge(offer.schema, [Earlier(schema)], CompatibilityLevel.FORWARD)
+    return tuple(each.difference for each in judged.incompatibilities)
+
+
+def unread_keys(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
+    """Return why keys of an offer cannot be read with ``schema``; nothing if nothing is known of the keys."""
+    key = offer.key_schema
+    return () if key is None or key.schema_type is not schema.schema_type else unread_by(Offer(key), schema)
+
+
+def unreadable_keys(differences: Iterable[Difference], reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
+    """Yield why ``reader``, who reads keys with ``schema``, cannot read what it reads of them."""
+    expectation = reader.expectation
+    reads = expectation.reads
+    if reads is not None:
+        reads = tuple(replace(each, path=each.path[1:]) for each in reads if each.path[:1] == (KEY,))
+    of_key = replace(reader, expectation=replace(expectation, reads=reads))
+    for each in unreadable(differences, of_key, schema):
+        yield replace(each, element=(KEY, *each.element))
+
+
+def unreadable(differences: Iterable[Difference], reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
+    """Yield why ``reader``, who reads with ``schema``, cannot read what it reads, for these differences of schemas."""
     expectation = reader.expectation
     ignores_enums = expectation.on_unknown_enum is not OnUnknownEnum.FAIL
-    for each in judged.incompatibilities:
-        difference = each.difference
+    for difference in differences:
         if ignores_enums and "enum" in difference.rule:
             continue
         path = without_message(difference.element, schema)

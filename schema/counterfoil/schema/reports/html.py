@@ -26,11 +26,17 @@ def html_report(report: Report) -> str:
     return "\n".join(_page(report)) + "\n"
 
 
-def _page(report: Report) -> Iterator[str]:
-    title = escape(report.title)
+def page_head(title: str) -> Iterator[str]:
+    """Yield the beginning of a page up to its title, with the style of all pages, light and dark."""
+    title = escape(title)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n<style>{_STYLE}</style>'
-    yield f"</head>\n<body>\n<h1>{title}</h1>\n<p>{escape(report.summary)}</p>"
+    yield f"</head>\n<body>\n<h1>{title}</h1>"
+
+
+def _page(report: Report) -> Iterator[str]:
+    yield from page_head(report.title)
+    yield f"<p>{escape(report.summary)}</p>"
     if report.note:
         yield f"<p>{escape(report.note)}</p>"
     for entry in report.entries:

@@ -61,6 +61,11 @@ class Arrays:
                 (schema, True) for schema, count in self._at_least if count >= self._most
             )
 
+    @property
+    def most(self) -> int | None:
+        """The largest length; None without a limit."""
+        return self._most
+
     def are_impossible(self) -> bool:
         """Return whether it is proved that no such array exists."""
         if self._most is not None and (self._least > self._most or self._most < 0):

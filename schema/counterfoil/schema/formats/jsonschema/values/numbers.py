@@ -38,7 +38,7 @@ _LITTLE: Final = Fraction(1, 1000)
 _AROUND: Final = (0, 1, -1, _LITTLE, -_LITTLE, Fraction(1, 2), Fraction(-1, 2))
 
 
-class _Range:
+class NumberRange:
     """The numbers between two limits."""
 
     def __init__(self, facts: list[Facts]) -> None:
@@ -50,11 +50,13 @@ class _Range:
         self.is_high_in = not highs or min(highs)[1]
 
     def is_empty(self) -> bool:
+        """Return whether there is no such number."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and (self.is_low_out or not self.is_high_in))
 
     def holds(self, number: Fraction) -> bool:
+        """Return whether a number is between the limits."""
         is_above = self.low is None or (number > self.low if self.is_low_out else number >= self.low)
         return is_above and (self.high is None or (number <= self.high if self.is_high_in else number < self.high))
 
@@ -75,10 +77,10 @@ def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, fur
 
     Numbers at the limits of ``near`` come first; ``further`` more follow in steps.
     """
-    between = _Range(state.facts)
+    between = NumberRange(state.facts)
     if between.is_empty():
         return None
-    step = _step(state.facts)
+    step = step_of(state.facts)
     apart = [Fraction(each.of) for each in state.demands(NoMultiple)]
     apart += [Fraction(1) for each in state.demands(NoInteger) if each.counts_fractions]
     is_spelt_out = any(not each.counts_fractions for each in state.demands(NoInteger))
@@ -104,12 +106,12 @@ def number_values(_: Answering, state: State, near: Sequence[Facts] = (), *, fur
         for number in _distinct(numbers)
         if between.holds(number) and not any((number / other).denominator == 1 for other in apart)
     )
-    spelt = (one for number in fitting for one in _spelt(number, with_fraction=is_spelt_out))
+    spelt = (one for number in fitting for one in spelled(number, with_fraction=is_spelt_out))
     left = (one for one in spelt if not any(are_equal(one, each) for each in state.excluded))
     return _some_of(left) if is_all else left
 
 
-def _watched(near: Sequence[Facts], between: _Range, step: Fraction | None) -> Iterator[Fraction]:
+def _watched(near: Sequence[Facts], between: NumberRange, step: Fraction | None) -> Iterator[Fraction]:
     """Yield the numbers at the limits of ``near`` and of the range, or the multiples of ``step`` next to them."""
     for number in _limits(near, between) if near else ():
         if step is None:
@@ -119,7 +121,7 @@ def _watched(near: Sequence[Facts], between: _Range, step: Fraction | None) -> I
             yield from (factor * step, (factor + 1) * step, (factor - 1) * step)
 
 
-def _limits(near: Sequence[Facts], between: _Range) -> Iterator[Fraction]:
+def _limits(near: Sequence[Facts], between: NumberRange) -> Iterator[Fraction]:
     for each in near:
         for limit in (each.minimum, each.maximum):
             away = -1 if limit is each.minimum else 1
@@ -133,7 +135,7 @@ def _limits(near: Sequence[Facts], between: _Range) -> Iterator[Fraction]:
         yield from (factor, factor + 1, factor / 2, factor * 3 / 2, factor + Fraction(1, 2))
 
 
-def _in_steps(between: _Range, step: Fraction | None, count: int) -> Iterator[Fraction]:
+def _in_steps(between: NumberRange, step: Fraction | None, count: int) -> Iterator[Fraction]:
     """Yield ``count`` numbers in steps, upwards from the lower limit, or downwards from the upper one."""
     away = step or Fraction(1)
     start = between.low if between.low is not None else between.high if between.high is not None else Fraction(0)
@@ -156,7 +158,7 @@ def _some_of(values: Iterable[Any]) -> Iterator[Any] | None:
     return iter(found) if found else None
 
 
-def _step(facts: list[Facts]) -> Fraction | None:
+def step_of(facts: list[Facts]) -> Fraction | None:
     """Return the number of which every valid number is a multiple, or None."""
     steps = [abs(Fraction(each.multiple_of)) for each in facts if each.multiple_of]
     steps += [Fraction(1) for each in facts if asks_for_integers(each)]
@@ -177,7 +179,7 @@ def _factors(least: int | None, most: int | None, *, is_all: bool) -> Iterable[i
     return [start + more for start in starts for more in _STEPS]
 
 
-def _between(between: _Range) -> Iterator[Fraction]:
+def _between(between: NumberRange) -> Iterator[Fraction]:
     low, high = between.low, between.high
     yield from (Fraction(number) for number in _USUAL)
     yield from (limit for limit in (low, high) if limit is not None)
@@ -189,7 +191,7 @@ def _between(between: _Range) -> Iterator[Fraction]:
         yield from (high - less for less in (*_SHARES, 1, 2))
 
 
-def _spelt(number: Fraction, *, with_fraction: bool) -> Iterator[Any]:
+def spelled(number: Fraction, *, with_fraction: bool) -> Iterator[Any]:
     """Yield a number as a JSON value, unless it has no finite decimal form.
 
     With ``with_fraction``, a whole number has the fraction ``.0``.

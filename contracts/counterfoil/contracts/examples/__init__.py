@@ -1,0 +1,1 @@
+"""Example values of schemas, in the JSON form of their language, narrowed by what contracts promise."""

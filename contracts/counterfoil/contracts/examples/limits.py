@@ -1,0 +1,180 @@
+"""What a contract promises of the values of each field, as limits of the examples."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.contracts.errors import NoExample
+from counterfoil.contracts.examples.choices import SINGLE_BITS, single
+from counterfoil.schema.paths.model import StepKind
+from counterfoil.schema.paths.text import print_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.contracts.examples.choices import Choices
+    from counterfoil.schema.agreements.model import FieldPromise, Promise, Range
+    from counterfoil.schema.paths.model import FieldPath
+
+MICROS: Final = timedelta(microseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Limits:
+    """The promises of a topic by the paths of fields; branches of unions are no steps of them."""
+
+    def __init__(self, promise: Promise | None) -> None:
+        fields = promise.fields if promise is not None else ()
+        self._promise_by_path = {each.path: each for each in fields}
+
+    def at(self, path: FieldPath) -> FieldPromise | None:
+        """Return what is promised of a field; None if nothing is."""
+        return self._promise_by_path.get(tuple(step for step in path if step.kind is not StepKind.BRANCH))
+
+    def is_required(self, path: FieldPath) -> bool:
+        """Return whether a field is promised to be there."""
+        found = self.at(path)
+        return found is not None and found.is_required
+
+    def range(self, path: FieldPath) -> Range | None:
+        """Return the promised limits of a field; None if there are none."""
+        found = self.at(path)
+        return found.range if found is not None and found.range.is_limited else None
+
+    def listed(self, path: FieldPath) -> tuple[Any, ...] | None:
+        """Return the promised values of a field; None if they are not listed."""
+        found = self.at(path)
+        return None if found is None or found.enum is None else tuple(each.value for each in found.enum)
+
+    def text(self, path: FieldPath, choices: Choices) -> str:
+        """Return a text that the promise permits."""
+        listed = self.listed(path)
+        if listed is not None:
+            return str(choices.one_of([*listed]))
+        found = self.at(path)
+        return choices.text() if found is None or found.pattern is None else choices.matching(found.pattern)
+
+    def integer(self, path: FieldPath, choices: Choices, low: int, high: int) -> int:
+        """Return a whole number between limits of its type that the promise permits."""
+        listed = self.listed(path)
+        if listed is not None:
+            wanted = [int(each) for each in listed if isinstance(each, int | float) and low <= each <= high]
+            return int(choices.one_of(_some(wanted, path)))
+        least, most = whole_limits(self.range(path), low, high)
+        if least > most:
+            raise NoExample(f"{print_path(path)} has no value: {self.range(path)} is outside of its type")
+        return choices.integer(least, most)
+
+    def real(self, path: FieldPath, choices: Choices, *, bits: int) -> float:
+        """Return a number of 32 or 64 bits that the promise permits."""
+        listed = self.listed(path)
+        if listed is not None:
+            return float(choices.one_of(_some([each for each in listed if isinstance(each, int | float)], path)))
+        limits = self.range(path)
+        if limits is None:
+            return choices.real(None, None, bits=bits)
+        low, high = (None if one is None else float(one) for one in (limits.minimum, limits.maximum))
+        if low is not None:
+            low = _inwards(low, math.inf, bits, is_open=limits.is_open_below)
+        if high is not None:
+            high = _inwards(high, -math.inf, bits, is_open=limits.is_open_above)
+        return choices.real(low, high, bits=bits)
+
+    def day(self, path: FieldPath, choices: Choices) -> date:
+        """Return a date that the promise permits."""
+        first, last = self._moments(path)
+        zero = _EPOCH.date()
+        return zero + timedelta(days=choices.integer((first.date() - zero).days, (last.date() - zero).days))
+
+    def moment(self, path: FieldPath, choices: Choices, *, per_second: int) -> datetime:
+        """Return a time in UTC that the promise permits, in milliseconds or microseconds."""
+        first, last = self._moments(path)
+        unit = 1_000_000 // per_second
+        low, high = -((_EPOCH - first) // MICROS // unit), (last - _EPOCH) // MICROS // unit
+        return _EPOCH + timedelta(microseconds=choices.integer(low, high) * unit)
+
+    def clock(self, path: FieldPath, choices: Choices, *, per_second: int) -> time:
+        """Return a time of day that the promise permits."""
+        limits, unit = self.range(path), 1_000_000 // per_second
+        day = timedelta(days=1) // MICROS
+        bounds = [None if limits is None else _clock_micros(each) for each in _ends(limits)]
+        low, high = bounds[0] or 0, day - 1 if bounds[1] is None else bounds[1]
+        micros = choices.integer(-(-low // unit), high // unit) * unit
+        return (datetime.min + timedelta(microseconds=micros)).time()  # noqa: DTZ901 - a time of day has no zone
+
+    def _moments(self, path: FieldPath) -> tuple[datetime, datetime]:
+        low, high = (_moment(each) for each in _ends(self.range(path)))
+        return (
+            low or datetime(1, 1, 2, tzinfo=UTC),
+            high or datetime(9999, 12, 30, 23, 59, 59, 999999, tzinfo=UTC),
+        )
+
+
+@lru_cache(maxsize=1024)
+def whole_limits(limits: Range | None, low: int, high: int, *, scale: int = 0) -> tuple[int, int]:
+    """Return the limits of whole numbers, which are those of a range in units of ``10 ** -scale``."""
+    least, most = _ends(limits)
+    factor = 10**scale
+    if isinstance(least, int | float | str) and (found := _fraction(least)) is not None:
+        first = math.ceil(found * factor)
+        low = max(low, first + (limits is not None and limits.is_open_below and first == found * factor))
+    if isinstance(most, int | float | str) and (found := _fraction(most)) is not None:
+        last = math.floor(found * factor)
+        high = min(high, last - (limits is not None and limits.is_open_above and last == found * factor))
+    return low, high
+
+
+def _ends(limits: Range | None) -> tuple[Any, Any]:
+    return (None, None) if limits is None else (limits.minimum, limits.maximum)
+
+
+def _fraction(limit: float | str) -> Fraction | None:
+    try:
+        return Fraction(Decimal(str(limit)))
+    except (InvalidOperation, ValueError, OverflowError):
+        return None
+
+
+def _inwards(limit: float, towards: float, bits: int, *, is_open: bool) -> float:
+    """Return the nearest number of the type inside a limit."""
+    if bits == SINGLE_BITS:
+        while (single(limit) < limit if towards > 0 else single(limit) > limit) or (is_open and single(limit) == limit):
+            limit, is_open = _next_single(limit, towards), False
+        return single(limit)
+    return math.nextafter(limit, towards) if is_open else limit
+
+
+def _next_single(number: float, towards: float) -> float:
+    step = max(abs(number) * 2.0**-23, 2.0**-149)
+    return single(number + math.copysign(step, towards))
+
+
+def _moment(limit: Any) -> datetime | None:
+    if not isinstance(limit, str):
+        return None
+    try:
+        found = datetime.fromisoformat(limit)
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _clock_micros(limit: Any) -> int | None:
+    try:
+        found = time.fromisoformat(limit) if isinstance(limit, str) else None
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    return ((found.hour * 60 + found.minute) * 60 + found.second) * 1_000_000 + found.microsecond
+
+
+def _some(options: Sequence[Any], path: FieldPath) -> Sequence[Any]:
+    if not options:
+        raise NoExample(f"{print_path(path)} has no value: none of those that are listed is of its type")
+    return options

@@ -1,0 +1,35 @@
+"""What applies to a run of tests: the folder of its contracts, and the recorder of what the tests read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from counterfoil.contracts.library import ContractLibrary
+    from counterfoil.contracts.testkit.reads import ReadRecorder
+
+
+@dataclass(slots=True)
+class Session:
+    """``root`` is the folder of the contracts, by default the current one; without a ``recorder`` nothing is noted."""
+
+    root: str = "."
+    recorder: ReadRecorder | None = None
+    _library: ContractLibrary | None = None
+
+    def library(self) -> ContractLibrary:
+        """Return the contracts, which are read once."""
+        if self._library is None:
+            from counterfoil.contracts.library import ContractLibrary
+
+            self._library = ContractLibrary(self.root)
+        return self._library
+
+    def begin(self, root: str) -> None:
+        """Begin a run of tests in a folder."""
+        self.root, self.recorder, self._library = root, None, None
+
+
+SESSION = Session()
+"""The run of tests of this process; pytest's plugin begins it."""

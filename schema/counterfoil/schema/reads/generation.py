@@ -1,0 +1,249 @@
+"""Generated base values of a schema: usual ones first, then those at the limits. Equal on every call.
+
+What a contract promises of a field narrows its values; where nothing is promised, the limits are those of the type.
+Values of a JSON schema come from the search for values that fit it, since a tree has no constraints.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.agreements.model import Range
+from counterfoil.schema.evolution.languages.table import tree_of
+from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, NotPlannable, Null, Opaque, Record, Union
+from counterfoil.schema.formats.jsonschema.read.matching import matching_strings
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths.model import ITEMS, VALUES, member
+from counterfoil.schema.reads.json_base import NoValues, base_of_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from counterfoil.schema.agreements.model import FieldPromise
+    from counterfoil.schema.evolution.model import Scalar
+    from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.paths.model import FieldPath
+
+_MAX_DEPTH: Final = 8
+_BLOCK: Final = 7
+_MAX_TEXTS: Final = 12
+_TRIED: Final = 20
+"""How many values of a JSON schema are looked at for each one that is wanted."""
+_MOMENT: Final = datetime(2024, 5, 1, 12, 34, 56, 789_000, UTC)
+_SECONDS: Final = int(_MOMENT.timestamp())
+_UNIT_BY_SUFFIX: Final = {"millis": 10**3, "micros": 10**6, "nanos": 10**9}
+_TEXTS: Final = ("text", "A", "", "é", "\U0001f600", "A" * 65)
+_RANGE_BY_WORD: Final = {"int": INT_RANGE, "long": LONG_RANGE, "uint32": UINT32_RANGE, "uint64": UINT64_RANGE}
+_REALS: Final = (1.5, 0.0, -1.5, 0.1, 1e15, 1.7976931348623157e308)
+_FLOATS: Final = (1.5, 0.0, -1.5, 0.25, 2.0**24, 3.4028234663852886e38)
+_BYTES_AS_TEXT: Final = ("AB", "", "\x00", "\xff")
+_TEXTS_BY_WORD: Final = {
+    "uuid": ("6f1c2a34-5b6d-4e7f-8a9b-0c1d2e3f4a5b", "00000000-0000-4000-8000-000000000000"),
+    "date-time": ("2024-05-01T12:34:56.789Z", "1970-01-01T00:00:00Z"),
+    "full-date": ("2024-05-01", "1970-01-01"),
+    "base64": ("QUI=", "", "/w=="),
+}
+
+
+def generated(
+    schema: ParsedSchema, count: int, promised: Callable[[FieldPath], FieldPromise | None] = lambda _: None
+) -> Iterator[Any]:
+    """Yield ``count`` base values of a schema within what is promised of each path. Raises ``NoValues``.
+
+    Those of a JSON schema may be fewer, and are within the schema's own limits alone.
+    """
+    try:
+        tree = tree_of(schema)
+    except NotPlannable as problem:
+        raise NoValues(problem.problem) from None
+    if schema.schema_type is SchemaType.JSON:
+        yield from islice(_json_values(schema, tree, count), count)
+        return
+    made = _Values(promised)
+    for number in range(count):
+        yield made.value(tree, (), number, 0)
+
+
+class _Values:
+    """Makes the value with a number; each leaf counts through its own values."""
+
+    def __init__(self, promised: Callable[[FieldPath], FieldPromise | None]) -> None:
+        self._promised = promised
+        self._leaves: dict[tuple[int, FieldPath], tuple[int, Sequence[Any]]] = {}
+
+    def value(self, node: Node, path: FieldPath, number: int, depth: int) -> Any:
+        if depth > _MAX_DEPTH:
+            raise NoValues("the type has no value of limited size")
+        match node:
+            case Leaf():
+                return self._leaf(node, path, number)
+            case Record():
+                return self._record(node, path, number, depth)
+            case Array():
+                return self._several(node.items, (*path, ITEMS), number, depth)
+            case Map():
+                values = self._several(node.values, (*path, VALUES), number, depth)
+                return dict(zip(_keys(node.key), values, strict=False))
+            case Union():
+                return self._branch(node, path, number, depth)
+            case Opaque():
+                raise NoValues(f"no values are generated for {node.words}")
+        return None
+
+    def _leaf(self, node: Leaf, path: FieldPath, number: int) -> Any:
+        key = (id(node), path)
+        if key not in self._leaves:
+            self._leaves[key] = (len(self._leaves), _candidates(node, self._promised(path)))
+        ordinal, found = self._leaves[key]
+        index = number if number < len(found) else number + number // _BLOCK * ordinal
+        return found[index % len(found)]
+
+    def _record(self, node: Record, path: FieldPath, number: int, depth: int) -> dict[str, Any]:
+        oneofs = _oneofs(node)
+        made: dict[str, Any] = {}
+        for each in node.fields:
+            members = oneofs.get(each.oneof or "", [each.name])
+            is_chosen = members[number % len(members)] == each.name
+            inside, turn = (*path, member(each.name)), number // len(members)
+            made[each.name] = self.value(each.type, inside, turn, depth + 1) if is_chosen else None
+        return made
+
+    def _several(self, node: Node, path: FieldPath, number: int, depth: int) -> list[Any]:
+        try:
+            return [self.value(node, path, number + index, depth + 1) for index in range((number + 1) % 3)]
+        except NoValues:
+            return []  # an empty collection of a type without values is one
+
+    def _branch(self, node: Union, path: FieldPath, number: int, depth: int) -> Any:
+        order = sorted(enumerate(node.branches), key=lambda each: isinstance(each[1], Null))
+        for offset in range(len(order)):
+            index, branch = order[(number + offset) % len(order)]
+            try:
+                value = self.value(branch, path, number // len(order), depth + 1)
+            except NoValues:
+                continue
+            return (index, value) if node.is_tagged and not isinstance(branch, Null) else value
+        raise NoValues("no branch of a union has a value of limited size")
+
+
+def _oneofs(node: Record) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in node.fields:
+        if each.oneof is not None:
+            found.setdefault(each.oneof, []).append(each.name)
+    return {name: members for name, members in found.items() if len(members) > 1}
+
+
+def _keys(word: str) -> tuple[str, ...]:
+    if word == "boolean":
+        return "true", "false"
+    return ("1", "2") if word in _RANGE_BY_WORD else ("key", "")
+
+
+def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Any]:
+    """Return the values of a type without parts; at least one."""
+    scalar = node.scalar
+    limit, pattern = (Range(), None) if promise is None else (promise.range, promise.pattern)
+    listed = [each.value for each in (promise.enum or ())] if promise is not None else []
+    if node.symbols:
+        return [each for each in node.symbols if not listed or each in listed] or node.symbols
+    if listed:
+        return listed
+    if scalar.base == "boolean":
+        return True, False
+    if scalar.word == "decimal":
+        return _decimals(scalar, limit)
+    if (unit := _UNIT_BY_SUFFIX.get(scalar.word.rpartition("-")[2])) is not None:
+        return _moments(scalar.word, unit)
+    if scalar.word == "date":
+        return _SECONDS // 86_400, 0, 1, -1
+    if scalar.base in {"bytes", "fixed"}:
+        return _bytes(scalar)
+    if scalar.base == "string":
+        return _texts(scalar, pattern)
+    return _numbers(scalar, limit)
+
+
+def _numbers(scalar: Scalar, limit: Range) -> Sequence[Any]:
+    """Return numbers within a limit: its ends, and usual numbers between them."""
+    least, most = _RANGE_BY_WORD.get(scalar.word, (None, None))
+    is_whole = least is not None
+    usual = (1, 0, -1, least, most) if is_whole else _FLOATS if scalar.word == "float" else _REALS
+    step = 1 if is_whole else 0.5
+    ends = [
+        None if not isinstance(end, int | float) else end + sign * step * is_open
+        for end, sign, is_open in (
+            (limit.minimum, 1, limit.is_open_below),
+            (limit.maximum, -1, limit.is_open_above),
+        )
+    ]
+    low, high = (end if end is None or not is_whole else int(end) for end in ends)
+    found = [
+        each
+        for each in (*usual, low, high)
+        if each is not None and (low is None or each >= low) and (high is None or each <= high)
+    ]
+    made = list(dict.fromkeys(each if is_whole else float(each) for each in found))
+    return made or [low if low is not None else high if high is not None else 0]
+
+
+def _decimals(scalar: Scalar, limit: Range) -> Sequence[str | bytes]:
+    most = 10 ** (scalar.precision or 1) - 1
+    low, high = _unscaled(limit.minimum, scalar.scale), _unscaled(limit.maximum, scalar.scale)
+    wanted = (1234, 0, 1, -1, most, -most, low, high)
+    found = [
+        each
+        for each in wanted
+        if each is not None and abs(each) <= most and (low is None or each >= low) and (high is None or each <= high)
+    ]
+    return [_twos_complement(each, scalar.size) for each in dict.fromkeys(found)] or [_twos_complement(0, scalar.size)]
+
+
+def _unscaled(limit: float | str | None, scale: int) -> int | None:
+    try:
+        return None if limit is None else int(Decimal(str(limit)).scaleb(scale))
+    except InvalidOperation:
+        return None
+
+
+def _twos_complement(unscaled: int, size: int | None) -> bytes:
+    return unscaled.to_bytes(unscaled.bit_length() // 8 + 1 if size is None else size, "big", signed=True)
+
+
+def _moments(word: str, unit: int) -> Sequence[int]:
+    is_time = word.startswith("time-")
+    seconds = _SECONDS % 86_400 if is_time else _SECONDS
+    first = seconds * unit + 789 * unit // 1000
+    return (first, 0, 1) if is_time else (first, 0, 1, -1)
+
+
+def _bytes(scalar: Scalar) -> Sequence[bytes]:
+    if scalar.size is not None:
+        return [each * scalar.size for each in (b"A", b"\x00", b"\xff")]
+    return [each.encode("latin-1") for each in _BYTES_AS_TEXT]
+
+
+def _texts(scalar: Scalar, pattern: str | None) -> Sequence[str]:
+    if pattern is not None and (found := matching_strings(pattern)):
+        return found[:_MAX_TEXTS]
+    return _TEXTS_BY_WORD.get(scalar.word, _TEXTS)
+
+
+def _json_values(schema: Any, tree: Node, count: int) -> Iterator[Any]:
+    from counterfoil.schema.formats.jsonschema.values.samples import Sampler
+    from counterfoil.schema.formats.jsonschema.values.solver import Solver
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+    from counterfoil.schema.formats.jsonschema.view.written import root_of
+
+    root = root_of(schema)
+    sampler = Sampler(Solver(Evaluator(_TRIED * 4000), trusts_unknown=True), variations=count)
+    try:
+        for value in islice(sampler.values([(root, True)], []), count * _TRIED):
+            yield base_of_json(tree, value)
+    except OutOfSteps:
+        return
