@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "deploy"))
 
-from processor import cpu_seconds
+from batches import Batches, Cost
 from rides import BY_HAND, CONSTANT_HEADERS, SOURCE, SOURCE_ID, TARGET, TARGET_ID
 
 from local_services import KafkaBroker, jar_folder
@@ -44,12 +44,6 @@ def bench_of(rides_in: Language, count: int) -> Iterator[Bench]:
             spark.stop()
 
 
-def batch_seconds(query: Any) -> float:
-    """Return the time of the query's batches, without its start."""
-    query.awaitTermination()
-    return sum(json.loads(each.json)["durationMs"]["triggerExecution"] for each in query.recentProgress) / 1000
-
-
 class Bench:
     """One broker, one session, the rides in one language, and the candidates."""
 
@@ -58,6 +52,9 @@ class Bench:
         self.language = rides_in
         self.partitions = PARTITIONS
         self.turn = 0
+        self.targets: tuple[str, ...] = ()
+        self.batches = Batches(self.driver)
+        spark.streams.addListener(self.batches)
 
     @property
     def driver(self) -> int:
@@ -80,19 +77,26 @@ class Bench:
         producer.flush()
 
     def fresh_topics(self, stem: str) -> tuple[str, Path]:
-        """Return an empty target topic, and a checkpoint for it."""
+        """Return an empty target topic, and a checkpoint for it; the topics of the candidate before are deleted."""
+        self.delete_topics(*self.targets)
         self.turn += 1
         topic = f"{stem}-{self.turn}"
-        for name in (topic, f"{topic}-dead"):
+        self.targets = (topic, f"{topic}-dead")
+        for name in self.targets:
             self.broker.create_topic(name, partitions=self.partitions)
         return topic, self.folder / topic
 
-    def pass_through(self, source: str) -> float:
-        """Return the seconds for an unchanged value."""
+    def delete_topics(self, *names: str) -> None:
+        """Delete topics; the broker removes their files after a minute."""
+        for deleted in self.broker.admin.delete_topics(list(names)).values() if names else ():
+            deleted.result(60)
+
+    def pass_through(self, source: str) -> Cost:
+        """Return the cost of an unchanged value."""
         return self.query("pass", source, "value")
 
-    def by_hand(self, source: str) -> float:
-        """Return the seconds for ``from_avro``, SQL and ``to_avro``."""
+    def by_hand(self, source: str) -> Cost:
+        """Return the cost of ``from_avro``, SQL and ``to_avro``."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
         from pyspark.sql.avro.functions import from_avro, to_avro
 
@@ -104,16 +108,16 @@ class Bench:
 
         return self.query("hand", source, "value", convert)
 
-    def query(self, stem: str, source: str, value: str, convert: Callable[[Any], Any] = lambda same: same) -> float:
-        """Return the seconds of a query that has the bridge's columns and as large headers."""
+    def query(self, stem: str, source: str, value: str, convert: Callable[[Any], Any] = lambda same: same) -> Cost:
+        """Return the cost of a query that has the bridge's columns and as large headers."""
         from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
         from counterfoil.converter.run import sink
         from counterfoil.converter.run.source import read_stream
 
         target, checkpoint = self.fresh_topics(stem)
-        servers = self.broker.bootstrap_servers
-        records = read_stream(self.spark, bootstrap_servers=servers, topic=source, max_offsets_per_trigger=BATCH)
+        kafka = {"kafka.bootstrap.servers": self.broker.bootstrap_servers}
+        records = read_stream(self.spark, kafka, topic=source, max_offsets_per_trigger=BATCH)
         added = [F.struct(F.lit(name).alias("key"), F.lit(text).alias("value")) for name, text in CONSTANT_HEADERS]
         same = convert(records).select(
             F.lit(target).alias("topic"),
@@ -122,28 +126,25 @@ class Bench:
             value,
             F.concat("headers", F.array(*added)).alias("headers"),
         )
-        writer = sink.write_stream(
-            same, bootstrap_servers=servers, checkpoint=str(checkpoint), largest_request_bytes=1 << 20
-        )
-        return batch_seconds(writer.trigger(availableNow=True).start())
+        writer = sink.write_stream(same, kafka, checkpoint=str(checkpoint), largest_request_bytes=1 << 20)
+        return self.batches.cost(lambda: writer.trigger(availableNow=True).start().awaitTermination(), self.count)
 
-    def bridge(self, source: str, engine: str, delivery: str = "restart-filter") -> float:
-        """Return the seconds for the bridge as ``counterfoil bridge run`` runs it."""
-        seconds: list[float] = []
-        run = self.make_run(
-            source, engine, delivery, lambda report: seconds.append(report["durationMs"]["triggerExecution"] / 1000)
-        )
-        outcome = run.run(self.spark)
-        if outcome.totals.written != self.count or bool(outcome.totals.dead_letters) != (source == "broken"):
-            raise SystemExit(f"the bridge did not convert what it should: {outcome.text}")
-        return sum(seconds)
+    def bridge(self, source: str, engine: str, delivery: str = "restart-filter") -> Cost:
+        """Return the cost of the bridge as ``counterfoil bridge run`` runs it."""
+        run = self.make_run(source, engine, delivery)
+
+        def convert() -> None:
+            outcome = run.run(self.spark)
+            if outcome.totals.written != self.count or bool(outcome.totals.dead_letters) != (source == "broken"):
+                raise SystemExit(f"the bridge did not convert what it should: {outcome.text}")
+
+        return self.batches.cost(convert, self.count)
 
     def make_run(
         self,
         source: str,
         engine: str,
         delivery: str,
-        on_batch: Callable[[Any], None],
         *,
         interval_s: float | None = None,
     ) -> BridgeRun:
@@ -177,7 +178,7 @@ class Bench:
             settings=settings,
             say=lambda _line: None,
             stop=threading.Event(),
-            on_batch=on_batch,
+            on_batch=lambda _report: None,
         )
 
     def loop(self, source: str, count: int) -> float:
@@ -231,19 +232,25 @@ def produce(producer: Any, topic: str, **record: Any) -> None:
             return
 
 
-def median_of(runs: dict[str, Callable[[], float]], driver: int, rounds: int) -> dict[str, tuple[float, float]]:
-    """Return wall and processor seconds of each, the median of some turns after one that only warms up."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+def median_of(runs: dict[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
+    """Return the median cost of each, of some turns after one that only warms up.
+
+    Each round begins with another candidate, so that none always follows the same one. The cost of each turn is printed
+    to standard error.
+    """
+    found: dict[str, list[Cost]] = {name: [] for name in runs}
+    names = list(runs)
     for turn in range(rounds + 1):
-        for name, run in runs.items():
-            before = cpu_seconds(driver)
-            took = run()
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            cost = runs[name]()
+            print(
+                f"round {turn}: {name:12} {cost.wall_s:7.2f} s, {cost.processor_s:7.2f} s of processor time",
+                file=sys.stderr,
+            )
             if turn:
-                found[name].append((took, cpu_seconds(driver) - before))
-    return {
-        name: (statistics.median(wall for wall, _ in each), statistics.median(cpu for _, cpu in each))
-        for name, each in found.items()
-    }
+                found[name].append(cost)
+    return {name: Cost(*map(statistics.median, zip(*each, strict=True))) for name, each in found.items()}
 
 
 def shown(what: str, found: float, goal: float, *, at_most: bool = False) -> str:

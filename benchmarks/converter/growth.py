@@ -1,6 +1,6 @@
 """How the cost of a bridge grows with partitions and with fields, beside a pass-through of the same records.
 
-    python benchmarks/converter/growth.py [--records 400000] [--rounds 2] [--partitions 1 2 4] [--fields 1 20 50 200]
+    python benchmarks/converter/growth.py [--records 1000000] [--rounds 2] [--partitions 1 2 4] [--fields 1 20 50 200]
 
 The table of partitions has the rides; that of fields has records of numbers and texts, each of which the bridge renames
 and writes in another order, so that nothing is copied as a span.
@@ -52,7 +52,8 @@ def row(bench: Bench, name: str, rounds: int) -> str:
     source = f"source-{name}"
     bench.fill(source)
     runs = {"pass": lambda: bench.pass_through(source), "bridge": lambda: bench.bridge(source, "auto")}
-    took = median_of(runs, bench.driver, rounds)
+    took = median_of(runs, rounds)
+    bench.delete_topics(source)
     rates = [f"{bench.count / took[each][0]:12,.0f}" for each in ("pass", "bridge")]
     costs = [f"{took[each][1] / bench.count * 1e6:8.1f}" for each in ("pass", "bridge")]
     ratio = took["bridge"][1] / took["pass"][1]
@@ -61,7 +62,7 @@ def row(bench: Bench, name: str, rounds: int) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--records", type=int, default=400_000)
+    parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--partitions", type=int, nargs="*", default=[1, 2, 4])
     parser.add_argument("--fields", type=int, nargs="*", default=[1, 10, 20, 50, 100, 200])

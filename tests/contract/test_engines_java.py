@@ -22,13 +22,7 @@ from counterfoil.sdk.serde.avro_codec import compile_encoder
 from counterfoil.sdk.serde.avro_codec.varint import encode_long
 from engine_cases import CASES, Case, conversion_of, record, values_of
 from engine_plans import plans
-from java_engine import Convert, check, compiled
-
-
-@pytest.fixture(scope="module")
-def convert(spark: Any) -> Convert:
-    """Return a function that converts values with the compiled class of a conversion."""
-    return compiled(spark)
+from java_engine import check
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.name != "promotions"], ids=lambda case: case.name)

@@ -32,17 +32,23 @@ REFUSED = FailureCode.UNDECODABLE
 
 
 class SwapEngine:
-    """Another schema id in front of the same bytes."""
+    """Another schema id in front of the same bytes. A task that comes to offset ``held_from`` stays there for ever."""
 
     name = "swap"
+
+    def __init__(self, held_from: int | None = None) -> None:
+        self._held_from = held_from
 
     def convert(self, records: DataFrame) -> DataFrame:
         is_refused = F.substring("value", 6, 1) == F.lit(b"\xff")
         swapped = F.concat(F.lit(b"\x00" + TARGET_ID.to_bytes(4, "big")), F.expr("substring(value, 6)"))
         reason = F.struct(F.lit(REFUSED).alias("code"), F.lit("").alias("field"), F.lit("marked").alias("text"))
-        return records.withColumn("converted", F.when(~is_refused, swapped)).withColumn(
-            "failure", F.when(is_refused, reason.cast(FAILURE_TYPE))
-        )
+        converted = F.when(~is_refused, swapped)
+        if self._held_from is not None:
+            held = F.expr("CAST(java_method('java.lang.Thread', 'sleep', 86400000L) AS BINARY)")
+            converted = F.when(F.col("offset") < self._held_from, converted).otherwise(held)
+        failure = F.when(is_refused, reason.cast(FAILURE_TYPE))
+        return records.withColumn("converted", converted).withColumn("failure", failure)
 
 
 def swap(value: bytes) -> bytes | None:
@@ -116,6 +122,7 @@ def main() -> None:
         bridge_between(wanted["source"], wanted["target"], **wanted.get("bridge", {})),
         checkpoint,
         stop=stop,
+        engine=SwapEngine(wanted.get("held_from")),
         **wanted.get("settings", {}),
     )
     sys.stdout.write(f"{outcome.text}\n")

@@ -13,22 +13,25 @@ from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.check.preflight import prepare_topics
 from counterfoil.converter.engines.choice import choose_engine
+from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.run.checkpoint import Checkpoint
-from counterfoil.converter.run.writers import WriterService, decisions_for
+from counterfoil.converter.run.id_service import WriterService
+from counterfoil.converter.run.writers import decisions_for
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.wire import frame
-from counterfoil.sdk import AvroSerializer, Registry
+from counterfoil.sdk import AvroSerializer, MessageField, Registry
 from kafka_records import produce
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.engines.protocol import Conversion
     from local_services import KafkaClient, RegistryProcess
 
 NOBODYS = 999_999_999
@@ -62,20 +65,27 @@ class Route:
     def produce(self, schemas: list[Schema], count: int) -> None:
         """Write ``count`` rides to two partitions, with the schemas in turn."""
         topic = self.bridge.file.source_topic
-        writers = [AvroSerializer(self.registry, each).bind(topic) for each in schemas]
-        ride = {"ride": 1, "note": "x", "tip": 2.5}
-        values = [writers[number % len(writers)]({**ride, "ride": number}) for number in range(count)]
-        self.write(values)
+        keys, values = (
+            [AvroSerializer(self.registry, each).bind(topic, field) for each in schemas]
+            for field in (MessageField.KEY, MessageField.VALUE)
+        )
+        rides = ({"ride": number, "note": "x", "tip": 2.5} for number in range(count))
+        turns = [number % len(schemas) for number in range(count)]
+        self.write([(values[turn](ride), keys[turn](ride)) for turn, ride in zip(turns, rides, strict=True)])
 
-    def write(self, values: list[bytes]) -> None:
-        records = ({"value": value, "partition": number // 3 % 2} for number, value in enumerate(values))
-        produce(self.cluster.bootstrap_servers, self.bridge.file.source_topic, records)
+    def write(self, records: list[tuple[bytes, bytes | None]]) -> None:
+        """Write values with their keys."""
+        made = (
+            {"value": value, "key": key, "partition": number // 3 % 2} for number, (value, key) in enumerate(records)
+        )
+        produce(self.cluster.bootstrap_servers, self.bridge.file.source_topic, made)
 
     def run(self, bridge: ResolvedBridge, engine: str, policy: str = "stop") -> Any:
         writers = WriterService(self.lines.append)
         writers.use(decisions_for(bridge, self.registry, self.checkpoint, policy=policy))
         conversion = replace(bridge.conversion(), lookup=writers.lookup)
-        chosen = choose_engine(engine, conversion).engine
+        keys = replace(keys_of(bridge), lookup=writers.key_lookup)
+        chosen = choose_engine(engine, conversion, keys).engine
         servers, folder = self.cluster.bootstrap_servers, self.checkpoint.folder
         outcome, lines = run_bridge(self.spark, servers, bridge, folder, engine=chosen, writers=writers)
         self.lines += lines
@@ -88,7 +98,15 @@ class Route:
             self.cluster,
             recompute=lambda value: reference.convert_value(value).value,
             sample=Sample(size=None),
+            convert_key=key_converter(ReferenceEngine(keys_of(bridge))),
         ).run()
+
+
+def keys_of(bridge: ResolvedBridge) -> Conversion:
+    """The conversion of keys, without ids that are registered later."""
+    conversion = bridge.key_conversion()
+    assert conversion is not None
+    return conversion
 
 
 @pytest.fixture
@@ -103,11 +121,13 @@ def route(
     file = parse_bridge_file(
         f"bridge: {source}\nsource: {{topic: {source}}}\ntarget: {{topic: {target}}}\ndelivery: {request.param}\n"
         "fields: {id: {from: ride}}\ndrop: rest\nerrors: {stop_above: never}\n"
+        "key: {fields: {id: {from: ride}}, drop: rest}\n"
     )
     cluster = Cluster(broker.bootstrap_servers)
     with Registry(live_registry.url) as registry:
-        registry.register(f"{target}-value", TARGET)
-        registry.register(f"{source}-value", FIRST)
+        for half in ("key", "value"):
+            registry.register(f"{target}-{half}", TARGET)
+            registry.register(f"{source}-{half}", FIRST)
         prepare_topics(file, cluster, create_target=False)
         yield Route(registry, cluster, spark, resolve(file, registry), Checkpoint(folder / "checkpoint"), [])
 
@@ -118,14 +138,16 @@ def route(
     indirect=["route"],
 )
 def test_a_version_registered_after_the_start_is_converted(route: Route, engine: str) -> None:
-    new = route.registry.register(route.bridge.file.source_subject, SECOND).id
+    source = route.bridge.file.source_topic
+    new = {route.registry.register(f"{source}-{half}", SECOND).id for half in ("key", "value")}.pop()  # one id for both
     route.produce([FIRST, SECOND], 600)
-    route.write([frame(NOBODYS, b"\x02\x00")])
+    route.write([(frame(NOBODYS, b"\x02\x00"), None)])
     outcome = route.run(route.bridge, engine)
     totals = outcome.totals
     assert (totals.converted, totals.dead_by_code) == (600, {"unknown-schema-id": 1}), route.lines
-    name = f"schema id {new} (version 2 of {route.bridge.file.source_subject})"
-    assert f"{name} was registered after the start; it is converted" in route.lines
+    for half in ("key", "value"):
+        name = f"schema id {new} (version 2 of {source}-{half})"
+        assert f"{name} was registered after the start; it is converted" in route.lines
     assert f"schema id {NOBODYS} is not in the registry; its records are dead letters" in route.lines
 
     newest = resolve(route.bridge.file, route.registry)
@@ -139,7 +161,7 @@ def test_a_version_registered_after_the_start_is_converted(route: Route, engine:
 def test_an_id_that_the_plan_cannot_convert_ends_the_run_or_becomes_dead_letters(route: Route) -> None:
     foreign = route.registry.register(f"{route.bridge.file.source_topic}-other", schema(other="string")).id
     route.produce([FIRST], 30)
-    route.write([frame(foreign, b"\x02x")])
+    route.write([(frame(foreign, b"\x02x"), None)])
     reason = f"schema id {foreign} belongs to {route.bridge.file.source_topic}-other"
     with pytest.raises(RunFailed, match=reason) as failure:
         route.run(route.bridge, "java")

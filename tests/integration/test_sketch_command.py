@@ -95,7 +95,7 @@ def test_spark_and_one_process_make_the_same_sketch(filled: Filled, spark: Any, 
     said: list[str] = []
     alone = scan_alone(filled.cluster, filled.topic, ranges, registry=filled.registry, options=options, say=said.append)
     spread = scan_with_spark(
-        spark, filled.broker.bootstrap_servers, filled.topic, ranges, registry=filled.registry, options=options
+        spark, filled.cluster.spark_options(), filled.topic, ranges, registry=filled.registry, options=options
     )
     assert spread == alone
     assert (alone.value.records, alone.value.nulls) == (RECORDS, 2)
@@ -110,7 +110,7 @@ def test_a_sample_is_the_same_in_both_engines(filled: Filled, spark: Any):
     ranges, options = filled.cluster.watermarks(filled.topic), SketchOptions(share=0.3, seed=7)
     more = {"registry": filled.registry, "options": options}
     alone = scan_alone(filled.cluster, filled.topic, ranges, say=print, **more)
-    spread = scan_with_spark(spark, filled.broker.bootstrap_servers, filled.topic, ranges, **more)
+    spread = scan_with_spark(spark, filled.cluster.spark_options(), filled.topic, ranges, **more)
     assert spread == alone
     assert 0 < alone.value.records < RECORDS
 

@@ -153,7 +153,7 @@ class _Run:
         self._folder = world.folder / self._name
         self._checkpoint = self._folder / "checkpoint"
         self._bridge = BridgeProgram(world.counterfoil, world.broker, world.registry, self._folder)
-        self._cluster = Cluster(world.broker.bootstrap_servers)
+        self._cluster = Cluster(world.broker.bootstrap_servers, timeout_s=120)
 
     def prepare(self) -> None:
         """Make topics, schemas, records and the bridge."""
@@ -201,8 +201,10 @@ class _Run:
                 wait_until(
                     lambda: running.poll() is not None or self._written() >= threshold, what=f"{threshold:g} records"
                 )
-                assert running.poll() is None, f"{self._scenario}: the bridge ended before:\n{log.read_text()}"
-                _CAUSES[self._scenario.fault](self, running)
+                code = running.poll()
+                assert code in {None, ExitCode.OK}, f"{self._scenario}: the bridge ended before:\n{log.read_text()}"
+                if code is None:  # else it was quicker than its fault
+                    _CAUSES[self._scenario.fault](self, running)
                 return running.wait(DEADLINE_S)
             finally:
                 end(running)
@@ -248,6 +250,8 @@ class _Run:
     def _kill_driver(self, running: subprocess.Popen[str]) -> None:
         process = process_of(self._world.counterfoil)
         os.killpg(running.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # it stays if the command has ended at this moment
         wait_until(lambda: not Path(f"/proc/{process}").exists(), what="the end of the driver")
 
     def _kill_worker(self, running: subprocess.Popen[str]) -> None:

@@ -12,21 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.converter.run.id_service import ServiceAddress
     from counterfoil.schema.exit_codes import ExitCode
 
 _FILE = click.argument("file", type=click.Path(path_type=Path))
 _REGISTRY = registry_options(THE_REGISTRY)
-_BROKER = click.option(
-    "--bootstrap-servers",
-    envvar="COUNTERFOIL_BOOTSTRAP_SERVERS",
-    metavar="HOST:PORT",
-    help="The address of the Kafka cluster. [COUNTERFOIL_BOOTSTRAP_SERVERS]",
-)
 _ENGINE = click.option(
     "--engine",
     type=click.Choice([AUTO, *ENGINES]),
@@ -65,6 +61,17 @@ _PROGRESS_TOPIC = click.option(
 )
 
 
+def _service_address(_context: click.Context, _parameter: click.Parameter, text: str | None) -> ServiceAddress | None:
+    if text is None:
+        return None
+    from counterfoil.converter.run.id_service import parse_address
+
+    try:
+        return parse_address(text)
+    except ValueError as mistake:
+        raise click.BadParameter(str(mistake)) from None
+
+
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     """Return one decorator that applies all of ``options``, in the order of the help page."""
     return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
@@ -76,7 +83,7 @@ def bridge() -> None:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER, _PLAN_FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _PLAN_FORMAT)
 @click.option(
     "--source-schema",
     type=click.Path(path_type=Path),
@@ -101,7 +108,7 @@ def plan(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER, _ENGINE, _JARS, _MASTER, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _FORMAT)
 @click.option("--sample", default=1000, show_default=True, help="How many records to try: oldest, newest and random.")
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
@@ -112,7 +119,7 @@ def check(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER, _ENGINE, _JARS, _MASTER)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
@@ -157,6 +164,12 @@ def check(**options: Any) -> ExitCode:
     help="What to do with records whose schema the registry has and the plan cannot convert; new versions that it can "
     "convert are converted, and ids that the registry does not have are dead letters.",
 )
+@click.option(
+    "--id-service",
+    callback=_service_address,
+    metavar="[HOST:]PORT",
+    help="Where executors reach the driver to look up new schema ids.  [default: spark.driver.host, and a free port]",
+)
 @click.option("--force", is_flag=True, help="Continue from a checkpoint that another plan wrote.")
 @click.option(
     "--progress",
@@ -188,7 +201,7 @@ def run(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _FORMAT)
 @click.option(
     "--sample",
     default="1000",
@@ -211,7 +224,7 @@ def verify(**options: Any) -> ExitCode:
 
 @bridge.command()
 @click.argument("bridge", metavar="FILE|NAME")
-@_options(_REGISTRY, _BROKER, _PROGRESS_TOPIC, _PLAN_FORMAT)
+@_options(_REGISTRY, kafka_options, _PROGRESS_TOPIC, _PLAN_FORMAT)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
@@ -230,7 +243,7 @@ def status(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER)
+@_options(_FILE, _REGISTRY, kafka_options)
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path, file_okay=False),
@@ -273,7 +286,7 @@ def prepare(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, _BROKER, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _FORMAT)
 def replay(**options: Any) -> ExitCode:
     """Convert the dead letters once more, with the plan as it is now; each is converted at most once."""
     from counterfoil.converter.commands.replay import replay_bridge
@@ -283,7 +296,7 @@ def replay(**options: Any) -> ExitCode:
 
 @click.command()
 @click.argument("topic")
-@_options(_REGISTRY, _BROKER, _JARS, _MASTER)
+@_options(_REGISTRY, kafka_options, _JARS, _MASTER)
 @click.option(
     "--engine",
     type=click.Choice(["spark", "python"]),
@@ -327,7 +340,7 @@ def replay(**options: Any) -> ExitCode:
     "--publish", "publishes", is_flag=True, help="Store the sketch in the registry, with the subjects of key and value."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the sketch as JSON.")
-def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> ExitCode:
+def sketch(registry: Any, kafka: Any, **options: Any) -> ExitCode:
     """Summarize the records of TOPIC for 'counterfoil check --sketch'.
 
     The topic is read once, committed records only. The sketch has, for each schema that records were written with and
@@ -348,5 +361,5 @@ def sketch(registry: Any, bootstrap_servers: str | None, **options: Any) -> Exit
         SketchRequest(**options),
         replace(kept, hide=hide) if hide else kept,
         registry=registry,
-        bootstrap_servers=bootstrap_servers,
+        kafka=kafka,
     )

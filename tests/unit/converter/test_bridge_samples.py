@@ -28,7 +28,7 @@ SCHEMA = '{"type": "record", "name": "R", "fields": [{"name": "%s", "type": "str
 
 def load(*names: Any) -> Samples:
     file = parse_bridge_file(BRIDGE)
-    return load_samples([str(name) for name in names], file, registry=NO_REGISTRY, bootstrap_servers=None)
+    return load_samples([str(name) for name in names], file, registry=NO_REGISTRY, kafka=None)
 
 
 def sketch_of(topic: str, field: str, *texts: str) -> str:
@@ -78,7 +78,7 @@ def test_plan_prints_suggestions_of_samples_as_comments(tmp_path: Path, capsys: 
     (tmp_path / "bridge.yaml").write_text(BRIDGE)
     code = show_plan(
         file=tmp_path / "bridge.yaml", registry=NO_REGISTRY, formats=(), source_schema=tmp_path / "in.avsc",
-        target_schema=tmp_path / "out.avsc", suggest=False, bootstrap_servers=None,
+        target_schema=tmp_path / "out.avsc", suggest=False, kafka=None,
         samples=[str(tmp_path / "in.json"), str(tmp_path / "out.json")],
     )  # fmt: skip
     printed = capsys.readouterr().out

@@ -10,47 +10,58 @@ import pytest
 
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
-from counterfoil.converter.check import command
+from counterfoil.converter.check.command import check_with
 from counterfoil.converter.errors import BrokerUnreachable
 from counterfoil.schema.model import Schema
 from counterfoil.sdk.testing import InMemoryRegistry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 RIDE = Schema(json.dumps({"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}))
 
 
-class Broker:
-    """A broker that is there for the checks of topics, and is away afterwards."""
+class EmptyTopics:
+    """A cluster in which every topic has one partition and no records."""
+
+    def rights(self, topics: Iterable[str]) -> dict[str, None]:
+        return dict.fromkeys(topics)
+
+    def partition_count(self, _topic: str) -> int:
+        return 1
+
+    def settings(self, _topic: str) -> dict[str, str]:
+        return {}
 
     def watermarks(self, _topic: str) -> dict[int, tuple[int, int]]:
-        return {0: (0, 1)}
+        return {0: (0, 0)}
+
+    def sample(self, _topic: str, _offsets: object) -> Iterable[Any]:
+        return ()
 
 
-def test_a_check_that_fails_stops_spark(monkeypatch: pytest.MonkeyPatch):
+class LostSession:
+    """A session whose Java program is gone."""
+
+    def createDataFrame(self, *_arguments: Any) -> None:  # noqa: N802 - the name of Spark's method
+        raise BrokerUnreachable("broker", reason="away")
+
+
+def test_a_check_that_fails_stops_spark():
     stopped: list[bool] = []
 
     @contextmanager
-    def session(**_settings: Any) -> Iterator[None]:
+    def session() -> Iterator[Any]:
         try:
-            yield
+            yield LostSession()
         finally:
             stopped.append(True)
 
-    def fails(*_arguments: Any) -> None:
-        raise BrokerUnreachable("broker", reason="away")
-
-    for name, stand_in in {
-        "inspect": lambda *_: [], "sample": lambda *_, **__: [], "facts_of": lambda *_: None,
-        "start_session": session, "frame_of": fails,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(command, name, stand_in)
     with InMemoryRegistry().client() as registry:
         for subject in ("in-value", "out-value"):
             registry.register(subject, RIDE)
         bridge = resolve(parse_bridge_file("bridge: b\nsource: {topic: in}\ntarget: {topic: out}\n"), registry)
-    cluster: Any = Broker()
+    cluster: Any = EmptyTopics()
     with pytest.raises(BrokerUnreachable):
-        command._checked(bridge, cluster, engine="reference", jars=None, master=None, size=1, seed=0)
+        check_with(bridge, cluster, session, engine="reference", size=1, seed=0)
     assert stopped == [True]

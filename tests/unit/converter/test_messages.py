@@ -488,3 +488,55 @@ def test_nested_messages_of_a_oneof_become_the_records_of_their_names():
     others = [{**each, "title": f"Other{each['title']}"} for each in records]
     unnamed = plan_of(source, js({"v": {"oneOf": others}}))
     assert any("no equal and no larger type" in problem for problem in problems(unnamed))
+
+
+def single(kind: Any, language: SchemaType = SchemaType.AVRO) -> ParsedSchema:
+    return parse_schema(json.dumps(kind), language)
+
+
+JSON_TEXT = single({"type": "string"}, SchemaType.JSON)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "body", "made"),
+    [
+        (single("string"), single("string"), b"\x04ab", b"\x04ab"),
+        (single("bytes"), single("bytes"), b"\x02\xff", b"\x02\xff"),
+        (single("int"), single("long"), b"\x02", b"\x02"),
+        (single("int"), single("double"), b"\x02", b"\x00\x00\x00\x00\x00\x00\xf0\x3f"),
+        (single("string"), JSON_TEXT, b"\x04ab", b'"ab"'),
+        (JSON_TEXT, single("string"), b'"ab"', b"\x04ab"),
+        (JSON_TEXT, JSON_TEXT, b' "ab"', b'"ab"'),
+        (single("string"), single("string"), b"\x04ab\x00", "$ trailing-bytes"),
+        (single("string"), single("string"), b"\x02\xff", "$ undecodable"),
+        (JSON_TEXT, JSON_TEXT, b"null", "$ undecodable"),
+        (single("string"), single({"type": "string", "maxLength": 1}, SchemaType.JSON), b"\x04ab", "$ unencodable"),
+    ],
+)
+def test_values_without_parts_are_converted_as_a_whole(
+    source: ParsedSchema, target: ParsedSchema, body: bytes, made: bytes | str
+) -> None:
+    found = converted(plan_of(source, target), body)
+    assert (found if isinstance(found, bytes) else f"$ {found.split()[-1]}") == made
+
+
+def test_whole_numbers_of_earlier_versions_are_rounded_to_floats_also_without_a_record() -> None:
+    writer, source = single("long"), single("float")
+    conversion = Conversion(plan_of(source, single("double")), {SOURCE_ID: source, 8: writer}, TARGET_ID)
+    made = converter_of(recipe_of(conversion).packed).convert(frame(8, b"\x82\x80\x80\x10"))  # 2**24 + 1
+    assert made[5:] == b"\x00\x00\x00\x00\x00\x00\x70\x41"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "rules", "problem"),
+    [
+        (single("long"), single("int"), {}, "not every long can become int"),
+        (single("string"), avro(("id", "string")), {}, "the types are string and record Ride"),
+        (single(["null", "string"]), single("string"), {}, "two values without parts"),
+        (single("string"), single("string"), {"id": {"from": "id"}}, "id: the target has no such field"),
+    ],
+)
+def test_plans_of_values_without_parts_say_what_they_cannot_do(
+    source: ParsedSchema, target: ParsedSchema, rules: dict[str, Any], problem: str
+) -> None:
+    assert any(problem in str(each) for each in plan_of(source, target, **rules).problems)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.request
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from counterfoil.converter.monitoring.status import BridgeStatusReport, KnownRun
 from counterfoil.converter.run.snapshot import PartitionPosition, RunState, Snapshot
 from counterfoil.converter.run.watch import now_ms
 from counterfoil.schema.exit_codes import ExitCode
+from local_services import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,12 +181,11 @@ def test_a_history_of_many_short_runs_keeps_the_latest(tmp_path: Path) -> None:
 
 def test_reports_begin_whenever_the_first_state_comes() -> None:
     sent: list[Snapshot] = []
-    reports = BackgroundReports([sent.append], dict, period_s=0.01)
-    time.sleep(0.1)
+    reports = BackgroundReports([sent.append], dict, period_s=0)  # so that many periods pass before the first state
     reports(STATE)
+    wait_until(lambda: len(sent) > 1, what="a report of the same state after the period")
     reports.close()
-    assert sent
-    assert sent[-1].batches == STATE.batches
+    assert {each.batches for each in sent} == {STATE.batches}
 
 
 def test_a_history_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:

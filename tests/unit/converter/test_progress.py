@@ -13,12 +13,13 @@ STATE = Snapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", st
 
 def test_counts_add_up_over_batches():
     totals = Totals()
-    written = {"rows": 10, "tombstones": 1, "dead": 4, "cast-failed": 0, "lookup-missing": 3, "bytes": 700}
+    dead = [{"x": 0.0, "y": 1.0}, {"x": 2.0, "y": 2.0}, {"x": 2.0, "y": 1.0}]
+    written = {"rows": 10, "values": 9, "bytes": 700, "dead": dead}
     totals.add(
         {"numInputRows": 14, "observedMetrics": {"read": {"repeats": 2}, "written": written}},
         codes=["cast-failed", "lookup-missing"],
     )
-    totals.add({"numInputRows": 3, "observedMetrics": {"written": {"rows": 3, "tombstones": 0, "dead": 0}}}, codes=[])
+    totals.add({"numInputRows": 3, "observedMetrics": {"written": {"rows": 3, "values": 3, "dead": None}}}, codes=[])
     assert (totals.batches, totals.read, totals.echoes, totals.repeats) == (2, 17, 2, 2)
     assert totals.dead_by_code == Counter({"lookup-missing": 3, "other": 1})
     assert (totals.converted, totals.tombstones, totals.dead_letters, totals.written) == (8, 1, 4, 13)

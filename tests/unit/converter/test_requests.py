@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.converter.kafka.requests import committed
+from counterfoil.sdk.errors import InvalidSettings
+
+BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 
 
 class Answer:
@@ -41,3 +45,15 @@ def test_an_offset_that_is_about_to_change_is_requested_again() -> None:
     consumer = Consumer([Answer(3), Answer(-1001, unstable)], [Answer(3), Answer(-1001)])
     found = committed(consumer, WANTED, deadline_s=5.0)
     assert [each.offset for each in found] == [3, -1001]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"security.protocol": "FOO"}, 'Invalid value "FOO" for configuration property "security.protocol"'),
+        ({"security.protocol": "SSL", "ssl.ca.pem": f"{BEGIN}AAAA{END}"}, "failed to read certificate #0"),
+    ],
+)
+def test_settings_that_the_client_refuses_are_reported_in_one_sentence(settings: dict[str, str], reason: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"The Kafka client refuses its settings: .*{reason}"):
+        Cluster("127.0.0.1:1", settings)

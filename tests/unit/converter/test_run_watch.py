@@ -29,10 +29,9 @@ class Report:
 def report(batch: int, rows: int, end: dict[str, int], latest: dict[str, int] | None = None) -> Report:
     written = {
         "rows": rows,
-        "tombstones": 0,
-        "dead": 1 if rows else 0,
-        "too-large": 1 if rows else 0,
+        "values": rows,
         "bytes": 10 * rows,
+        "dead": [{"x": 1.0, "y": 1.0}] if rows else [],
     }
     return Report(
         {

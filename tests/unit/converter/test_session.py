@@ -7,7 +7,7 @@ import pytest
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.archive import pyspark_version
-from counterfoil.converter.spark.session import check_session, connector_settings
+from counterfoil.converter.spark.session import check_session, connector_settings, start_session
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -56,3 +56,23 @@ def test_a_session_that_repeats_tasks_is_refused(master: str):
 def test_speculation_is_refused_everywhere():
     with pytest.raises(MissingPart, match=r"spark\.speculation is true"):
         check_session(session("local[2]", spark__speculation="true"))
+
+
+@pytest.mark.parametrize(
+    ("master", "variables", "named"),
+    [
+        ("sc://spark:15002", {}, "--master sc://spark:15002"),
+        (None, {"SPARK_REMOTE": "sc://spark:15002"}, "SPARK_REMOTE"),
+        ("local[2]", {"SPARK_CONNECT_MODE_ENABLED": "1"}, "SPARK_CONNECT_MODE_ENABLED"),
+        (None, {"SPARK_API_MODE": "connect"}, "SPARK_API_MODE"),
+    ],
+)
+def test_spark_connect_is_refused_before_spark_starts(
+    master: str | None, variables: dict[str, str], named: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(MissingPart, match=f"do not support Spark Connect, which {named} requests") as refusal:
+        start_session(master=master, jars=None, log_file=tmp_path / "spark.log")
+    assert refusal.value.exit_code is ExitCode.PRECONDITION
+    assert not (tmp_path / "spark.log").exists()

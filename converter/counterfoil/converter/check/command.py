@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
@@ -19,19 +19,25 @@ from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, p
 from counterfoil.converter.spark.session import start_session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+
+    from pyspark.sql import SparkSession
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_PREFIX: Final = "counterfoil-check-"
 
 
 def check_bridge(
     *,
     file: Path,
     registry: RegistryAccess,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     engine: str,
     jars: Path | None,
     master: str | None,
@@ -42,26 +48,31 @@ def check_bridge(
     """Run ``bridge check``: try the plan on sampled records."""
     forms = parse_forms(formats, WITH_JUNIT)
     declared = load_bridge_file(file)
-    with failures_as_cases(forms, check_group(declared.name)):
+    with failures_as_cases(forms, check_group(declared.name)), tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         resolved = resolve_with(declared, registry)
-        report = _checked(
-            resolved, named_cluster(bootstrap_servers), engine=engine, jars=jars, master=master, size=sample, seed=seed
+        log = Path(folder) / "spark.log"
+        report = check_with(
+            resolved,
+            named_cluster(kafka),
+            lambda: start_session(master=master, jars=jars, log_file=log),
+            engine=engine,
+            size=sample,
+            seed=seed,
         )
     give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
     return report.exit_code
 
 
-def _checked(
+def check_with(
     resolved: ResolvedBridge,
     cluster: Cluster,
+    session: Callable[[], AbstractContextManager[SparkSession]],
     *,
     engine: str,
-    jars: Path | None,
-    master: str | None,
     size: int,
     seed: int,
 ) -> CheckReport:
-    """Inspect the topics and, if they can be read, try the engine on a sample."""
+    """Inspect the topics and, if they can be read, try the engine on a sample in a ``session``, which ends then."""
     from counterfoil.converter.check.throughput import measure
 
     file, conversion, keys = resolved.file, resolved.conversion(), resolved.key_conversion()
@@ -72,10 +83,7 @@ def _checked(
         taken = list(sample(cluster, file.source_topic, size=size, seed=seed))
         target = facts_of(file.target_topic, cluster)
         offsets = sum(end - first for first, end in cluster.watermarks(file.source_topic).values())
-        with (
-            tempfile.TemporaryDirectory(prefix="counterfoil-check-") as folder,
-            start_session(master=master, jars=jars, log_file=Path(folder) / "spark.log") as spark,
-        ):
+        with session() as spark:
             frame = frame_of(taken, spark)
             trial = try_out(
                 taken,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ from counterfoil.converter.engines.record import Converted
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.run.record_size import too_large
 from counterfoil.schema.counting import counted
+from counterfoil.schema.sampling.selection import Strategy, choose_offsets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.headers import Headers
 
-_SPOTS: Final = 5
 _SCHEMA: Final = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int, "
     "headers array<struct<key: string, value: binary>>"
@@ -140,32 +139,9 @@ class TrialReport:
 
 def sample(cluster: Cluster, topic: str, *, size: int, seed: int) -> Iterator[Sampled]:
     """Return about ``size`` records of ``topic``: the oldest, the newest, and some at random, of every partition."""
-    marks = {number: mark for number, mark in cluster.watermarks(topic).items() if mark[0] < mark[1]}
-    if not marks:
-        return
-    chunk = max(1, size // (len(marks) * _SPOTS))
-    chooser = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    starts = {number: _spots(first, end, chunk, chooser) for number, (first, end) in marks.items()}
-    for turn in range(_SPOTS):
-        ranges = {
-            number: (spots[turn], _end_of(spots, turn, chunk, marks[number][1]))
-            for number, spots in starts.items()
-            if turn < len(spots)
-        }
-        for message in cluster.read(topic, ranges):
-            yield Sampled(message.partition(), message.offset(), message.key(), message.value(), message.headers())
-
-
-def _spots(first: int, end: int, chunk: int, chooser: random.Random) -> list[int]:
-    """Return the offsets at which the chunks of a partition begin, ascending."""
-    newest = max(first, end - chunk)
-    return sorted({first, newest, *(chooser.randint(first, newest) for _ in range(_SPOTS - 2))})
-
-
-def _end_of(spots: Sequence[int], turn: int, chunk: int, end: int) -> int:
-    """Return the end of a chunk, which never overlaps the next one."""
-    following = spots[turn + 1] if turn + 1 < len(spots) else end
-    return min(spots[turn] + chunk, following, end)
+    offsets = choose_offsets(cluster.watermarks(topic), Strategy.SPREAD, limit=size, seed=seed)
+    for message in cluster.sample(topic, offsets):
+        yield Sampled(message.partition(), message.offset(), message.key(), message.value(), message.headers())
 
 
 def try_out(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution import ConversionPlan, Loss
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.suggestions.suggest import Suggestion
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -40,7 +41,7 @@ def show_plan(
     target_schema: Path | None,
     suggest: bool,
     samples: Sequence[str],
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
 ) -> ExitCode:
     """Run ``bridge plan``: print how every target field is filled."""
     forms = parse_forms(formats)
@@ -60,7 +61,7 @@ def show_plan(
         resolved = resolve_with(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         keys = resolved.keys
-    counted_values = load_samples(samples, declared, registry=registry, bootstrap_servers=bootstrap_servers)
+    counted_values = load_samples(samples, declared, registry=registry, kafka=kafka)
     suggest = suggest or bool(samples)
     suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
     give(

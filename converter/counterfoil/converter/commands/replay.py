@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
 def replay_bridge(
-    *, file: Path, registry: RegistryAccess, bootstrap_servers: str | None, formats: Sequence[str]
+    *, file: Path, registry: RegistryAccess, kafka: KafkaAccess | None, formats: Sequence[str]
 ) -> ExitCode:
     """Run ``bridge replay``: convert the dead letters once more."""
     forms = parse_forms(formats)
     resolved = resolve_with(load_bridge_file(file), registry)
     reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
-    cluster = named_cluster(bootstrap_servers)
+    cluster = named_cluster(kafka)
     group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic
     topics = (resolved.file.target_topic, letters)
     findings = [f"there is no topic {each}" for each in topics if cluster.partition_count(each) is None]

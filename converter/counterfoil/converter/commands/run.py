@@ -17,7 +17,7 @@ from counterfoil.converter.bridge.resolve import resolve_with
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.monitoring.display import ProgressForm, display_of
 from counterfoil.converter.spark.java import check_java
-from counterfoil.converter.spark.session import connector_settings, refuse_real_time
+from counterfoil.converter.spark.session import connector_settings, refuse_connect, refuse_real_time
 from counterfoil.converter.spark.start import starting
 
 if TYPE_CHECKING:
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.converter.monitoring.display import Display
+    from counterfoil.converter.run.id_service import ServiceAddress
     from counterfoil.converter.spark.start import SessionStart
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -49,6 +51,7 @@ def run_bridge(
         declared = replace(declared, progress_topic=progress_topic)
     if real_time:
         refuse_real_time()
+    refuse_connect(master)
     check_java()
     connector_settings(jars)
     with starting(master=master, jars=jars) as start, display_of(ProgressForm(progress)) as display:
@@ -62,7 +65,7 @@ def _run_with(
     *,
     file: Path,
     registry: RegistryAccess,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     engine: str,
     checkpoint: Path | None,
     available_now: bool,
@@ -70,6 +73,7 @@ def _run_with(
     max_offsets_per_trigger: int,
     create_topics: bool,
     unknown_ids: str,
+    id_service: ServiceAddress | None,
     force: bool,
     metrics_host: str,
     metrics_port: int | None,
@@ -78,13 +82,16 @@ def _run_with(
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
     from counterfoil.converter.run.checkpoint import Checkpoint, Identity, default_folder
-    from counterfoil.converter.run.writers import WriterService, decisions_for
+    from counterfoil.converter.run.id_service import WriterService
+    from counterfoil.converter.run.writers import decisions_for
 
     resolved = resolve_with(declared, registry)
-    writers = WriterService(display.say)
-    conversion = replace(resolved.conversion(), lookup=writers.lookup)
-    cluster = named_cluster(bootstrap_servers)
-    choice = choose_engine(engine, conversion, resolved.key_conversion())
+    writers = WriterService(display.say, id_service)
+    conversion, keys = replace(resolved.conversion(), lookup=writers.lookup), resolved.key_conversion()
+    if keys is not None:
+        keys = replace(keys, lookup=writers.key_lookup)
+    cluster = named_cluster(kafka)
+    choice = choose_engine(engine, conversion, keys)
     folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
     folder.check(Identity.of(resolved), force=force)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):

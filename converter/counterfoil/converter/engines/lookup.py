@@ -2,11 +2,11 @@
 
 A task that reads an unknown schema id waits for the answer of the driver: what converts records of this id, or that
 they are dead letters, or that the run ends. So no record is written before its id is decided, order is kept, and the
-query goes on without a restart. :mod:`counterfoil.converter.run.writers` is the driver's part.
+query goes on without a restart. :mod:`counterfoil.converter.run.id_service` is the driver's part.
 
-A request is the letter of a form, the id, and their signature; an answer is the letter of an outcome, the length of a
-content, the content, and a signature of the request and all this. Both sides sign with a secret that executors get with
-the query, so that nobody else can send them code.
+A request is the letters of a form and of key or value, the id, and their signature; an answer is the letter of an
+outcome, the length of a content, the content, and a signature of the request and all this. Both sides sign with a
+secret that executors get with the query, so that nobody else can send them code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-REQUEST_BYTES: Final = 5
+REQUEST_BYTES: Final = 6
 SIGNATURE_BYTES: Final = 32
 _HEAD_BYTES: Final = 5
 _TIMEOUT_S: Final = 180
@@ -36,6 +36,13 @@ class Form(Enum):
     """Compiled classes, for the engine ``java``."""
     RECIPE = b"R"
     """A packed recipe, for the reference evaluator."""
+
+
+class Half(Enum):
+    """Which part of a record an id was read from; keys are converted by a plan of their own."""
+
+    KEY = b"K"
+    VALUE = b"V"
 
 
 class Outcome(Enum):
@@ -55,11 +62,12 @@ class UnknownIdStop(RuntimeError):
 
 @dataclass(frozen=True)
 class WriterLookup:
-    """The address at which the driver answers, and the secret of its run."""
+    """The address at which the driver answers, and the secret of its run; ``half`` is what its user converts."""
 
     host: str
     port: int
     secret: str = field(repr=False)
+    half: Half = Half.VALUE
 
     def sign(self, content: bytes) -> bytes:
         """Return the signature of a content."""
@@ -71,7 +79,7 @@ class WriterLookup:
 
     def request(self, form: Form, schema_id: int) -> bytes:
         """Return the bytes of a request."""
-        request = form.value + schema_id.to_bytes(4)
+        request = form.value + self.half.value + schema_id.to_bytes(4)
         return request + self.sign(request)
 
     def answer(self, request: bytes, outcome: Outcome, content: bytes) -> bytes:

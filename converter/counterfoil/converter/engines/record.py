@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from counterfoil.converter.engines.protocol import Conversion
     from counterfoil.converter.messages.table import Packed
-    from counterfoil.schema.evolution.model import BuildRecord
+    from counterfoil.schema.evolution.model import Op
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Converted:
 class RecordRecipe:
     """A conversion as packed schemas and operations, which can be sent to another process."""
 
-    root: BuildRecord
+    root: Op
     source: Packed
     target: Packed
     writer_by_id: tuple[tuple[int, Packed], ...]

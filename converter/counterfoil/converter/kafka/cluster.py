@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from counterfoil.converter.errors import BrokerRefused, BrokerUnreachable
-from counterfoil.converter.kafka.requests import committed
+from counterfoil.converter.kafka.requests import committed, repeated
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.errors import InvalidSettings
+from counterfoil.sdk.kafka.access import KafkaAccess
+from counterfoil.sdk.kafka.ranges import READING, RangeReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.converter.errors import BridgeError
+    from counterfoil.schema.sampling.selection import Offsets
 
-_QUIET = {"log_level": 0}
-_FETCH = {"fetch.wait.max.ms": 50, "queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
-_BATCH_MESSAGES = 5_000
+_FETCH = {"queued.min.messages": 200_000, "fetch.message.max.bytes": 4 << 20}
 _POLL_S = 0.2
 _IDLE_DEADLINE_S = 60.0
 _SETTLE_S = 0.5
@@ -32,28 +35,54 @@ class Cluster:
     """A Kafka cluster; every request has a time limit.
 
     Raises ``BrokerUnreachable`` when no broker responds within ``timeout_s``, and ``MissingExtra`` when the Kafka
-    client is not installed.
+    client is not installed. ``settings`` are of a login, for example, as :class:`KafkaAccess` takes them; raises
+    ``InvalidSettings`` for those that librdkafka refuses, and that not both it and Kafka's Java clients have.
     """
 
-    def __init__(self, bootstrap_servers: str, *, timeout_s: float = 10.0) -> None:
+    def __init__(
+        self, bootstrap_servers: str, settings: Mapping[str, str] | None = None, *, timeout_s: float = 10.0
+    ) -> None:
         with needed_by("A bridge", extra="converter"):
-            from confluent_kafka import Consumer
+            from confluent_kafka import Consumer, KafkaException
             from confluent_kafka.admin import AdminClient
+        access = KafkaAccess(bootstrap_servers, settings or {}).with_files_read()
         self.bootstrap_servers = bootstrap_servers
+        self.client_settings: Mapping[str, Any] = access.client_settings()
+        self.java_settings: Mapping[str, str] = access.java_settings()
         self._timeout_s = timeout_s
-        self._base = {"bootstrap.servers": bootstrap_servers, **_QUIET}
-        self._admin = AdminClient(self._base)
+        self._latest_error: Any = None
+        try:
+            self._admin = AdminClient({**self.client_settings, "error_cb": self._note})
+        except KafkaException as failure:
+            raise InvalidSettings(f"The Kafka client refuses its settings: {failure.args[0].str()}") from None
         self._new_consumer = Consumer
         self._metadata()
 
+    def spark_options(self) -> dict[str, str]:
+        """Return the options with which Spark's Kafka source and sink reach the cluster."""
+        return {f"kafka.{name}": value for name, value in self.java_settings.items()}
+
+    def _note(self, error: Any) -> None:
+        """Keep an error of a connection, such as a refused login; requests only report that the time is over."""
+        from confluent_kafka import KafkaError
+
+        if self._latest_error is None or error.code() != KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - its public name
+            self._latest_error = error
+
     def _metadata(self) -> Any:
-        from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
 
         try:
-            return self._admin.list_topics(timeout=self._timeout_s)
+            found = self._admin.list_topics(timeout=self._timeout_s)
         except KafkaException as failure:
-            reason = f"{failure.args[0].str()} (waited {self._timeout_s:g} s)"
+            self._admin.poll(0)
+            error = self._latest_error or failure.args[0]
+            if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001 - the client's own name
+                raise BrokerRefused(f"The broker refuses the login: {error.str()}") from None
+            reason = f"{error.str()} (waited {self._timeout_s:g} s)"
             raise BrokerUnreachable(self.bootstrap_servers, reason=reason) from None
+        self._latest_error = None
+        return found
 
     def partition_count(self, topic: str) -> int | None:
         """Return how many partitions ``topic`` has; None when there is no such topic."""
@@ -127,13 +156,15 @@ class Cluster:
         """Return the first available offset and the one after the last, by partition."""
         from confluent_kafka import KafkaException, TopicPartition
 
-        partitions = self.partition_count(topic) or 0
+        partitions = [TopicPartition(topic, number) for number in range(self.partition_count(topic) or 0)]
         with closing(self._consumer()) as consumer:
+
+            def ask(partition: TopicPartition) -> tuple[int, int]:
+                found: tuple[int, int] = consumer.get_watermark_offsets(partition, timeout=self._timeout_s)
+                return found
+
             try:
-                return {
-                    number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=self._timeout_s)
-                    for number in range(partitions)
-                }
+                return {each.partition: repeated(partial(ask, each), deadline_s=self._timeout_s) for each in partitions}
             except KafkaException as failure:
                 raise self._failure(failure, f"to read the offsets of topic {topic} (right DESCRIBE)") from None
 
@@ -186,61 +217,48 @@ class Cluster:
         Only committed records are read; gaps are skipped. Raises ``BrokerUnreachable`` when nothing is received for a
         minute.
         """
-        open_end = {number: end for number, (first, end) in range_by_partition.items() if first < end}
-        if not open_end:
-            return
-        from confluent_kafka import TopicPartition
-
         with closing(self._consumer()) as consumer:
-            consumer.assign([TopicPartition(topic, number, range_by_partition[number][0]) for number in open_end])
-            quiet_since = time.monotonic()
-            while open_end:
-                messages = consumer.consume(_BATCH_MESSAGES, timeout=_POLL_S)
-                if messages:
-                    quiet_since = time.monotonic()
-                elif time.monotonic() - quiet_since > _IDLE_DEADLINE_S:
-                    raise BrokerUnreachable(self.bootstrap_servers, reason=f"topic {topic} gave nothing for a minute")
-                yield from self._within(messages, open_end)
+            for messages in self._reader(consumer, topic).read(range_by_partition):
+                yield from messages
 
-    def _within(self, messages: list[Any], open_end: dict[int, int]) -> Iterator[Any]:
-        """Yield the records among ``messages`` that are in range.
+    def sample(self, topic: str, offsets: Offsets) -> Iterator[Any]:
+        """Yield the records of ``topic`` at these offsets, as :meth:`read` does."""
+        with closing(self._consumer()) as consumer:
+            for messages in self._reader(consumer, topic).sample(offsets):
+                yield from messages
 
-        Remove partitions that reach their end from ``open_end``.
-        """
-        from confluent_kafka import KafkaError
-
-        for message in messages:
-            partition, error = message.partition(), message.error()
-            if error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001 - the client's own name
-                raise broker_error(error, self.bootstrap_servers, f"to read from topic {message.topic()} (right READ)")
-            end = open_end.get(partition)
-            if end is None:
-                continue
-            if error is None and message.offset() < end:
-                yield message
-            if message.offset() >= end - 1:
-                del open_end[partition]
+    def _reader(self, consumer: Any, topic: str) -> RangeReader:
+        return RangeReader(
+            consumer,
+            topic,
+            idle_s=_IDLE_DEADLINE_S,
+            failed=lambda error: broker_error(
+                error, self.bootstrap_servers, f"to read from topic {topic} (right READ)"
+            ),
+            silent=lambda: BrokerUnreachable(self.bootstrap_servers, reason=f"topic {topic} gave nothing for a minute"),
+        )
 
     def _consumer(self, group: str = "counterfoil-bridge", *, isolation: str = "read_committed") -> Any:
         """Return a consumer to which partitions are assigned explicitly, and which commits nothing."""
         return self._new_consumer(
             {
-                **self._base,
+                **self.client_settings,
+                **READING,
                 **_FETCH,
                 "group.id": group,
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
                 "auto.offset.reset": "error",
                 "isolation.level": isolation,
             }
         )
 
 
-def named_cluster(bootstrap_servers: str | None) -> Cluster:
-    """Return the cluster that the option of a command names, or its variable; a usage error if neither does."""
-    if not bootstrap_servers:
-        raise click.UsageError("which Kafka cluster? --bootstrap-servers or COUNTERFOIL_BOOTSTRAP_SERVERS")
-    return Cluster(bootstrap_servers)
+def named_cluster(kafka: KafkaAccess | None) -> Cluster:
+    """Return the cluster that the options of a command name, or their variables; a usage error if none does."""
+    if kafka is None:
+        raise click.UsageError(
+            "which Kafka cluster? --bootstrap-servers, COUNTERFOIL_BOOTSTRAP_SERVERS or --kafka-config"
+        )
+    return Cluster(kafka.servers, kafka.settings)
 
 
 def broker_error(error: Any, bootstrap_servers: str, what: str) -> BridgeError:

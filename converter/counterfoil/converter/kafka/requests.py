@@ -14,8 +14,8 @@ _PAUSE_S = 0.1
 def repeated(call: Callable[[], Any], *, deadline_s: float) -> Any:
     """Return the result of ``call``; repeat it for ``deadline_s`` seconds while its errors are passing ones.
 
-    Raises ``KafkaException``. A coordinator that is being elected or is loading its log is such an error: the client
-    marks only those of producers so.
+    Raises ``KafkaException``. A coordinator or a leader of a partition that is being elected, or is loading its log, is
+    such an error: the client marks only those of producers so.
     """
     from confluent_kafka import KafkaError, KafkaException
 
@@ -25,6 +25,8 @@ def repeated(call: Callable[[], Any], *, deadline_s: float) -> Any:
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError._WAIT_COORD,  # noqa: SLF001 - the client's own name
         KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
     )
     deadline = time.monotonic() + deadline_s
     while True:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.rest.bridges import BridgeStatus
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -29,7 +30,7 @@ def show_status(
     *,
     bridge: str,
     registry: RegistryAccess,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     checkpoint: Path | None,
     progress_topic: str | None,
     formats: Sequence[str],
@@ -46,7 +47,7 @@ def show_status(
             f"{bridge} is no bridge file, so it is the name of a bridge: where is its status? "
             "--registry, --progress-topic or --checkpoint"
         )
-    cluster = named_cluster(bootstrap_servers) if progress_topic or (topic and bootstrap_servers) else None
+    cluster = named_cluster(kafka) if progress_topic or (topic and kafka) else None
     run = _known_run(name, cluster, topic, folder)
     stored, unread = (None, "") if registry.url is None else _stored(name, registry, is_only_source=run is None)
     report = BridgeStatusReport(name, run, stored, unread)

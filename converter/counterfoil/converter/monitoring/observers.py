@@ -51,7 +51,7 @@ def observers_of(
     if resolved.file.progress_topic is not None:
         from counterfoil.converter.monitoring.topic import TopicReports
 
-        remote.append(TopicReports(cluster.bootstrap_servers, resolved.file.progress_topic, say=display.say))
+        remote.append(TopicReports(cluster.client_settings, resolved.file.progress_topic, say=display.say))
     with ExitStack() as stack:
         if metrics is not None:
             from counterfoil.converter.monitoring.measures import RunMeasures, serve_measures

@@ -10,7 +10,7 @@ from counterfoil.converter.run.snapshot import read_snapshot, snapshot_json
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.snapshot import Snapshot
@@ -19,13 +19,15 @@ _TIMEOUT_S: Final = 10.0
 
 
 class TopicReports:
-    """Writes the states of a run to ``topic``; a broker that does not take them is printed once, and ends no run."""
+    """Writes the states of a run to ``topic``; a broker that does not take them is printed once, and ends no run.
 
-    def __init__(self, bootstrap_servers: str, topic: str, *, say: Callable[[str], None]) -> None:
+    ``client`` are settings of confluent-kafka.
+    """
+
+    def __init__(self, client: Mapping[str, Any], topic: str, *, say: Callable[[str], None]) -> None:
         from confluent_kafka import KafkaException, Producer
 
-        settings = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
-        self._producer = Producer({**settings, "message.timeout.ms": round(_TIMEOUT_S * 1000)})
+        self._producer = Producer({**client, "message.timeout.ms": round(_TIMEOUT_S * 1000)})
         self._errors = (KafkaException, BufferError)
         self._topic = topic
         self._say = say

@@ -21,6 +21,7 @@ from counterfoil.schema.exit_codes import ExitCode
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -28,7 +29,7 @@ def report_bridge(
     *,
     file: Path,
     registry: RegistryAccess,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     checkpoint: Path | None,
     verification: Path | None,
     show_values: bool,
@@ -36,14 +37,14 @@ def report_bridge(
 ) -> ExitCode:
     """Run ``bridge report``: write a page about a bridge, its plan, its runs and its dead letters."""
     declared = load_bridge_file(file)
-    if show_values and not bootstrap_servers:
+    if show_values and kafka is None:
         raise click.UsageError("--show-values needs --bootstrap-servers: values are those of the dead-letter topic")
     dead_letters = None
     with registry.open() as client:
         resolved = resolve(declared, client)
-        if bootstrap_servers:
+        if kafka is not None:
             values = values_of(resolved, client) if show_values else None
-            dead_letters = read_dead_letters(resolved, named_cluster(bootstrap_servers), values)
+            dead_letters = read_dead_letters(resolved, named_cluster(kafka), values)
     content = PageContent(
         file=declared,
         plan=resolved.plan,

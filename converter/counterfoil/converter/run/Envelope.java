@@ -1,7 +1,8 @@
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.functions.BoundFunction;
@@ -11,6 +12,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.array.ByteArrayMethods;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -82,13 +84,17 @@ public final class IsEcho extends Function {
   }
 }
 
-/** The topic, value and headers of a record that is written, and the code of the reason if it is a dead letter. */
+/**
+ * The topic, value and headers of a record that is written, the code of the reason if it is a dead letter, and the size of
+ * the value in bytes, null for a tombstone.
+ */
 public final class Outgoing extends Function {
-  private static final UTF8String PLAN = UTF8String.fromString(Names.PLAN);
-  private static final UTF8String VIA = UTF8String.fromString(Names.VIA);
-  private static final UTF8String ERROR = UTF8String.fromString(Names.ERROR);
-  private static final UTF8String ERROR_FIELD = UTF8String.fromString(Names.ERROR_FIELD);
-  private static final UTF8String ERROR_TEXT = UTF8String.fromString(Names.ERROR_TEXT);
+  private static final byte[] SOURCE_NAME = bytesOf(Names.SOURCE);
+  private static final byte[] PLAN = bytesOf(Names.PLAN);
+  private static final byte[] VIA = bytesOf(Names.VIA);
+  private static final byte[] ERROR = bytesOf(Names.ERROR);
+  private static final byte[] ERROR_FIELD = bytesOf(Names.ERROR_FIELD);
+  private static final byte[] ERROR_TEXT = bytesOf(Names.ERROR_TEXT);
   private static final UTF8String TOO_LARGE = UTF8String.fromString(Names.TOO_LARGE);
 
   private static final int FRAME_BYTES = 5;
@@ -111,7 +117,7 @@ public final class Outgoing extends Function {
 
   public DataType resultType() {
     return new StructType().add("topic", DataTypes.StringType).add("value", DataTypes.BinaryType)
-        .add("headers", HEADERS).add("code", DataTypes.StringType);
+        .add("headers", HEADERS).add("code", DataTypes.StringType).add("bytes", DataTypes.IntegerType);
   }
 
   public boolean isResultNullable() {
@@ -126,27 +132,30 @@ public final class Outgoing extends Function {
           "no value and no reason for the record at partition " + partition + " offset " + offset);
     }
     int count = headers == null ? 0 : headers.numElements();
-    long size = Sizes.RECORD_OVERHEAD_BYTES + Sizes.OWN_HEADERS_BYTES + lengthOf(key) + lengthOf(converted);
     InternalRow[] kept = new InternalRow[count];
+    long size = Sizes.RECORD_OVERHEAD_BYTES + Sizes.OWN_HEADERS_BYTES + lengthOf(key) + lengthOf(converted);
     for (int i = 0; i < count; i++) {
-      InternalRow header = headers.getStruct(i, 2);
-      kept[i] = header;
-      size += Sizes.HEADER_OVERHEAD_BYTES + header.getUTF8String(0).numBytes() + lengthOf(header.getBinary(1));
+      kept[i] = headers.getStruct(i, 2);
+      size += Sizes.HEADER_OVERHEAD_BYTES + Headers.lengthIn(kept[i]);
     }
     InternalRow problem = failure == null && converted != null && size > maxBytes ? tooLarge(size, maxBytes) : failure;
-    Object[] all = new Object[count + (problem == null ? 3 : 6)];
-    System.arraycopy(kept, 0, all, 0, count);
     long millis = keepsTimestamp ? Math.floorDiv(timestamp, 1000L) : -1L;
-    all[count] = header(SOURCE, origin(topic.getBytes(), partition, offset, millis, value));
-    all[count + 1] = header(PLAN, plan);
-    all[count + 2] = header(VIA, via);
-    if (problem == null) {
-      return row(new Object[] {target, converted, new GenericArrayData(all), null});
+    Headers all = new Headers(count + (problem == null ? 3 : 6));
+    for (int i = 0; i < count; i++) {
+      all.add(kept[i]);
     }
-    all[count + 3] = header(ERROR, bytesOf(problem.getUTF8String(0)));
-    all[count + 4] = header(ERROR_FIELD, bytesOf(problem.getUTF8String(1)));
-    all[count + 5] = header(ERROR_TEXT, bytesOf(problem.getUTF8String(2)));
-    return row(new Object[] {deadLetters, value, new GenericArrayData(all), problem.getUTF8String(0)});
+    addOrigin(all, topic, partition, offset, millis, value);
+    all.add(PLAN, plan);
+    all.add(VIA, via);
+    if (problem == null) {
+      Integer bytes = converted == null ? null : Integer.valueOf(converted.length);
+      return row(new Object[] {target, converted, all.made(), null, bytes});
+    }
+    UTF8String code = problem.getUTF8String(0);
+    all.add(ERROR, bytesOf(code));
+    all.add(ERROR_FIELD, bytesOf(problem.getUTF8String(1)));
+    all.add(ERROR_TEXT, bytesOf(problem.getUTF8String(2)));
+    return row(new Object[] {deadLetters, value, all.made(), code, Integer.valueOf(lengthOf(value))});
   }
 
   private static InternalRow tooLarge(long size, long maxBytes) {
@@ -158,54 +167,146 @@ public final class Outgoing extends Function {
     return new GenericInternalRow(values);
   }
 
-  private static InternalRow header(UTF8String name, byte[] value) {
-    return row(new Object[] {name, value});
-  }
-
   private static int lengthOf(byte[] data) {
     return data == null ? 0 : data.length;
+  }
+
+  private static byte[] bytesOf(String text) {
+    return UTF8String.fromString(text).getBytes();
   }
 
   private static byte[] bytesOf(UTF8String text) {
     return text == null ? new byte[0] : text.getBytes();
   }
 
-  /** Return the text of bridge.src: topic/partition/offset/timestamp/id, without the id if the value has none. */
-  private static byte[] origin(byte[] topic, int partition, long offset, long millis, byte[] value) {
-    byte[] text = new byte[topic.length + 4 * (1 + LONGEST_NUMBER)];
-    System.arraycopy(topic, 0, text, 0, topic.length);
-    int end = put(text, topic.length, partition);
-    end = put(text, end, offset);
-    end = put(text, end, millis);
+  /** Add bridge.src: topic/partition/offset/timestamp/id, without the id if the value has none. */
+  private static void addOrigin(Headers all, UTF8String topic, int partition, long offset, long millis, byte[] value) {
+    int length = topic.numBytes();
+    byte[] text = new byte[length + 4 * (1 + LONGEST_NUMBER)];
+    int begin = text.length;
     if (value != null && value.length > 1 && value[0] == 0) {
       long id = 0;
       for (int i = 1; i < Math.min(FRAME_BYTES, value.length); i++) {
         id = id << 8 | (value[i] & 0xff);
       }
-      end = put(text, end, id);
+      begin = putBefore(text, begin, id);
     }
-    byte[] made = new byte[end];
-    System.arraycopy(text, 0, made, 0, end);
+    begin = putBefore(text, begin, millis);
+    begin = putBefore(text, begin, offset);
+    begin = putBefore(text, begin, partition) - length;
+    topic.writeToMemory(text, Platform.BYTE_ARRAY_OFFSET + begin);
+    all.add(SOURCE_NAME, text, begin, text.length);
+  }
+
+  /** Write a slash and a number in decimal that end at a position, and return where they begin. */
+  private static int putBefore(byte[] text, int end, long number) {
+    int p = end;
+    long rest = Math.abs(number);
+    while (rest > Integer.MAX_VALUE) {
+      long next = rest / 10;
+      text[--p] = (byte) ('0' + (rest - next * 10));
+      rest = next;
+    }
+    int small = (int) rest;
+    do {
+      int next = small / 10;
+      text[--p] = (byte) ('0' + (small - next * 10));
+      small = next;
+    } while (small > 0);
+    if (number < 0) {
+      text[--p] = '-';
+    }
+    text[--p] = '/';
+    return p;
+  }
+}
+
+/**
+ * Headers as Spark keeps them in its rows (UnsafeArrayData of UnsafeRow), so that they are copied to the row that is sent
+ * as they are.
+ *
+ * <p>Such an array is the number of its elements, a bit for each null, then a long for each element: its offset and its
+ * size. A row is a bit for each null in eight bytes, a long for each field (offset and size), and the fields. Rows and
+ * fields begin at multiples of eight bytes.
+ */
+final class Headers {
+  private static final int ROW_BYTES = 24;
+  private static final int ROOM_BYTES = 512;
+
+  private final int begin;
+  private byte[] data;
+  private int count;
+  private int end;
+
+  Headers(int count) {
+    begin = UnsafeArrayData.calculateHeaderPortionInBytes(count);
+    end = begin + 8 * count;
+    data = new byte[end + ROOM_BYTES];
+    putLong(0, count);
+  }
+
+  /** Return the bytes of a header's name and value. */
+  static long lengthIn(InternalRow header) {
+    if (header instanceof UnsafeRow) {
+      return (int) header.getLong(0) + (header.isNullAt(1) ? 0 : (int) header.getLong(1));
+    }
+    return header.getUTF8String(0).numBytes() + (header.isNullAt(1) ? 0 : header.getBinary(1).length);
+  }
+
+  /** Add a header of the original record. */
+  void add(InternalRow header) {
+    if (header instanceof UnsafeRow) {
+      UnsafeRow row = (UnsafeRow) header;
+      int size = row.getSizeInBytes();
+      int at = place(size);
+      Platform.copyMemory(
+          row.getBaseObject(), row.getBaseOffset(), data, Platform.BYTE_ARRAY_OFFSET + at, size);
+    } else {
+      add(header.getUTF8String(0).getBytes(), header.isNullAt(1) ? null : header.getBinary(1));
+    }
+  }
+
+  void add(byte[] name, byte[] value) {
+    add(name, value, 0, value == null ? 0 : value.length);
+  }
+
+  /** Add a header with a part of {@code value}, or null. */
+  void add(byte[] name, byte[] value, int from, int to) {
+    int valueAt = ROW_BYTES + padded(name.length);
+    int at = place(valueAt + padded(to - from));
+    putLong(at, value == null ? 2 : 0);
+    putLong(at + 8, (long) ROW_BYTES << 32 | name.length);
+    putLong(at + 16, value == null ? 0 : (long) valueAt << 32 | to - from);
+    System.arraycopy(name, 0, data, at + ROW_BYTES, name.length);
+    if (value != null) {
+      System.arraycopy(value, from, data, at + valueAt, to - from);
+    }
+  }
+
+  UnsafeArrayData made() {
+    UnsafeArrayData made = new UnsafeArrayData();
+    made.pointTo(data, Platform.BYTE_ARRAY_OFFSET, end);
     return made;
   }
 
-  /** Write a slash and a number in decimal, and return the end. */
-  private static int put(byte[] text, int at, long number) {
-    int begin = at;
-    text[begin++] = '/';
-    long rest = number;
-    if (rest < 0) {
-      text[begin++] = '-';
-      rest = -rest;
+  /** Make room for the next row, and return where it begins; the room is zeros. */
+  private int place(int size) {
+    int at = end;
+    end += size;
+    if (end > data.length) {
+      byte[] larger = new byte[2 * end];
+      System.arraycopy(data, 0, larger, 0, at);
+      data = larger;
     }
-    int digits = 1;
-    for (long left = rest; left >= 10; left /= 10) {
-      digits++;
-    }
-    for (int i = begin + digits - 1; i >= begin; i--) {
-      text[i] = (byte) ('0' + rest % 10);
-      rest /= 10;
-    }
-    return begin + digits;
+    putLong(begin + 8 * count++, (long) at << 32 | size);
+    return at;
+  }
+
+  private void putLong(int at, long value) {
+    Platform.putLong(data, Platform.BYTE_ARRAY_OFFSET + at, value);
+  }
+
+  private static int padded(int size) {
+    return size + 7 & ~7;
   }
 }

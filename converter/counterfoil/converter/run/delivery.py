@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
@@ -13,7 +12,8 @@ from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.kafka.offsets import OffsetSet
 from counterfoil.converter.run import sink
 from counterfoil.converter.run.restart import written_of
-from counterfoil.converter.run.transactions import COLUMNS, RESULT_TYPE, WriteTask
+from counterfoil.converter.run.task_transactions import write_records
+from counterfoil.converter.run.transactions import Transactions
 from counterfoil.schema.bridges.model import Delivery, Timestamps
 from counterfoil.schema.counting import counted
 
@@ -88,14 +88,14 @@ class SparkSink:
         """Return a writer to Spark's Kafka sink."""
         return sink.write_stream(
             records,
-            bootstrap_servers=self._cluster.bootstrap_servers,
+            self._cluster.spark_options(),
             checkpoint=self._checkpoint.folder.as_uri(),
             largest_request_bytes=_largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES,
         )
 
 
 class TransactionalSink:
-    """Transactional producers in the tasks of Spark, as :mod:`counterfoil.converter.run.transactions` describes."""
+    """Transactional producers in the tasks of Spark (:mod:`counterfoil.converter.run.task_transactions`)."""
 
     def __init__(self, file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint, say: Callable[[str], None]) -> None:
         self.failure: str | None = None
@@ -103,7 +103,7 @@ class TransactionalSink:
         self._cluster = cluster
         self._checkpoint = checkpoint
         self._say = say
-        self._task: WriteTask | None = None
+        self._kafka: Mapping[str, str] = {}
         self._skipped_by_batch: dict[int, Counter[str]] = {}
 
     def skipped_in(self, batch_id: int) -> Counter[str]:
@@ -138,17 +138,21 @@ class TransactionalSink:
 
     def writer(self, records: DataFrame) -> DataStreamWriter:
         """Return a writer that calls ``_write`` for each batch."""
-        self._task = write_task(self._file, self._cluster, source_topic=self._file.source_topic)
+        self._kafka = {
+            **self._cluster.java_settings,
+            "max.request.size": str(_largest_message_bytes(self._file, self._cluster) + _REQUEST_ROOM_BYTES),
+        }
         return records.writeStream.option("checkpointLocation", self._checkpoint.folder.as_uri()).foreachBatch(
             self._write
         )
 
     def _write(self, records: DataFrame, batch_id: int) -> None:
         """Write one batch; raise ``RunFailed`` if a task could not."""
-        results = records.select(*COLUMNS).mapInArrow(self._task, RESULT_TYPE).collect()
+        task = Transactions(self._file.name, self._file.source_topic)
+        results = write_records(records, task, self._kafka)
         skipped = Counter[str]()
         for each in results:
-            skipped.update(json.loads(each.skipped))
+            skipped.update(each.skipped)
         if skipped:
             self._skipped_by_batch[batch_id] = skipped
             count = counted(skipped.total(), "record was", "records were", spec=",")
@@ -158,17 +162,10 @@ class TransactionalSink:
             raise RunFailed(self.failure)
 
 
-def write_task(file: BridgeFile, cluster: Cluster, *, source_topic: str) -> WriteTask:
-    """Return what writes records of a topic, with its offsets, to the outputs of a bridge."""
-    return WriteTask(
-        client={
-            "bootstrap.servers": cluster.bootstrap_servers,
-            "message.max.bytes": _largest_message_bytes(file, cluster) + _REQUEST_ROOM_BYTES,
-            "log_level": 0,
-        },
-        bridge=file.name,
-        source_topic=source_topic,
-    )
+def client_settings(file: BridgeFile, cluster: Cluster) -> dict[str, Any]:
+    """Return the settings of a producer of confluent-kafka that writes to the outputs of a bridge."""
+    largest = _largest_message_bytes(file, cluster) + _REQUEST_ROOM_BYTES
+    return {**cluster.client_settings, "message.max.bytes": largest}
 
 
 def _found_on_outputs(file: BridgeFile, cluster: Cluster, batch: Batch) -> dict[int, OffsetSet]:

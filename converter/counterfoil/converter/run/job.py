@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
     from counterfoil.converter.run.delivery import Sink
+    from counterfoil.converter.run.id_service import WriterService
     from counterfoil.converter.run.watch import Listener
-    from counterfoil.converter.run.writers import WriterService
 
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
@@ -168,7 +168,7 @@ class BridgeRun:
         file = self.bridge.file
         records = source.read_stream(
             spark,
-            bootstrap_servers=self.cluster.bootstrap_servers,
+            self.cluster.spark_options(),
             topic=file.source_topic,
             max_offsets_per_trigger=self.settings.max_offsets_per_trigger,
         )

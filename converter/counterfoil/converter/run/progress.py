@@ -21,8 +21,11 @@ _READ: Final = "read"
 _WRITTEN: Final = "written"
 _OTHER: Final = "other"
 _PARTITIONS_SHOWN: Final = 8
+_BINS: Final = 1 << 20  # memory is used for those alone that have counts
 PROBLEM_CODE: Final = "problem_code"
 """The column with the code of a dead letter, null for every other record."""
+VALUE_BYTES: Final = "value_bytes"
+"""The column with the size of the value, null for a tombstone."""
 
 
 @dataclass(slots=True)
@@ -52,15 +55,15 @@ class Totals:
         """Count one batch, from Spark's report of it; ``codes`` are those that the query counted."""
         observed = report.get("observedMetrics") or {}
         written = observed.get(_WRITTEN) or {}
-        rows, tombstones = int(written.get("rows") or 0), int(written.get("tombstones") or 0)
+        rows, values = int(written.get("rows") or 0), int(written.get("values") or 0)
         repeats = int((observed.get(_READ) or {}).get("repeats") or 0)
         dead = _by_code(written, codes)
         self.batches += 1
         self.read += report["numInputRows"]
         self.repeats += repeats
         self.echoes += report["numInputRows"] - rows - repeats
-        self.tombstones += tombstones
-        self.converted += rows - tombstones - dead.total()
+        self.tombstones += rows - values
+        self.converted += values - dead.total()
         self.dead_by_code += dead
         self.written_bytes += int(written.get("bytes") or 0)
 
@@ -73,10 +76,15 @@ class Totals:
 
 
 def _by_code(written: Mapping[str, Any], codes: Sequence[str]) -> Counter[str]:
-    """Return counts by code; codes that are not counted separately are ``other``."""
-    counts = Counter({code: int(written.get(code) or 0) for code in codes})
-    counts[_OTHER] = int(written.get("dead") or 0) - counts.total()
-    return +counts
+    """Return counts by code from the bins of ``written_metrics``; codes that are not among ``codes`` are ``other``.
+
+    Bins of several tasks stand side by side.
+    """
+    names = (_OTHER, *codes)
+    counts = Counter[str]()
+    for each in written.get("dead") or ():
+        counts[names[round(each["x"])]] += round(each["y"])
+    return counts
 
 
 def observe_repeats(records: DataFrame, is_repeat: Column) -> DataFrame:
@@ -95,19 +103,19 @@ def observe_written(outgoing: DataFrame, *, codes: Sequence[str]) -> DataFrame:
 
 
 def written_metrics(codes: Sequence[str]) -> list[Column]:
-    """Return the aggregates of ``observe_written``: plain counts of what is not null, and the bytes of the values.
+    """Return the aggregates of ``observe_written``: records, values that are not null, bytes, dead letters by code.
 
-    ``count_if`` would add a column for each condition to the loop over the rows, which Java compiles only up to a size.
+    They are updated for every row, so there are few of them, and none reads the value, which would copy it. A histogram
+    passes over rows without a code, and is exact while it has a bin for each code of each task (``_BINS``).
     """
     from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-    code = F.col(PROBLEM_CODE)
+    number = F.array_position(F.array(*map(F.lit, codes)), F.col(PROBLEM_CODE))  # 0: none of them
     return [
         F.count(F.lit(1)).alias("rows"),
-        F.count(F.when(F.col("value").isNull(), F.lit(1))).alias("tombstones"),
-        F.count(code).alias("dead"),
-        F.sum(F.octet_length("value")).alias("bytes"),
-        *(F.count(F.when(code == each, F.lit(1))).alias(each) for each in codes),
+        F.count(VALUE_BYTES).alias("values"),
+        F.sum(VALUE_BYTES).alias("bytes"),
+        F.histogram_numeric(number, F.lit(_BINS)).alias("dead"),
     ]
 
 

@@ -19,9 +19,9 @@ from counterfoil.converter.errors import RunFailed
 from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.kafka.headers import original_headers, written_by
-from counterfoil.converter.run.delivery import write_task
+from counterfoil.converter.run.delivery import client_settings
 from counterfoil.converter.run.record_size import too_large
-from counterfoil.converter.run.transactions import Outgoing
+from counterfoil.converter.run.transactions import Outgoing, Transactions, write_partition
 from counterfoil.schema.bridges.model import Partitioning
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
@@ -98,10 +98,12 @@ class Replay:
         made = ReplayReport(report.bridge, report.topic)
         if any(each.problem_code is None for each in self._outgoing(partition, bounds, made)):
             made = ReplayReport(report.bridge, report.topic)
-            task = write_task(self.file, self.cluster, source_topic=report.topic)
-            *_, failure = task.write(partition, self._outgoing(partition, bounds, made))
-            if failure is not None:
-                raise RunFailed(f"The replay of bridge {report.bridge} ended: {failure}; the next one continues there")
+            task, client = Transactions(self.file.name, report.topic), client_settings(self.file, self.cluster)
+            written = write_partition(task, client, partition, self._outgoing(partition, bounds, made))
+            if written.failure is not None:
+                raise RunFailed(
+                    f"The replay of bridge {report.bridge} ended: {written.failure}; the next one continues there"
+                )
         report.converted += made.converted
         report.failed += made.failed
         report.foreign += made.foreign

@@ -35,7 +35,8 @@ class Destination:
 def outgoing(converted: DataFrame, destination: Destination, *, origin: Mapping[str, Column]) -> DataFrame:
     """Return the columns of Spark's Kafka sink: topic, partition, key, value, headers; then those of ``origin``.
 
-    Beside them, for the counts, is ``progress.PROBLEM_CODE``, the code of a dead letter, which the sink does not read.
+    Beside them are two columns for the counts, which the sink does not read: ``progress.PROBLEM_CODE``, the code of a
+    dead letter, and ``progress.VALUE_BYTES``, the size of the value, null for a tombstone.
 
     A dead letter has the original's key, value and headers unchanged. A record for which an engine returned neither a
     value nor a failure ends the query instead of becoming a tombstone.
@@ -50,6 +51,7 @@ def outgoing(converted: DataFrame, destination: Destination, *, origin: Mapping[
         F.col("_sent.value").alias("value"),
         F.col("_sent.headers").alias("headers"),
         F.col("_sent.code").alias(progress.PROBLEM_CODE),
+        F.col("_sent.bytes").alias(progress.VALUE_BYTES),
         *(column.alias(name) for name, column in origin.items()),
     )
 
@@ -60,7 +62,7 @@ def _key(converted: DataFrame) -> str:
 
 
 def _sent(session: SparkSession, destination: Destination, *, key: str) -> Column:
-    """Return topic, value, headers and code of a record, as ``Outgoing`` in ``Envelope.java`` makes them."""
+    """Return topic, value, headers, code and size of a record, as ``Outgoing`` in ``Envelope.java`` makes them."""
     columns = ("converted", "failure", key, "value", "headers", "topic", "partition", "offset", "timestamp")
     return envelope.call(
         session,
@@ -76,12 +78,15 @@ def _sent(session: SparkSession, destination: Destination, *, key: str) -> Colum
 
 
 def write_stream(
-    records: DataFrame, *, bootstrap_servers: str, checkpoint: str, largest_request_bytes: int
+    records: DataFrame, kafka: Mapping[str, str], *, checkpoint: str, largest_request_bytes: int
 ) -> DataStreamWriter:
-    """Return a writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order."""
+    """Return a writer of ``outgoing`` records: acknowledged by all replicas, idempotent, in order.
+
+    ``kafka`` are the options with which Spark reaches the cluster.
+    """
     return records.writeStream.format("kafka").options(
         **{
-            "kafka.bootstrap.servers": bootstrap_servers,
+            **kafka,
             "kafka.acks": "all",
             "kafka.enable.idempotence": "true",
             "kafka.max.request.size": str(largest_request_bytes),

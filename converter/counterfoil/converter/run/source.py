@@ -9,18 +9,24 @@ from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spar
 from counterfoil.converter.run import envelope
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import Column, DataFrame, SparkSession
 
 
-def read_stream(spark: SparkSession, *, bootstrap_servers: str, topic: str, max_offsets_per_trigger: int) -> DataFrame:
+def read_stream(
+    spark: SparkSession, kafka: Mapping[str, str], *, topic: str, max_offsets_per_trigger: int
+) -> DataFrame:
     """Return the records of ``topic`` from the beginning, or from the checkpoint's position, with ``RECORD_COLUMNS``.
+
+    ``kafka`` are the options with which Spark reaches the cluster.
 
     Neither ``minPartitions`` nor ``maxRecordsPerPartition`` is ever set: both split a partition among several tasks,
     which loses its order. Offsets that retention has already deleted end the query.
     """
     reader = spark.readStream.format("kafka").options(
         **{
-            "kafka.bootstrap.servers": bootstrap_servers,
+            **kafka,
             "kafka.isolation.level": "read_committed",
             "subscribe": topic,
             "startingOffsets": "earliest",

@@ -1,23 +1,22 @@
 """Records and the offsets of their originals, written to Kafka in the same transactions.
 
-A task of Spark has the records of one source partition, in order; if it has those of several, they are written one
-partition after the other. It writes them with a transactional producer whose id names the bridge and the partition, so
-that the broker refuses an earlier producer of the same partition (another driver, or a task that a crash left behind).
-The offset after the last record of a transaction is committed with it, in
-the bridge's consumer group, and a task leaves out records below the committed offset. So a record is
-visible exactly once to consumers that read committed records, whatever was killed and whatever is repeated.
+The records of one source partition are written in order, by a transactional producer whose id names the bridge and the
+partition, so that the broker refuses an earlier producer of the same partition (another driver, or a task that a crash
+left behind). The offset after the last record of a transaction is committed with it, in the bridge's consumer group,
+and records below the committed offset are left out. So a record is visible exactly once to consumers that read
+committed records, whatever was killed and whatever is repeated.
+
+Two writers follow this protocol: the tasks of a run, in Java (:mod:`counterfoil.converter.run.task_transactions`), and
+``bridge replay``, which needs no Spark, here.
 
 The protocol is that of Kafka's KIP-98 and KIP-447; the group has no members and is used for its offsets alone.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby, pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.converter.kafka.groups import group_of
@@ -25,22 +24,13 @@ from counterfoil.converter.kafka.requests import committed, repeated
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from pyarrow import RecordBatch
-
-RESULT_TYPE: Final = "partition int, written long, skipped string, failure string"
-"""What a task returns for a source partition, as Spark's DDL spells it.
-
-``skipped`` are counts of the records that were committed before, as JSON, by their kind (:func:`kind_of`); ``failure``
-is null if there is none.
-"""
+    from collections.abc import Callable, Iterable, Mapping
 
 CONVERTED: Final = "converted"
 TOMBSTONE: Final = "tombstone"
 
-_RECORDS: Final = 20_000
-_LONGEST_S: Final = 10.0
+RECORDS: Final = 20_000
+LONGEST_S: Final = 10.0
 """A transaction is committed after this many records or seconds; readers of committed records wait that long."""
 
 
@@ -63,78 +53,85 @@ def kind_of(record: Outgoing) -> str:
     return record.problem_code or (TOMBSTONE if record.value is None else CONVERTED)
 
 
-COLUMNS: Final = Outgoing._fields
-"""The columns of the data frame that tasks write."""
+TRANSACTIONAL_ID: Final = "counterfoil-bridge-"
+"""How the ids of transactional producers begin; bridge, source topic and partition follow."""
+
+
+class Written(NamedTuple):
+    """What became of the records of one source partition.
+
+    ``records`` were written; ``skipped`` counts those that were committed before, by :func:`kind_of`; ``failure`` is a
+    sentence, None if there is none.
+    """
+
+    partition: int
+    records: int
+    skipped: Mapping[str, int]
+    failure: str | None
+
+
+class Failure(NamedTuple):
+    """Why a transaction failed: whether the broker refused the producer, and for how long the transaction was open."""
+
+    is_fenced: bool
+    open_s: float
+    reason: str
 
 
 @dataclass(frozen=True)
-class WriteTask:
-    """The function that writes the records of one task; it is sent to executors, so it has plain values only.
+class Transactions:
+    """The transactions of a bridge and a source topic.
 
-    ``client`` are settings of confluent-kafka; ``deadline_s`` limits each request of the protocol, with its repeats.
-    The broker aborts a transaction that is open for longer than ``timeout_ms``, such as one of a killed task.
+    ``deadline_s`` limits each request of the protocol, with its repeats. The broker aborts a transaction that is open
+    for longer than ``timeout_ms``, such as one of a killed task.
     """
 
-    client: Mapping[str, Any]
     bridge: str
     source_topic: str
     deadline_s: float = 60.0
     timeout_ms: int = 60_000
 
-    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """Write the records, and yield a row of ``RESULT_TYPE`` for each source partition; end after a failure."""
-        import pyarrow as pa
-
-        types = (pa.int32(), pa.int64(), pa.string(), pa.string())
-        names = [each.split()[0] for each in RESULT_TYPE.split(", ")]
-        for partition, records in groupby(_records(batches), key=attrgetter("source_partition")):
-            row = self.write(partition, records)
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([value], type=kind) for value, kind in zip(row, types, strict=True)], names=names
+    def explained(self, failure: Failure, *, partition: int, written: int) -> str:
+        """Return why the records of a partition could not be written, in one sentence."""
+        place = f"topic {self.source_topic} partition {partition}"
+        if failure.is_fenced and failure.open_s * 1000 >= self.timeout_ms:
+            return (
+                f"the transaction for {place} was open for {failure.open_s:.0f} s, and the broker aborts one after "
+                f"{self.timeout_ms / 1000:g} s (transaction.timeout.ms): conversion or broker is too slow"
             )
-            if row[-1] is not None:
-                return
-
-    def write(self, partition: int, records: Iterable[Outgoing]) -> tuple[int, int, str, str | None]:
-        """Write records of one source partition, and return a row of ``RESULT_TYPE``."""
-        from confluent_kafka import KafkaException
-
-        transactions, failure = _Transactions(self, partition), None
-        try:
-            transactions.prepare()
-            for record in records:
-                transactions.write(record)
-            transactions.commit()
-        except KafkaException as error:
-            failure = transactions.explained(error.args[0])
-        finally:
-            transactions.close()
-        return partition, transactions.written, json.dumps(transactions.skipped), failure
+        if failure.is_fenced:
+            return f"another driver runs bridge {self.bridge}, and has taken over {place}"
+        kept = counted(written, "record", spec=",")
+        return f"the transaction for {place} failed after {kept} of this batch had been committed: {failure.reason}"
 
 
-def _records(batches: Iterable[RecordBatch]) -> Iterator[Outgoing]:
-    for batch in batches:
-        columns = [
-            _headers(batch.column(name)) if name == "headers" else batch.column(name).to_pylist() for name in COLUMNS
-        ]
-        yield from map(Outgoing._make, zip(*columns, strict=True))
+def write_partition(
+    transactions: Transactions, client: Mapping[str, Any], partition: int, records: Iterable[Outgoing]
+) -> Written:
+    """Write records of one source partition; ``client`` are settings of confluent-kafka."""
+    from confluent_kafka import KafkaException
+
+    writer, failure = _Writer(transactions, client, partition), None
+    try:
+        writer.prepare()
+        for record in records:
+            writer.write(record)
+        writer.commit()
+    except KafkaException as error:
+        failure = transactions.explained(writer.failed(error.args[0]), partition=partition, written=writer.written)
+    finally:
+        writer.close()
+    return Written(partition, writer.written, writer.skipped, failure)
 
 
-def _headers(column: Any) -> list[list[tuple[str, bytes | None]]]:
-    """Return the headers of each record, from an array of lists of structs with ``key`` and ``value``."""
-    every = column.values
-    pairs = list(zip(every.field("key").to_pylist(), every.field("value").to_pylist(), strict=True))
-    ends = column.offsets.to_pylist()
-    return [pairs[first:end] for first, end in pairwise(ends)]
-
-
-class _Transactions:
+class _Writer:
     """The transactions of one source partition. Raises ``KafkaException``."""
 
-    def __init__(self, task: WriteTask, partition: int) -> None:
+    def __init__(self, task: Transactions, client: Mapping[str, Any], partition: int) -> None:
         self.written = 0
         self.skipped: Counter[str] = Counter()
         self._task = task
+        self._client = client
         self._partition = partition
         self._next_offset = 0
         self._in_transaction = 0
@@ -150,8 +147,8 @@ class _Transactions:
         task = self._task
         self._producer = Producer(
             {
-                **task.client,
-                "transactional.id": f"counterfoil-bridge-{task.bridge}-{task.source_topic}-{self._partition}",
+                **self._client,
+                "transactional.id": f"{TRANSACTIONAL_ID}{task.bridge}-{task.source_topic}-{self._partition}",
                 "transaction.timeout.ms": task.timeout_ms,
                 "partitioner": "murmur2_random",
                 "compression.type": "lz4",
@@ -162,7 +159,7 @@ class _Transactions:
         self._request(lambda: self._producer.init_transactions(task.deadline_s))
         self._consumer = Consumer(
             {
-                **{name: value for name, value in task.client.items() if name != "message.max.bytes"},
+                **{name: value for name, value in self._client.items() if name != "message.max.bytes"},
                 "group.id": group_of(task.bridge),
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
@@ -183,7 +180,7 @@ class _Transactions:
         self._produce(record)
         self._next_offset = record.source_offset + 1
         self._in_transaction += 1
-        if self._in_transaction >= _RECORDS or time.monotonic() - self._begun > _LONGEST_S:
+        if self._in_transaction >= RECORDS or time.monotonic() - self._begun > LONGEST_S:
             self.commit()
 
     def _produce(self, record: Outgoing) -> None:
@@ -216,22 +213,13 @@ class _Transactions:
         self.written += self._in_transaction
         self._is_open, self._in_transaction = False, 0
 
-    def explained(self, error: Any) -> str:
-        """Return why the records could not be written, in one sentence."""
+    def failed(self, error: Any) -> Failure:
+        """Return what is to be known of an error."""
         from confluent_kafka import KafkaError
 
-        place = f"topic {self._task.source_topic} partition {self._partition}"
         fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001 - the client's own name
         open_s = time.monotonic() - self._begun if self._is_open else 0.0
-        if error.code() in fenced and open_s * 1000 >= self._task.timeout_ms:
-            return (
-                f"the transaction for {place} was open for {open_s:.0f} s, and the broker aborts one after "
-                f"{self._task.timeout_ms / 1000:g} s (transaction.timeout.ms): conversion or broker is too slow"
-            )
-        if error.code() in fenced:
-            return f"another driver runs bridge {self._task.bridge}, and has taken over {place}"
-        kept = counted(self.written, "record", spec=",")
-        return f"the transaction for {place} failed after {kept} of this batch had been committed: {error.str()}"
+        return Failure(error.code() in fenced, open_s, error.str())
 
     def close(self) -> None:
         """Abort the transaction if one is open, and end the connections."""

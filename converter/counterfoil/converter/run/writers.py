@@ -3,35 +3,29 @@
 A record can have an id only after the id was registered, so what the registry answers about an id that was just read is
 final. A version of the source's subject that the running plan reads is converted from then on. An id that the registry
 does not have is damaged data: a dead letter. Other ids are a decision of the person who runs the bridge
-(:class:`UnknownIds`): a schema of another subject, and a version that needs another plan.
+(:class:`UnknownIds`): a schema of another subject, and a version that needs another plan. Keys that are converted have
+decisions of their own. :mod:`counterfoil.converter.run.id_service` answers the executors.
 """
 
 from __future__ import annotations
 
-import secrets
-import sys
-import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge.resolve import resolve
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.lookup import REQUEST_BYTES, SIGNATURE_BYTES, Form, Outcome, WriterLookup
+from counterfoil.converter.engines.lookup import Half, Outcome
 from counterfoil.converter.engines.record import recipe_of
-from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.converter.run.checkpoint import Identity
 from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
 from counterfoil.sdk.errors import RegistryUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Callable
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.engines.protocol import Conversion
@@ -39,13 +33,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.versions import SubjectVersion
     from counterfoil.sdk import Registry
 
-_Part = TypeVar("_Part")
 _PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 _LARGEST_ID: Final = 2**31 - 1
 """Registries number schemas with integers of 32 bits; the four bytes of a frame can hold larger numbers."""
-_PRINTED_IDS: Final = 20
-"""How many dead ids are printed; damaged records may have any number of them."""
 
 
 class UnknownIds(StrEnum):
@@ -68,7 +59,8 @@ class Decision:
 class WriterDecisions:
     """Decides about schema ids that a running bridge does not know, once for each.
 
-    ``adopt`` is called with the bridge as the registry has it now, before records of a new version are converted.
+    ``bridge`` is that of values, or that of keys. ``adopt`` is called with it as the registry has it now, without keys
+    of its own, before records of a new version are converted.
     """
 
     def __init__(
@@ -128,7 +120,7 @@ class WriterDecisions:
     def _version(self, schema_id: int, name: str) -> Decision:
         """Decide about a version of the source's subject that was registered after the start."""
         running = self._bridge
-        found = resolve(replace(running.file, target_version=running.target_version), self._registry)
+        found = resolve(replace(running.file, target_version=running.target_version, keys=None), self._registry)
         writer = found.writer_by_id[schema_id]
         problem = reading_problem(running.plan.source, writer)
         if problem is not None:
@@ -148,125 +140,25 @@ class WriterDecisions:
         return Decision(Outcome.CONVERT, text, conversion, name)
 
 
-class WriterService:
-    """Answers the requests of executors; ``say`` is called with a line about each id.
-
-    ``failure`` is why the run ends, if an id ended it.
-    """
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.failure: str | None = None
-        self._decisions: WriterDecisions | None = None
-        self._say = say
-        self._decided: dict[int, Decision] = {}
-        self._contents: dict[tuple[Form, int], bytes] = {}
-        self._makers: Mapping[Form, Callable[[Conversion], bytes]] = {}
-        self._lookup: WriterLookup | None = None
-        self._lock = threading.Lock()
-
-    def use(self, decisions: WriterDecisions) -> None:
-        """Decide with these; call it before ``serving``."""
-        self._decisions = decisions
-
-    def lookup(self) -> WriterLookup:
-        """Return the address; the service must be running."""
-        return _required(self._lookup)
-
-    @contextmanager
-    def serving(self, spark: SparkSession) -> Iterator[None]:
-        """Answer requests of a session's executors during the block, at the address at which they reach the driver."""
-        self._makers = makers_in(spark)
-        host = spark.conf.get("spark.driver.host") or ""
-        with _Server((spark.conf.get("spark.driver.bindAddress", host) or host, 0), self) as server:
-            self._lookup = WriterLookup(host, server.server_address[1], secrets.token_hex(32))
-            thread = threading.Thread(target=server.serve_forever, name="new schema ids", daemon=True)
-            thread.start()
-            try:
-                yield
-            finally:
-                server.shutdown()
-                self._lookup = None
-
-    def answer(self, request: bytes, signature: bytes) -> bytes:
-        """Return the answer to a request; nothing to a request that is not signed."""
-        lookup = self.lookup()
-        if len(request) != REQUEST_BYTES or not lookup.is_signed(request, signature):
-            return b""
-        form, schema_id = Form(request[:1]), int.from_bytes(request[1:])
-        with self._lock:
-            decision = self._decision(schema_id, form)
-            if decision.outcome is Outcome.CONVERT:
-                return lookup.answer(request, decision.outcome, self._contents[form, schema_id])
-        return lookup.answer(request, decision.outcome, decision.text.encode())
-
-    def _decision(self, schema_id: int, form: Form) -> Decision:
-        """Return the decision about an id, with the content of the answer if its records are converted."""
-        decisions = _required(self._decisions)
-        known = self._decided.get(schema_id)
-        decision = known or decisions.decide(schema_id)
-        if decision.conversion is not None and (form, schema_id) not in self._contents:
-            try:
-                self._contents[form, schema_id] = self._makers[form](decision.conversion)
-            except EngineCannot as refusal:
-                decision = decisions.unusable(f"{decision.name}: {refusal}")
-        if decision is not known:
-            self._decided[schema_id] = decision
-            self._report(decision)
-        return decision
-
-    def _report(self, decision: Decision) -> None:
-        if decision.outcome is Outcome.STOP:
-            self.failure = decision.text
-        elif decision.outcome is Outcome.CONVERT or len(self._decided) <= _PRINTED_IDS:
-            self._say(decision.text)
-
-
 def decisions_for(
     bridge: ResolvedBridge, registry: Registry, checkpoint: Checkpoint, *, policy: str
-) -> WriterDecisions:
+) -> dict[Half, WriterDecisions]:
     """Return the decisions of a run; a new version makes the checkpoint that of the bridge with this version."""
-    return WriterDecisions(
-        bridge, registry, UnknownIds(policy), adopt=lambda found: checkpoint.claim(Identity.of(found), force=True)
-    )
+    current = bridge
 
+    def claim(changed: ResolvedBridge) -> None:
+        nonlocal current
+        current = changed
+        checkpoint.claim(Identity.of(current), force=True)
 
-def makers_in(spark: SparkSession) -> Mapping[Form, Callable[[Conversion], bytes]]:
-    """Return what makes the contents of answers for the tasks of a session."""
-
-    def classes(conversion: Conversion) -> bytes:
-        from counterfoil.converter.engines.java.engine import JavaEngine
-        from counterfoil.converter.engines.java.loading import packed_classes
-
-        return packed_classes(spark, JavaEngine(conversion).source)
-
-    return {Form.JAVA: classes, Form.RECIPE: lambda conversion: recipe_of(conversion).packed}
-
-
-def _required(part: _Part | None) -> _Part:
-    if part is None:
-        raise BridgeError("The service for new schema ids is not running")
-    return part
-
-
-class _Server(ThreadingTCPServer):
-    daemon_threads = True
-    request_queue_size = 128  # all tasks may read the first record with a new id at the same time
-
-    def __init__(self, address: tuple[str, int], service: WriterService) -> None:
-        self.service = service
-        super().__init__(address, _Requests)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of an error, but nothing about a connection that sends no request or breaks off."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Requests(StreamRequestHandler):
-    timeout = 10.0
-    server: _Server
-
-    def handle(self) -> None:
-        """Answer one request."""
-        request, signature = self.rfile.read(REQUEST_BYTES), self.rfile.read(SIGNATURE_BYTES)
-        self.wfile.write(self.server.service.answer(request, signature))
+    unknown = UnknownIds(policy)
+    made = {
+        Half.VALUE: WriterDecisions(
+            bridge, registry, unknown, adopt=lambda found: claim(replace(found, file=bridge.file, keys=current.keys))
+        )
+    }
+    if bridge.keys is not None:
+        made[Half.KEY] = WriterDecisions(
+            bridge.keys, registry, unknown, adopt=lambda found: claim(replace(current, keys=found))
+        )
+    return made

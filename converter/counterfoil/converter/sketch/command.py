@@ -15,6 +15,7 @@ import click
 
 from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.sampling.moments import FORMS, read_moment_ms
 from counterfoil.schema.sketch import PartSketch, write_sketch
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.sketch.records import SketchOptions
     from counterfoil.schema.sketch import PlaceSketch, SchemaSketch, TopicSketch
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _RANGE: Final = re.compile(r"(\d+):(\d*)-(\d*)")
-_AGE: Final = re.compile(r"(\d+)([smhd])")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SHOWN_SYMBOLS: Final = 6
 
 
@@ -55,12 +55,12 @@ class SketchRequest:
 
 
 def sketch_topic(
-    request: SketchRequest, options: SketchOptions, *, registry: RegistryAccess, bootstrap_servers: str | None
+    request: SketchRequest, options: SketchOptions, *, registry: RegistryAccess, kafka: KafkaAccess | None
 ) -> ExitCode:
     """Run ``counterfoil sketch``. The exit code is CANNOT_SAY if no record could be read."""
     from counterfoil.converter.kafka.cluster import named_cluster
 
-    cluster = named_cluster(bootstrap_servers)
+    cluster = named_cluster(kafka)
     ranges = _ranges(cluster, request)
     started = time.monotonic()
     counted = _scan(request, options, registry, cluster, ranges)
@@ -101,7 +101,7 @@ def _scan(
             total = sum(end - first for first, end in ranges.values())
             _say(f"reading {total:,} offsets of {len(ranges)} partitions with Spark")
             return scan_with_spark(
-                spark, cluster.bootstrap_servers, request.topic, ranges, registry=client, options=options
+                spark, cluster.spark_options(), request.topic, ranges, registry=client, options=options
             )
 
 
@@ -150,16 +150,10 @@ def _limited(text: str, bounds: dict[int, tuple[int, int]], topic: str) -> tuple
 
 
 def _moment_ms(text: str) -> int:
-    age = _AGE.fullmatch(text)
-    if age is not None:
-        return int((time.time() - int(age[1]) * _SECONDS[age[2]]) * 1000)
     try:
-        moment = datetime.fromisoformat(text)
+        return read_moment_ms(text, now_s=time.time())
     except ValueError:
-        raise click.UsageError(
-            f"--since is {text!r}; expected an age such as 36h or 7d, or a time such as 2026-01-31T12:00"
-        ) from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        raise click.UsageError(f"--since is {text!r}; expected {FORMS}") from None
 
 
 def _write(request: SketchRequest, sketch: TopicSketch, took_s: float) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.sketch import TopicSketch
     from counterfoil.schema.suggestions.field_counts import FieldCounts
     from counterfoil.sdk import Registry
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _NEWEST: Final = 10_000
@@ -25,7 +26,7 @@ _NEWEST: Final = 10_000
 
 
 def load_samples(
-    names: Iterable[str], file: BridgeFile, *, registry: RegistryAccess, bootstrap_servers: str | None
+    names: Iterable[str], file: BridgeFile, *, registry: RegistryAccess, kafka: KafkaAccess | None
 ) -> Samples:
     """Return the counted values of the bridge's two sides.
 
@@ -34,18 +35,18 @@ def load_samples(
     """
     known: dict[str, FieldCounts] = {}
     for name in names:
-        side, counts = _sample(name, file, registry, bootstrap_servers)
+        side, counts = _sample(name, file, registry, kafka)
         known[side] = counts
     return Samples(known.get("source", {}), known.get("target", {}))
 
 
 def _sample(
-    name: str, file: BridgeFile, registry: RegistryAccess, bootstrap_servers: str | None
+    name: str, file: BridgeFile, registry: RegistryAccess, kafka: KafkaAccess | None
 ) -> tuple[str, FieldCounts]:
     side = {file.source_topic: "source", file.target_topic: "target"}.get(name)
     if side is not None and not Path(name).exists():
         with registry.open() as client:
-            return side, _of_sketch(_scanned(name, client, bootstrap_servers), side, file)
+            return side, _of_sketch(_scanned(name, client, kafka), side, file)
     named, _, rest = name.partition("=")
     path = Path(rest if named in {"source", "target"} else name)
     try:
@@ -88,15 +89,15 @@ def _values(text: str, path: Path) -> list[dict[str, Any]]:
     return values
 
 
-def _scanned(topic: str, registry: Registry, bootstrap_servers: str | None) -> TopicSketch:
+def _scanned(topic: str, registry: Registry, kafka: KafkaAccess | None) -> TopicSketch:
     """Return the sketch of the newest records of a topic."""
-    from counterfoil.converter.kafka.cluster import Cluster
+    from counterfoil.converter.kafka.cluster import named_cluster
     from counterfoil.converter.sketch.records import SketchOptions
     from counterfoil.converter.sketch.scan import scan_alone
 
-    if not bootstrap_servers:
+    if kafka is None:
         raise BridgeError(f"The sample {topic} is a topic, which needs --bootstrap-servers")
-    cluster = Cluster(bootstrap_servers)
+    cluster = named_cluster(kafka)
     if not cluster.partition_count(topic):
         raise BridgeError(f"The sample {topic} is a topic that does not exist")
     ranges = {number: (max(first, end - _NEWEST), end) for number, (first, end) in cluster.watermarks(topic).items()}

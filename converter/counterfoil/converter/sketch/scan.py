@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.converter.sketch.records import TopicCounter
+from counterfoil.converter.spark.scanning import read_topic, texts_of
 from counterfoil.schema.sketch import TopicSketch, read_sketch, write_sketch
 from counterfoil.schema.wire import KEY_HEADER, VALUE_HEADER
 from counterfoil.sdk.serde.headers import read_header
@@ -58,7 +58,7 @@ def scan_alone(
 
 def scan_with_spark(
     spark: SparkSession,
-    bootstrap_servers: str,
+    kafka: Mapping[str, str],
     topic: str,
     ranges: Ranges,
     *,
@@ -67,41 +67,25 @@ def scan_with_spark(
 ) -> TopicSketch:
     """Return the sketch of a topic's records in ranges of offsets, read by Spark: one task for each partition.
 
-    Only committed records are read. Each task returns one sketch, which are merged here.
+    ``kafka`` are the options with which Spark reaches the cluster. Only committed records are read. Each task returns
+    one sketch, which are merged here.
     """
-    frame = spark.read.format("kafka").options(
-        **{
-            "kafka.bootstrap.servers": bootstrap_servers,
-            "kafka.isolation.level": "read_committed",
-            "assign": json.dumps({topic: sorted(ranges)}),
-            "startingOffsets": _offsets(topic, ranges, 0),
-            "endingOffsets": _offsets(topic, ranges, 1),
-            "includeHeaders": "true",
-            "failOnDataLoss": "true",
-        }
-    )
-    counted = frame.load().select(*_COLUMNS).mapInArrow(_counting(registry, options), "sketch string")
+    frame = read_topic(spark, kafka, topic, ranges).select(*_COLUMNS)
     sketch = TopicSketch()
-    for row in counted.collect():
-        part = read_sketch(row["sketch"])
+    for text in texts_of(frame, _counting(registry, options)):
+        part = read_sketch(text)
         sketch = TopicSketch(key=sketch.key.merge(part.key), value=sketch.value.merge(part.value))
     return sketch
 
 
-def _offsets(topic: str, ranges: Ranges, end: int) -> str:
-    return json.dumps({topic: {str(partition): bounds[end] for partition, bounds in ranges.items()}})
-
-
-def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _counting(registry: Registry, options: SketchOptions) -> Callable[[Iterator[Any]], Iterator[str]]:
     """Return what a task does with the batches of its partition: it counts them, and yields one sketch."""
 
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
+    def count(batches: Iterator[Any]) -> Iterator[str]:
         counter = TopicCounter(registry, options)
         for batch in batches:
             _count_batch(batch, counter, options)
-        yield pa.RecordBatch.from_arrays([pa.array([write_sketch(counter.finish())], pa.string())], names=["sketch"])
+        yield write_sketch(counter.finish())
 
     return count
 

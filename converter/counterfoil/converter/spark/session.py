@@ -22,6 +22,9 @@ _SCALA: Final = "2.13"
 _CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
 
+_SECRETS: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
+"""The names and texts of settings that Spark hides in logs and pages: its default, and those of Kafka's logins."""
+
 REQUIRED: Final = {
     "spark.task.maxFailures": "1",  # a repeated task writes its records again
     "spark.speculation": "false",  # so does a task that runs twice at the same time
@@ -70,6 +73,19 @@ def refuse_real_time() -> NoReturn:
     )
 
 
+def refuse_connect(master: str | None) -> None:
+    """Raise ``MissingPart`` where PySpark would connect to a server of Spark Connect instead of starting Java."""
+    found = [f"--master {master}"] if (master or "").startswith("sc://") else []
+    found += [name for name in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED") if name in os.environ]
+    if os.environ.get("SPARK_API_MODE", "").lower() == "connect":
+        found.append("SPARK_API_MODE")
+    if found:
+        raise MissingPart(
+            f"Bridges and sketches do not support Spark Connect, which {' and '.join(found)} requests: a classic Spark "
+            "session is needed, with --master local[*] or the address of a cluster, or by spark-submit"
+        )
+
+
 def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> SparkSession:
     """Start and return a session for a bridge; the output of Spark and Java is written to ``log_file``.
 
@@ -79,8 +95,9 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
     None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
     are not.
     """
+    refuse_connect(master)
     settings = {**REQUIRED, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    settings |= {"spark.sql.session.timeZone": "UTC"}
+    settings |= {"spark.sql.session.timeZone": "UTC", "spark.redaction.regex": _SECRETS}
     is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not is_submitted:
         settings |= _launch_settings(master or "local[*]", jars, log_file)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.schema.exit_codes import ExitCode
+    from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
 
@@ -30,7 +31,7 @@ def verify_bridge(
     *,
     file: Path,
     registry: RegistryAccess,
-    bootstrap_servers: str | None,
+    kafka: KafkaAccess | None,
     formats: Sequence[str],
     sample: str,
     seed: int,
@@ -44,7 +45,7 @@ def verify_bridge(
     with failures_as_cases(forms, verify_group(declared.name)):
         resolved = resolve_with(declared, registry)
         reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
-        cluster = named_cluster(bootstrap_servers)
+        cluster = named_cluster(kafka)
         report = Verification(
             file=resolved.file,
             topics=cluster,

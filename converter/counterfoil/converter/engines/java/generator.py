@@ -15,6 +15,7 @@ from counterfoil.converter.engines.java.slots import ENGINE, declare, make_slot
 from counterfoil.converter.engines.java.source import JavaClass, block, indented, quoted, signed
 from counterfoil.converter.engines.java.writers import TargetWriter
 from counterfoil.schema.evolution import base_schema, base_text, derive_resolution, rounds_to_float
+from counterfoil.schema.evolution.model import BuildRecord
 from counterfoil.schema.formats.avro.types import Record
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
@@ -68,13 +69,14 @@ def plan_source(conversion: Conversion) -> JavaSource:
     """Return the class of a conversion. Raises ``EngineCannot`` for what it cannot do exactly."""
     java = JavaClass()
     source, target = (_avro(each) for each in (conversion.plan.source, conversion.plan.target))
-    if not isinstance(target.root, Record):
+    built = conversion.plan.root
+    if not isinstance(target.root, Record) or not isinstance(built, BuildRecord):
         raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
     root = make_slot(source.root, java)
     steps = [(ids, *_reading(writer, source)) for ids, writer in writers_by_ids(conversion.writer_by_id)]
     for _, step, _ in steps:
         note_defaults(step, root)
-    writing = TargetWriter(java).root(conversion.plan.root, target.root, root)
+    writing = TargetWriter(java).root(built, target.root, root)
     cases = []
     for ids, step, is_strict in steps:
         cases += [*(f"case {signed(each)}:" for each in ids)]

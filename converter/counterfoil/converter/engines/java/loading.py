@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.converter.engines.java.generator import PLAN_CLASS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -30,13 +30,13 @@ def register(session: SparkSession, source: JavaSource, lookup: WriterLookup | N
     ``lookup`` is where the function requests what to do with records of unknown schema ids.
     """
     jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
-    name = source.package.replace(".", "_") + (f"_{lookup.port}" if lookup else "")
+    name = source.package.replace(".", "_") + (f"_{lookup.port}_{lookup.half.name}" if lookup else "")
     if lookup or not session.catalog.functionExists(name):
         for each in (*source.uses, source):
             add_classes(session, each)
         made = load_plan(jvm, _loader(session), source)
         if lookup:
-            _call(session, made, "setLookup", lookup.host, lookup.port, lookup.secret)
+            _call(session, made, "setLookup", lookup.host, lookup.port, lookup.secret, lookup.half.value.decode())
         session._jsparkSession.udf().register(name, made, jvm.org.apache.spark.sql.types.DataTypes.BinaryType)  # noqa: SLF001 - PySpark registers Java functions by class name only, and only those whose type parameters are known
     return name
 
@@ -84,18 +84,33 @@ def packed_classes(session: SparkSession, source: JavaSource) -> bytes:
 
 def load_plan(jvm: Any, loader: Any, source: JavaSource) -> Any:
     """Return a new object of a plan's class."""
-    found = jvm.java.lang.Class.forName(f"{source.package}.{PLAN_CLASS}", True, loader)  # noqa: FBT003 - Java's argument
-    return found.getConstructors()[0].newInstance(None)
+    return _constructor(jvm, loader, source, PLAN_CLASS).newInstance(None)
+
+
+def load_first(session: SparkSession, source: JavaSource, *arguments: Any) -> Any:
+    """Return a new object of the first class of a package that was added; its constructor takes Java's objects."""
+    jvm: Any = session._jvm  # noqa: SLF001 - the way to Java that PySpark itself takes
+    return _constructor(jvm, _loader(session), source, source.first).newInstance(_objects(session, arguments))
+
+
+def _constructor(jvm: Any, loader: Any, source: JavaSource, name: str) -> Any:
+    found = jvm.java.lang.Class.forName(f"{source.package}.{name}", True, loader)  # noqa: FBT003 - Java's argument
+    return found.getConstructors()[0]
 
 
 def _call(session: SparkSession, plan: Any, name: str, *arguments: Any) -> None:
     """Call a method of a plan's object by Java's reflection: py4j confuses equally named classes of two sessions."""
+    method = next(each for each in plan.getClass().getMethods() if each.getName() == name)
+    method.invoke(plan, _objects(session, arguments))
+
+
+def _objects(session: SparkSession, arguments: Sequence[Any]) -> Any:
+    """Return an array of Java's objects."""
     gateway = session.sparkContext._gateway  # noqa: SLF001 - the way to Java that PySpark itself takes
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
     for index, argument in enumerate(arguments):
         given[index] = argument
-    method = next(each for each in plan.getClass().getMethods() if each.getName() == name)
-    method.invoke(plan, given)
+    return given
 
 
 def _loader(session: SparkSession) -> Any:

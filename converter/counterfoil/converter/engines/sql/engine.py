@@ -20,6 +20,7 @@ from counterfoil.converter.engines.sql.expressions import Compiler, SqlScope
 from counterfoil.converter.engines.sql.text import all_of, binary
 from counterfoil.converter.engines.sql.wire import WireReader, check_readable, wire_schema
 from counterfoil.schema.evolution import base_schema, base_text, derive_resolution
+from counterfoil.schema.evolution.model import BuildRecord
 from counterfoil.schema.formats.avro.types import Record
 from counterfoil.schema.wire import ID_PREFIX_BYTES, id_prefix
 
@@ -139,7 +140,8 @@ class SqlEngine:
         """Return the expression of each target field, and the condition that all are certain (``_t0`` and so on)."""
         compiler = Compiler(is_wire=self._is_direct, enum_as_number=True)
         scope = SqlScope(self._source, "_d" if self._is_direct else "_s")
-        op_by_name = dict(self._plan.root.fields)
+        root = self._plan.root
+        op_by_name = dict(root.fields) if isinstance(root, BuildRecord) else {}  # it is one: the target is a record
         values, conditions = [], ["_sound" if self._is_direct else "_s IS NOT NULL"]
         for number, member in enumerate(self._target.fields):
             code = compiler.compile(op_by_name[member.name], member.type, scope, member.name)

@@ -11,7 +11,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import writers_by_ids
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.messages.constants import constant
-from counterfoil.converter.engines.java.messages.places import Place, branch_with, has_tagged_records
+from counterfoil.converter.engines.java.messages.places import branch_with, has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block, indented, quoted, signed
 from counterfoil.schema.evolution import base_schema, derive_resolution, rounds_to_float
@@ -28,6 +28,7 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     IntegerStep,
     MapStep,
     NullStep,
+    RawStep,
     RealStep,
     RecordStep,
     TextStep,
@@ -61,8 +62,11 @@ def read_lines(java: JavaClass, source: AvroSchema, writer_by_id: Mapping[int, A
 
 
 def write_lines(java: JavaClass, target: AvroSchema) -> list[str]:
-    """Return the statements that write the record ``made``."""
-    name = _Types(java).name(tree_of(target), "")
+    """Return the statements that write the value ``made``; bytes alone have no length in front, as the codec has it."""
+    root = tree_of(target)
+    if root.kind == "bytes":
+        return ["out.put((byte[]) made);"]
+    name = _Types(java).name(root, "")
     java.member("final AvroWriter writer = new AvroWriter()")
     return [f"writer.write({name}, made, out);"]
 
@@ -73,25 +77,33 @@ def prefix_of(_target: AvroSchema, target_id: int) -> bytes:
 
 
 def _writer_lines(java: JavaClass, writer: AvroSchema, source: AvroSchema) -> list[str]:
-    """Return the statements that read one writer's message as the source's record.
+    """Return the statements that read one writer's message as the source's value.
 
-    As in the reference evaluator, a plan makes the source's record of the writer's where a whole number is rounded to
-    a float.
+    As in the reference evaluator, a plan makes the source's value of the writer's where a whole number is rounded to a
+    float.
     """
     if writer.text == source.text:
-        name = _Reading(java).name(resolve(source), tree_of(source))
-        return [f"return (Object[]) reader.read({name}, b, p);"]
+        return _read_lines(java, resolve(source), tree_of(source))
     step = resolve(writer, source)
     resolution = derive_resolution(writer, source)
     written, wanted = tree_of(writer), tree_of(source)
-    if resolution.problems or not rounds_to_float(resolution) or not isinstance(wanted, Record):
-        return [f"return (Object[]) reader.read({_Reading(java).name(step, wanted)}, b, p);"]
+    if resolution.problems or not rounds_to_float(resolution):
+        return _read_lines(java, step, wanted)
     name = _Reading(java).name(resolve(writer), written)
-    resolved = Builder(java).record(resolution.root, wanted, Place("s", written), "")
+    resolved = Builder(java).method(resolution.root, wanted, written)
     return [
         *block("try", [f"return {resolved}(reader.read({name}, b, p));"]),
         *block("catch (Failure failure)", ["throw failure.as(Codes.UNDECODABLE);"]),
     ]
+
+
+def _read_lines(java: JavaClass, step: Step, node: Node) -> list[str]:
+    """Return the statements that read a message by a step; bytes alone are the whole message."""
+    if isinstance(step, RawStep):
+        if step.is_text:
+            raise EngineCannot(ENGINE, field="", why="bytes of an earlier version that are read as a text")
+        return ["return java.util.Arrays.copyOfRange(b, p, b.length);"]
+    return [f"return reader.read({_Reading(java).name(step, node)}, b, p);"]
 
 
 class _Reading:

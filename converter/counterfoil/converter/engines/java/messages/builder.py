@@ -65,6 +65,16 @@ class Builder:
         self._operations = MessageOperations(java)
         self._copies = Copies(java)
 
+    def method(self, op: Op, target: Node, source: Node) -> str:
+        """Add the method that makes the target's value of the source's, and return its name."""
+        place = Place("s", source)
+        if isinstance(op, BuildRecord) and isinstance(target, Record):
+            return self.record(op, target, place, "")
+        name = self._java.fresh("m")
+        lines, made = self._made(op, target, place, "")
+        self._java.method(f"Object {name}(Object s)", [*lines, f"return {made};"])
+        return name
+
     def record(self, op: BuildRecord, target: Record, source: Place, where: str) -> str:
         """Add the method that makes a record of the value of a place, and return its name."""
         name = self._java.fresh("m")

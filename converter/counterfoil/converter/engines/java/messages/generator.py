@@ -6,15 +6,13 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.engines.cannot import EngineCannot, require_frames
+from counterfoil.converter.engines.cannot import require_frames
 from counterfoil.converter.engines.java.generator import JavaSource, conversion_class, packaged, runtime_source
 from counterfoil.converter.engines.java.messages import avro, json, protobuf
 from counterfoil.converter.engines.java.messages.builder import Builder
-from counterfoil.converter.engines.java.messages.places import Place
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import JavaClass, block, quoted
 from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.evolution.tree import Record
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -43,18 +41,16 @@ def message_source(conversion: Conversion) -> JavaSource:
     plan, java = conversion.plan, JavaClass()
     reading, writing = (_LANGUAGES[schema.schema_type] for schema in (plan.source, plan.target))
     source, target = tree_of(plan.source), tree_of(plan.target)
-    if not isinstance(source, Record) or not isinstance(target, Record):  # a plan is made between records
-        raise EngineCannot(ENGINE, field="", why="the top-level type is no record")
     read = reading.read_lines(java, plan.source, conversion.writer_by_id)
-    made = Builder(java).record(plan.root, target, Place("s", source), "")
+    made = Builder(java).method(plan.root, target, source)
     write = writing.write_lines(java, plan.target)
     prefix = java.data(writing.prefix_of(plan.target, require_frames(ENGINE, conversion)))
     known = quoted(", ".join(map(str, sorted(conversion.writer_by_id))))
     body = [
         *block("static", java.statics),
-        *block("protected Object[] readMessage(int id, byte[] b, int p)", read),
-        *block("protected Object[] converted(Object[] record)", [f"return {made}(record);"]),
-        *block("protected void writeMessage(Object[] made)", write),
+        *block("protected Object readMessage(int id, byte[] b, int p)", read),
+        *block("protected Object converted(Object value)", [f"return {made}(value);"]),
+        *block("protected void writeMessage(Object made)", write),
         *block("protected byte[] prefix()", [f"return {prefix};"]),
         *block("protected String knownIds()", [f"return {known};"]),
     ]

@@ -39,12 +39,12 @@ def read_lines(java: JavaClass, source: JsonSchema, writer_by_id: Mapping[int, J
     name = _Types(java).name(tree_of(source), "", has_null=True)
     java.member("final JsonReader reader = new JsonReader()")
     known = [f"case {signed(each)}:" for each in sorted(writer_by_id)]
-    read = f"return (Object[]) JsonSettling.value({name}, reader.read({name}, b, p));"
+    read = f"return JsonSettling.value({name}, reader.read({name}, b, p));"
     return block("switch (id)", [*known, f"  {read}", "default:", "  return null;"])
 
 
 def write_lines(java: JavaClass, target: JsonSchema) -> list[str]:
-    """Return the statements that write the record ``made``."""
+    """Return the statements that write the value ``made``."""
     forms = _Forms(java)
     name = forms.name(tree_of(target), root_of(target), "")[0]
     java.member("final JsonWriter writer = new JsonWriter()")

@@ -214,7 +214,7 @@ def write_lines(java: JavaClass, target: ProtobufSchema) -> list[str]:
     """Return the statements that write the record ``made``."""
     layout = Layouts(java, PooledSchema(pack(target)), is_source=False).root()
     java.member("final WireWriter writer = new WireWriter()")
-    return [f"writer.write({layout}, made, out);"]
+    return [f"writer.write({layout}, (Object[]) made, out);"]
 
 
 def prefix_of(target: ProtobufSchema, target_id: int) -> bytes:

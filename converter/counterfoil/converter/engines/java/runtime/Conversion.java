@@ -9,8 +9,8 @@ public abstract class Conversion implements org.apache.spark.sql.api.java.UDF1, 
   protected abstract Worker newWorker();
 
   /** Request from the driver what to do with records of unknown schema ids. */
-  public void setLookup(String host, int port, String secret) {
-    lookup = new Lookup(host, port, secret);
+  public void setLookup(String host, int port, String secret, String half) {
+    lookup = new Lookup(host, port, secret, half);
   }
 
   public Object call(Object value) {

@@ -24,6 +24,7 @@ public final class Instants {
   private static final int MILLIS = 6;
   private static final int MICROS = 7;
   private static final int[] WIDTHS = {4, 2, 2, 2, 2, 2, 3, 6};
+  private final int size;
 
   /**
    * {@code groups} has the number of a group of letters, or -1 for a literal; {@code zone} is null for a type without a
@@ -36,6 +37,11 @@ public final class Instants {
     this.ticksPerSecond = ticksPerSecond;
     this.spelt = spelt;
     this.type = type;
+    int all = 0;
+    for (int i = 0; i < groups.length; i++) {
+      all += groups[i] < 0 ? literals[i].length : WIDTHS[groups[i]];
+    }
+    this.size = all;
   }
 
   // -- formatting
@@ -74,10 +80,6 @@ public final class Instants {
   }
 
   private void write(Texts made, int day, long micros) {
-    int size = 0;
-    for (int i = 0; i < groups.length; i++) {
-      size += groups[i] < 0 ? literals[i].length : WIDTHS[groups[i]];
-    }
     byte[] buffer = made.buffer(size);
     // the civil date of a day, by eras of 400 years that begin in March
     int shifted = day + 719468;
@@ -94,26 +96,38 @@ public final class Instants {
     int p = 0;
     for (int i = 0; i < groups.length; i++) {
       switch (groups[i]) {
-        case YEAR: digits(buffer, p, 4, year); break;
-        case MONTH: digits(buffer, p, 2, month); break;
-        case DAY: digits(buffer, p, 2, dayOfMonth); break;
-        case HOUR: digits(buffer, p, 2, second / 3600); break;
-        case MINUTE: digits(buffer, p, 2, second / 60 % 60); break;
-        case SECOND: digits(buffer, p, 2, second % 60); break;
-        case MILLIS: digits(buffer, p, 3, fraction / 1000); break;
-        case MICROS: digits(buffer, p, 6, fraction); break;
-        default: System.arraycopy(literals[i], 0, buffer, p, literals[i].length);
+        case YEAR: p = two(buffer, two(buffer, p, year / 100), year % 100); break;
+        case MONTH: p = two(buffer, p, month); break;
+        case DAY: p = two(buffer, p, dayOfMonth); break;
+        case HOUR: p = two(buffer, p, second / 3600); break;
+        case MINUTE: p = two(buffer, p, second / 60 % 60); break;
+        case SECOND: p = two(buffer, p, second % 60); break;
+        case MILLIS: p = three(buffer, p, fraction / 1000); break;
+        case MICROS: p = three(buffer, three(buffer, p, fraction / 1000), fraction % 1000); break;
+        default: p = literal(buffer, p, literals[i]);
       }
-      p += groups[i] < 0 ? literals[i].length : WIDTHS[groups[i]];
     }
   }
 
-  private static void digits(byte[] buffer, int at, int width, int value) {
-    int rest = value;
-    for (int p = at + width - 1; p >= at; p--) {
-      buffer[p] = (byte) ('0' + rest % 10);
-      rest /= 10;
+  private static int two(byte[] buffer, int at, int value) {
+    int tens = value / 10;
+    buffer[at] = (byte) ('0' + tens);
+    buffer[at + 1] = (byte) ('0' + (value - 10 * tens));
+    return at + 2;
+  }
+
+  private static int three(byte[] buffer, int at, int value) {
+    buffer[at] = (byte) ('0' + value / 100);
+    return two(buffer, at + 1, value % 100);
+  }
+
+  private static int literal(byte[] buffer, int at, byte[] text) {
+    if (text.length == 1) {
+      buffer[at] = text[0];
+    } else {
+      System.arraycopy(text, 0, buffer, at, text.length);
     }
+    return at + text.length;
   }
 
   // -- parsing

@@ -11,11 +11,13 @@ public final class Lookup implements java.io.Serializable {
   private final String host;
   private final int port;
   private final String secret;
+  private final String half;
 
-  Lookup(String host, int port, String secret) {
+  Lookup(String host, int port, String secret, String half) {
     this.host = host;
     this.port = port;
     this.secret = secret;
+    this.half = half;
   }
 
   /** Return the result for a value whose id is unknown; the failure that says so where it is a dead letter. */
@@ -25,7 +27,7 @@ public final class Lookup implements java.io.Serializable {
   }
 
   private Object found(byte[] id) {
-    String key = secret + Texts.hex(id[0]) + Texts.hex(id[1]) + Texts.hex(id[2]) + Texts.hex(id[3]);
+    String key = secret + half + Texts.hex(id[0]) + Texts.hex(id[1]) + Texts.hex(id[2]) + Texts.hex(id[3]);
     synchronized (KNOWN) {
       Object found = KNOWN.get(key);
       if (found == null) {
@@ -41,7 +43,7 @@ public final class Lookup implements java.io.Serializable {
 
   private Object requested(byte[] id) {
     try {
-      byte[] request = {'J', id[0], id[1], id[2], id[3]};
+      byte[] request = {'J', (byte) half.charAt(0), id[0], id[1], id[2], id[3]};
       java.net.Socket socket = new java.net.Socket(host, port);
       try {
         socket.setSoTimeout(TIMEOUT_MS);
