@@ -4,7 +4,7 @@ Each service listens on 127.0.0.1 on a free port, is polled until it is ready or
 its own process id. Nothing here is part of the installed package.
 """
 
-from local_services.broker import KafkaBroker, KafkaClient
+from local_services.broker import KafkaBroker, KafkaClient, Listener
 from local_services.cache import cache_folder
 from local_services.jars import JarsUnavailableError, jar_folder
 from local_services.newest_spark import connector_jars, newest_spark_environment, newest_spark_version
@@ -20,6 +20,7 @@ __all__ = [
     "JarsUnavailableError",
     "KafkaBroker",
     "KafkaClient",
+    "Listener",
     "PgBouncer",
     "PostgresClient",
     "PostgresServer",

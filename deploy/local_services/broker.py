@@ -6,6 +6,7 @@ import base64
 import subprocess
 import tempfile
 import uuid
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +16,7 @@ from local_services.jars import jar_folder
 from local_services.process import PATIENCE_S, Service, ServiceError, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
 # The two session settings let a killed broker register again at once; the others let one node be enough. Access is
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 _PROPERTIES = """\
 node.id=1
 process.roles=broker,controller
-listeners=CLIENT://127.0.0.1:{client_port},CONTROLLER://127.0.0.1:{controller_port}
-advertised.listeners=CLIENT://127.0.0.1:{client_port}
-listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=CLIENT://127.0.0.1:{client_port},{more}CONTROLLER://127.0.0.1:{controller_port}
+advertised.listeners={more}CLIENT://127.0.0.1:{client_port}
+listener.security.protocol.map=CLIENT:PLAINTEXT,{protocols}CONTROLLER:PLAINTEXT
 inter.broker.listener.name=CLIENT
 controller.listener.names=CONTROLLER
 controller.quorum.voters=1@127.0.0.1:{controller_port}
@@ -46,6 +47,15 @@ allow.everyone.if.no.acl.found=true
 broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 """
+
+
+@dataclass(frozen=True)
+class Listener:
+    """One more listener of a broker: its protocol, such as ``SASL_PLAINTEXT``, and its settings by their last parts."""
+
+    name: str
+    protocol: str
+    settings: Mapping[str, str]
 
 
 class KafkaClient:
@@ -75,16 +85,31 @@ class KafkaClient:
 
 
 class KafkaBroker(KafkaClient):
-    """A running broker; a context manager that stops it and removes its data."""
+    """A running broker; a context manager that stops it and removes its data.
 
-    def __init__(self, *, folder: Path | None = None) -> None:
+    ``addresses`` are those of its ``listeners``, by name; ``bootstrap_servers`` has neither login nor encryption.
+    """
+
+    def __init__(self, *, folder: Path | None = None, listeners: Sequence[Listener] = ()) -> None:
         self._own_folder = None if folder else tempfile.TemporaryDirectory(prefix="counterfoil-kafka-")
         self.folder = folder or Path(self._own_folder.name if self._own_folder else "")
         self._client_port = free_port()
         super().__init__(f"127.0.0.1:{self._client_port}")
+        self.addresses = {each.name: f"127.0.0.1:{free_port()}" for each in listeners}
         self._properties = self.folder / "server.properties"
         self._properties.write_text(
-            _PROPERTIES.format(client_port=self._client_port, controller_port=free_port(), data=self.folder / "data")
+            _PROPERTIES.format(
+                client_port=self._client_port,
+                controller_port=free_port(),
+                data=self.folder / "data",
+                more="".join(f"{name}://{address}," for name, address in self.addresses.items()),
+                protocols="".join(f"{each.name}:{each.protocol}," for each in listeners),
+            )
+            + "".join(
+                f"listener.name.{each.name.lower()}.{name}={value}\n"
+                for each in listeners
+                for name, value in each.settings.items()
+            )
         )
         self._class_path = f"{jar_folder('broker')}/*"
         self._format()

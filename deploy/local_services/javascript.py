@@ -42,7 +42,7 @@ def _fetch(manifests: Path, kept: Path) -> None:
     """Install into a folder beside ``kept``, and rename that when it is complete."""
     unfinished = kept.with_name(f"unfinished.{os.getpid()}")
     unfinished.mkdir(parents=True)
-    print(f"Fetching JavaScript packages (170 MB unpacked, once) into {kept}", file=sys.stderr)
+    print(f"Fetching JavaScript packages (once) into {kept}", file=sys.stderr)
     for name in _MANIFESTS:
         shutil.copy(manifests / name, unfinished / name)
     npm = [str(node_program()), str(_brought("lib/node_modules/npm/bin/npm-cli.js"))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-import shutil
 import signal
 import subprocess
 import tarfile
@@ -13,14 +12,13 @@ import tempfile
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from local_services.jars import jar_folder
-from local_services.process import Service, ServiceError, free_port, wait_until
+from local_services.process import Service, ServiceError, ServiceInFolder, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 _INSTALLED: Final = Path("/usr/lib/postgresql")
 _UNPRIVILEGED: Final = ("postgres", "nobody")
@@ -28,6 +26,10 @@ _SUPERUSER: Final = "counterfoil"
 _ACCESS: Final = """\
 host all guarded 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
+"""
+_ACCESS_WITH_TLS: Final = """\
+hostssl all certified 127.0.0.1/32 cert
+host all certified 127.0.0.1/32 reject
 """
 
 
@@ -71,16 +73,25 @@ class PostgresClient:
         self.run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-class PostgresServer(PostgresClient):
+class PostgresServer(ServiceInFolder, PostgresClient):
     """A running PostgreSQL; a context manager that stops it and removes its data.
 
     ``durable`` waits for the disk at each commit, as in production; without it only a crash of the machine itself loses
     data, which no test causes. ``fetched`` runs the programs that Ivy downloads even if the system has others. The data
-    is in a new folder inside ``folder``, or of the system's temporary files.
+    is in a new folder inside ``folder``, or of the system's temporary files. ``tls`` are the server's certificate, its
+    key, and the authority of clients: a role ``certified`` needs a certificate of its name.
     """
 
-    def __init__(self, *, durable: bool = False, fetched: bool = False, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        durable: bool = False,
+        fetched: bool = False,
+        folder: Path | None = None,
+        tls: tuple[Path, Path, Path] | None = None,
+    ) -> None:
         super().__init__(free_port())
+        self._tls = tls
         self._folder = Path(tempfile.mkdtemp(prefix="counterfoil-postgres-", dir=folder))
         self._durable = durable
         self._user = unprivileged_user()
@@ -105,7 +116,21 @@ class PostgresServer(PostgresClient):
         )
         if done.returncode:
             raise ServiceError(f"The cluster could not be made:\n{done.stdout}{done.stderr}")
-        (self._folder / "data" / "pg_hba.conf").write_text(_ACCESS)
+        (self._folder / "data" / "pg_hba.conf").write_text(_ACCESS if self._tls is None else _ACCESS_WITH_TLS + _ACCESS)
+
+    def _tls_settings(self) -> dict[str, str]:
+        """Copy the files of TLS for the server's user alone, as it demands; return the settings that name them."""
+        if self._tls is None:
+            return {}
+        settings = {"ssl": "on"}
+        for name, file in zip(("ssl_cert_file", "ssl_key_file", "ssl_ca_file"), self._tls, strict=True):
+            copy = self._folder / name
+            copy.write_bytes(file.read_bytes())
+            copy.chmod(0o600)
+            if self._user is not None:
+                os.chown(copy, self._user.pw_uid, self._user.pw_gid)
+            settings[name] = str(copy)
+        return settings
 
     def _start(self) -> Service:
         settings = {
@@ -114,6 +139,7 @@ class PostgresServer(PostgresClient):
             "unix_socket_directories": self._folder,
             "fsync": "on" if self._durable else "off",
             "max_connections": 200,
+            **self._tls_settings(),
         }
         command = [str(self._programs / "postgres"), "-D", str(self._folder / "data")]
         command += [f"--{name}={value}" for name, value in settings.items()]
@@ -155,19 +181,6 @@ class PostgresServer(PostgresClient):
     def restart(self) -> None:
         """Start the server again on the same port and data."""
         self._service = self._start()
-
-    def stop(self) -> None:
-        """Stop the server and remove its data."""
-        self._service.stop()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def _children_of(pid: int) -> list[int]:

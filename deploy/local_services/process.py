@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
 
 PATIENCE_S = 300.0
 """The largest number of seconds for any step: ten times what the slowest needs on a machine with no other load."""
@@ -36,6 +38,15 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def is_listening(port: int) -> bool:
+    """Return whether a server accepts connections at a port of this machine."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def wait_until(condition: Callable[[], bool], *, what: str, deadline_s: float = PATIENCE_S) -> None:
@@ -147,3 +158,23 @@ class Service:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
             return
+
+
+class ServiceInFolder:
+    """A service with a folder of its own, which is removed when it stops."""
+
+    _service: Service
+    _folder: Path
+
+    def stop(self) -> None:
+        """Stop it and remove its folder."""
+        self._service.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -20,7 +20,7 @@ class RegistryProcess:
     """A running registry; a context manager that stops it.
 
     ``url`` is its address. Without ``store`` its data is in a SQLite file in a temporary folder, which is removed when
-    it stops.
+    it stops. ``program`` is the program ``counterfoil``, by default the installed one.
     """
 
     def __init__(
@@ -30,18 +30,19 @@ class RegistryProcess:
         settings: Mapping[str, str] | None = None,
         log: Path | None = None,
         port: int | None = None,
+        program: Path | None = None,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="counterfoil-registry-")
         self.store = store or f"sqlite:///{self._folder.name}/registry.db"
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self._program = program or Path(sys.executable).with_name("counterfoil")
         self._settings = dict(settings or {})
         self._log = log or Path(self._folder.name) / "registry.log"
         self._service = self._start()
 
     def _start(self) -> Service:
-        counterfoil = str(Path(sys.executable).with_name("counterfoil"))
-        command = [counterfoil, "serve", "--port", str(self.port), "--store", self.store]
+        command = [str(self._program), "serve", "--port", str(self.port), "--store", self.store]
         service = Service("the registry", command, log=self._log, environment=self._settings)
         service.wait_ready(self._answers)
         return service

@@ -43,7 +43,7 @@ class SparkCluster:
     def _start(self, folder: Path, name: str, program: str, arguments: list[str]) -> Service:
         command = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{program}", *arguments]
         environment = {**self.environment, "SPARK_DAEMON_MEMORY": "256m"}
-        environment["SPARK_DAEMON_JAVA_OPTS"] = os.environ.get("SPARK_SUBMIT_OPTS", "")
+        environment["JAVA_TOOL_OPTIONS"] = os.environ.get("SPARK_SUBMIT_OPTS", "")  # executors inherit them
         return Service(f"Spark's {name}", command, log=folder / f"{name}.log", environment=environment)
 
     def _state(self) -> dict[str, object]:

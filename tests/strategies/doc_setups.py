@@ -8,7 +8,9 @@ import urllib.request
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.sdk import AvroSerializer, Registry
+import intended_break
+from certificates import Authority
+from counterfoil.sdk import AvroSerializer, Registry, operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +68,13 @@ message Order {
   int64 placed = 4;%s
 }
 """
+
+
+def certificates_of_server_and_clients(stage: Stage) -> None:
+    """Make a certificate of the server, the authority of clients with its list, and an access file."""
+    Authority(stage.folder).issue("server")
+    Authority(stage.folder, "clients").revoke()
+    (stage.folder / "access.yaml").write_text("admins: ['User:cert:alice']\n")
 
 
 def rides_repository(stage: Stage) -> None:
@@ -180,6 +189,38 @@ def the_note_removed(stage: Stage) -> None:
     """Make the next version of the producer's files, without a field."""
     contract = CONTRACT.replace("version: 1.0.0", "version: 1.1.0")
     _write(stage.folder, {"shop/order.avsc": ORDER % ("long", ""), "shop/orders.odcs.yaml": contract})
+
+
+def an_order_in_cents(stage: Stage) -> None:
+    """Make the repository of docs/tutorial-intended-break.md, and the registry in which its first version is live."""
+    url = stage.url()
+    _changed(stage.folder, intended_break.BEFORE, {"converters/README": "", "converter/README": ""})
+    stage.environment["COUNTERFOIL_REGISTRY_URL"] = url
+    send(url, "POST", "/subjects/orders.placed-value/versions", {"schema": intended_break.OLD_SCHEMA})
+    send(url, "PUT", "/contracts/v1/environments/production", {"production": True})
+    of_shop = {
+        "content": intended_break.BEFORE[intended_break.CONTRACT],
+        "schemas": {"../schemas/order.avsc": {"schema": intended_break.OLD_SCHEMA}},
+    }
+    of_billing = {"content": intended_break.BEFORE[intended_break.BILLING]}
+    for application, contract in (("shop", of_shop), ("billing", of_billing)):
+        live = {"application": application, "version": "1.0.0"}
+        send(url, "POST", "/contracts/v1/publish", {**live, "contracts": [contract]})
+        send(url, "POST", "/contracts/v1/environments/production/deployments", live)
+
+
+def a_converter_that_runs(stage: Stage) -> None:
+    """Report about the bridge of docs/tutorial-intended-break.md what a job reports that has converted every record."""
+    place = f"/bridges/v1/{intended_break.BRIDGE}"
+    with Registry(stage.url()) as registry:
+        plan_hash = registry.call(operations.bridge(intended_break.BRIDGE)).bridge.plan_hash
+    partition = {"partition": 0, "position": 100, "end": 100}
+    report = {"job": "j", "epoch": 1, "planHash": plan_hash, "partitions": [partition], "converted": 100}
+    for name, body in (("progress", report), ("verification", {"planHash": plan_hash, "records": 100, "faults": {}})):
+        _post(stage.url(), f"{place}/{name}", body)
+        if name == "progress":
+            for state in ("shadow", "running", "caught-up"):
+                send(stage.url(), "POST", f"{place}/transitions", {"to": state, "by": "ann"})
 
 
 def schemas_of_a_project(stage: Stage) -> None:
@@ -323,6 +364,14 @@ def _ride(number: int) -> dict[str, Any]:
     }
 
 
+def _post(url: str, path: str, body: Any) -> None:
+    """Send a request whose response has no content."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers, method="POST")
+    with urllib.request.urlopen(request, timeout=120):
+        pass
+
+
 def send(url: str, method: str, path: str, body: Any) -> Any:
     """Return the registry's response."""
     headers = {"Content-Type": "application/json"}
@@ -356,11 +405,12 @@ def _git(folder: Path, *arguments: str) -> None:
 SETUPS: dict[str, Callable[[Stage], None]] = {
     each.__name__: each
     for each in (
+        certificates_of_server_and_clients,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, a_note_that_billing_reads, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,
-        a_written_ride, a_topic_of_rides,
+        a_written_ride, a_topic_of_rides, an_order_in_cents, a_converter_that_runs,
     )
 }  # fmt: skip

@@ -75,6 +75,7 @@ class Stage:
         self._base = folder
         self.folder = folder
         self.environment = _environment(folder, counterfoil)
+        self._counterfoil = counterfoil
         self._broker, self._postgres = broker, postgres
         self._database = ""
         self._urls: dict[str, str] = {}
@@ -96,7 +97,7 @@ class Stage:
     def url(self, name: str = "") -> str:
         """Return the URL of the page's registry, or of another one that the page names; started at the first call."""
         if name not in self._urls:
-            self._urls[name] = self._services.enter_context(RegistryProcess()).url
+            self._urls[name] = self._services.enter_context(RegistryProcess(program=self._counterfoil)).url
         return self._urls[name]
 
     def database(self) -> str:
@@ -109,7 +110,7 @@ class Stage:
     @contextmanager
     def serving(self, store: str) -> Iterator[str]:
         """Yield the URL of a registry on ``store``, which is stopped afterwards."""
-        with RegistryProcess(store=store) as running:
+        with RegistryProcess(store=store, program=self._counterfoil) as running:
             yield running.url
 
     def produce(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
@@ -157,7 +158,8 @@ class Stage:
     def _serve(self, words: list[str]) -> None:
         """Start a registry; the page's other snippets use the first one that it starts."""
         options = [self._with_addresses(word) for word in words[2:]]
-        url = f"http://127.0.0.1:{free_port()}"
+        scheme = "https" if "--tls-certificate" in words else "http"
+        url = f"{scheme}://127.0.0.1:{free_port()}"
         server = subprocess.Popen(
             ["counterfoil", "serve", *options, "--port", url.rpartition(":")[2]],
             cwd=self.folder,
@@ -285,6 +287,7 @@ def _environment(folder: Path, counterfoil: Path) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
     path = os.pathsep.join([str(tools), str(counterfoil.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
     more = {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
+    more |= {"CI": "true"}  # so that Hypothesis limits no times
     more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(connector_jars())}
     kept = {name: value for name, value in os.environ.items() if name == "COUNTERFOIL_CACHE"}
     return {**own, **more, **kept}

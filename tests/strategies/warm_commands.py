@@ -1,14 +1,14 @@
-"""Commands of ``counterfoil`` run in a process that stays, so that several with Spark share its Java.
+"""Commands of ``counterfoil`` run by processes that stay, which have the modules, and Java for those with Spark.
 
-A command with Spark spends ten seconds of CPU time on starting Java, Spark and its first query. The program that
-``install`` writes is used in place of ``counterfoil``: it passes its arguments, environment, folder and streams to the
-process, which runs the same function as the installed program and returns the exit code. Everything else is real:
+A command spends a second of CPU time on importing its modules, and one with Spark ten more on starting Java, Spark and
+its first query. The program that ``install`` writes is used in place of ``counterfoil``: it passes its arguments,
+environment, folder and streams to a process, which runs the same function as the installed program and returns the exit
+code. Everything else is real: a signal to the program reaches the command, and SIGKILL of the program ends it.
 
-- A signal to the program reaches the process; SIGKILL of the program ends the process and its Java.
-- The process runs one command at a time; a second one waits. Two at once need two processes: the installed program.
-- What Spark's process reads once, at its start, is that of the first command: Java, its options, Spark's log.
-
-Commands other than ``counterfoil bridge`` are passed to the installed program.
+- ``counterfoil bridge`` is run in the process itself, with its Java, which also ends with a SIGKILL. The process runs
+  one command at a time; a second one waits. Two at once need two processes: the installed program. What Spark's process
+  reads once, at its start, is that of the first command: Java, its options, Spark's log.
+- Every other command has a process of its own, forked from one that has imported the modules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 STREAMS = (0, 1, 2)
 SOCKET = "warm.socket"
+FORKING = "forking.socket"
 START_OF_SPARK = "start of Spark"
 """The name of the thread in which a command starts Spark; a refused command ends without waiting for it."""
 
@@ -35,11 +35,7 @@ START_OF_SPARK = "start of Spark"
 def install(folder: Path) -> Path:
     """Write the program to ``folder`` and return its path."""
     program = folder / "counterfoil"
-    real = Path(sys.executable).with_name("counterfoil")
-    program.write_text(
-        f'#!/bin/sh\ntest "$1" = bridge || exec {real} "$@"\n'
-        f'exec {sys.executable} -IS {Path(__file__)} "{folder / SOCKET}" "$@"\n'
-    )
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -IS {Path(__file__)} "{folder}" "$@"\n')
     program.chmod(0o755)
     return program
 
@@ -56,9 +52,9 @@ def _pid_file(address: Path) -> Path:
 def main() -> int:
     """Be the program, or with ``--stay`` the process."""
     if sys.argv[1] == "--stay":
-        serve(Path(sys.argv[2]))
+        serve(Path(sys.argv[2]), int(sys.argv[3]))
         return 0
-    return request(Path(sys.argv[1]), sys.argv[2:])
+    return request(Path(sys.argv[1]) / (SOCKET if sys.argv[2:3] == ["bridge"] else FORKING), sys.argv[2:])
 
 
 def request(address: Path, arguments: list[str]) -> int:
@@ -92,30 +88,43 @@ def _line(connection: socket.socket) -> str:
 
 def _connected(address: Path) -> socket.socket:
     """Return a connection to the process, which is started if there is none."""
-    started = None
     while True:
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(str(address))
         except (FileNotFoundError, ConnectionRefusedError):
             connection.close()
-            if started is None:
-                address.unlink(missing_ok=True)
-                command = [sys.executable, __file__, "--stay", str(address)]
-                started = os.posix_spawn(sys.executable, command, os.environ, setsid=True)
-            elif os.waitpid(started, os.WNOHANG)[0]:
-                sys.exit("the process for commands with Spark ended at its start")
-            time.sleep(0.02)
+            _start(address)
         else:
             return connection
 
 
-def serve(address: Path) -> None:
-    """Run commands, one at a time, until the folder of ``address`` is removed."""
+def _start(address: Path) -> None:
+    """Start the process, and return when it accepts commands: it then writes to a pipe, which ends with it."""
+    address.unlink(missing_ok=True)
+    listens, announce = os.pipe()
+    os.set_inheritable(announce, True)  # noqa: FBT003 - the function has no name for it
+    command = [sys.executable, __file__, "--stay", str(address), str(announce)]
+    os.posix_spawn(sys.executable, command, os.environ, setsid=True)
+    os.close(announce)
+    if not os.read(listens, 1):
+        sys.exit("the process for commands ended at its start")
+    os.close(listens)
+
+
+def serve(address: Path, announce: int) -> None:
+    """Run commands, one at a time, until the folder of ``address`` is removed; write to ``announce`` before."""
     with socket.socket(socket.AF_UNIX) as listener:
         _pid_file(address).write_text(str(os.getpid()))
         listener.bind(str(address))
         listener.listen()
+        forks = address.name == FORKING
+        if forks:
+            _import_all()
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        os.write(announce, b"1")
+        os.close(announce)
+        _leave_streams()
         listener.settimeout(1)
         while address.exists():
             try:
@@ -123,7 +132,29 @@ def serve(address: Path) -> None:
             except TimeoutError:
                 continue
             with connection:
-                _serve_one(connection)
+                if not forks:
+                    _serve_one(connection)
+                elif os.fork() == 0:
+                    listener.close()
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    os.setsid()
+                    _serve_one(connection)
+                    os._exit(0)
+
+
+def _import_all() -> None:
+    """Import what commands import, but for the converter, and leave it out of every search for garbage."""
+    import gc
+    import pkgutil
+    from importlib import import_module
+
+    import counterfoil.contracts
+
+    import_module("counterfoil.registry.app")
+    for each in pkgutil.walk_packages(counterfoil.contracts.__path__, "counterfoil.contracts."):
+        if not each.name.endswith("__main__"):
+            import_module(each.name)
+    gc.freeze()
 
 
 def _serve_one(connection: socket.socket) -> None:
@@ -138,6 +169,7 @@ def _serve_one(connection: socket.socket) -> None:
     for number, stream in zip(STREAMS, streams, strict=True):
         os.dup2(stream, number)
         os.close(stream)
+    sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in STREAMS[1:])  # noqa: SIM115 - a file or a pipe, which Python remembers of a stream
     is_done = threading.Event()
     threading.Thread(target=_end_with, args=(connection, is_done), daemon=True).start()
     connection.sendall(f"{os.getpid()}\n".encode())
@@ -145,13 +177,18 @@ def _serve_one(connection: socket.socket) -> None:
     os.environ.update(wanted["environment"])
     os.chdir(wanted["folder"])
     code = _run(wanted["arguments"])
+    _leave_streams()
+    is_done.set()
+    connection.sendall(f"{code}\n".encode())
+    _stop_spark()
+
+
+def _leave_streams() -> None:
+    """Close the streams of a program, whose reader waits for their end."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in STREAMS:
         os.dup2(nothing, number)
     os.close(nothing)
-    is_done.set()
-    connection.sendall(f"{code}\n".encode())
-    _stop_spark()
 
 
 def _end_with(connection: socket.socket, is_done: Event) -> None:
