@@ -1,10 +1,11 @@
-"""The page of the rules about contract files and about what consumers read, made from their tables."""
+"""The page of the rules about contract files, records, and what consumers read, made from their tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.linting.rules import LINT_RULES
+from counterfoil.contracts.testing.rules import RECORD_RULES
 from counterfoil.schema.reads.rules import RULES
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ def _lines() -> Iterator[str]:
     yield "An id never changes its meaning. [Contracts](../contracts.md) describes the files."
     yield from ("", "## Rules of files", "", "`counterfoil lint` reports them.")
     for rule in LINT_RULES:
+        yield from _rule(rule.id, rule.severity, rule.why, rule.fix)
+    yield from ("", "## Rules of records", "", "`counterfoil test` reports them.")
+    for rule in RECORD_RULES:
         yield from _rule(rule.id, rule.severity, rule.why, rule.fix)
     yield from ("", "## Rules of readers", "")
     yield "They compare what a contract and its schema give with what consumers read."

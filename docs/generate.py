@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import click
+from access_page import access_page
 from contract_rules import contract_rules_page
 from python_pages import python_page
 from rule_pages import rule_pages
@@ -17,6 +18,7 @@ from rule_pages import rule_pages
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
+from counterfoil.registry.domain.audit.events import FIELDS, EventKind
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
 from counterfoil.schema.bridges.editors import bridge_json_schema
@@ -47,6 +49,15 @@ def errors_page() -> str:
         for code in sorted(coded, key=str)
         if coded[code] is not errors.RegistryError
     ]
+    return "\n".join(lines)
+
+
+def audit_events_page() -> str:
+    """Return the page of the events in audit files, and of the members of their lines."""
+    lines = ["# Audit events", "", "The lines of [audit files](../audit.md).", "", "| event | when |", "|---|---|"]
+    lines += [f"| `{kind.text}` | {kind.about} |" for kind in EventKind]
+    lines += ["", "A member that says nothing about an event is absent.", "", "| member | |", "|---|---|"]
+    lines += [f"| `{name}` | {about} |" for name, about in FIELDS.items()]
     return "\n".join(lines)
 
 
@@ -84,6 +95,8 @@ def all_pages() -> dict[str, str]:
     """Return the text of every page, by its name under ``docs/reference/``."""
     return {
         "errors.md": errors_page(),
+        "access.md": access_page(),
+        "audit-events.md": audit_events_page(),
         "cli.md": cli_page(),
         "settings.md": settings_page(),
         "python-api.md": python_page(),

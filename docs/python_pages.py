@@ -10,7 +10,17 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-ADAPTERS = ("aiokafka", "beavers", "bytewax", "confluent_kafka", "faststream", "faust", "kafka_python", "pyspark")
+ADAPTERS = (
+    "aiokafka",
+    "beavers",
+    "bytewax",
+    "confluent_kafka",
+    "faststream",
+    "faust",
+    "kafka_python",
+    "pyspark",
+    "spark_usage",
+)
 """All but that of Quix Streams, whose version of confluent-kafka is not installed beside the others."""
 MODULES = (
     "counterfoil.sdk",
