@@ -63,7 +63,7 @@ test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real 
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long"
 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not long" tests/unit tests/architecture
+	@$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow and not long" tests/unit tests/architecture
 
 test-spark: install  ## every test of Spark on PySpark VERSION: oldest or newest of those that the package allows
 	@PYTHONPATH=deploy $(BIN)/python -m local_services.with_spark $${VERSION:-newest} \

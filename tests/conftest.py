@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import json
 import os
 import shutil
 import sys
 import tempfile
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,7 @@ from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.postgres.address import parse_address
 from counterfoil.registry.store.postgres.storage import PostgresStorage
+from guarded_registry import GuardedRegistry, start_guarded_registry
 from local_services import (
     RUN_FOLDER,
     KafkaBroker,
@@ -34,11 +37,14 @@ from local_services import (
     stop_services_of,
 )
 from local_services.spark_classes import java_options
+from secured_kafka import SecuredKafka, secured_listeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from counterfoil.registry.service.storage import Storage
+
+ROOT = Path(__file__).parents[1]
 
 # A property test runs a few examples, and the number in COUNTERFOIL_EXAMPLES in `make test-long`. In CI they are drawn
 # from a fixed seed, so that a failing run can be repeated. A slow machine is no failure.
@@ -88,15 +94,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 ONE_PROCESS = {
     "one Spark session for engines": {
-        f"tests/contract/test_engines_{name}.py" for name in ("agree", "java", "java_messages", "limits")
+        f"tests/contract/test_engines_{name}.py"
+        for name in ("agree", "java", "java_messages", "java_objects", "limits")
     }
     | {
         "tests/integration/test_sketch_command.py",
+        "tests/integration/test_test_command.py",
         "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
     },
     "one Spark session for bridges": {
         f"tests/integration/test_{name}.py"
-        for name in ("adapter_pyspark", "bridge_languages", "bridge_new_ids", "bridge_restart", "bridge_run")
+        for name in (
+            "adapter_pyspark",
+            "bridge_languages",
+            "bridge_new_ids",
+            "bridge_restart",
+            "bridge_run",
+            "bridge_transactions",
+        )
     }
     | {"tests/e2e/test_examples.py::test_the_converter_of_the_streaming_course"},
     "one Spark of commands": {
@@ -106,8 +121,12 @@ ONE_PROCESS = {
             for page in ("README.md", "docs/migrating-a-topic.md")
         ),
     },
-    "one answer of Java": {"tests/differential/test_avro_java_checker.py"},
+    "one answer of Java": {f"tests/differential/test_avro_java_{name}.py" for name in ("checker", "decoder")},
 }
+"""Files and single tests that share what is expensive to start, by the name of the group."""
+
+SHARING = ('scope="module"', "\n@cache")
+"""What the text of a file contains whose tests share something that each process makes once."""
 
 LONG_FILES = {"test_bridge_hammer", "test_demo", "test_docs_snippets", "test_image"}
 
@@ -116,17 +135,34 @@ class _Scheduling(LoadGroupScheduling):
     """What ``--dist loadgroup`` is to be: tests of one group run in one process, and others wherever there is time.
 
     pytest-xdist 3.8 writes the group of a test to an attribute that pytest 9.2 no longer reads, so that its own mark
-    has no effect. A group consists of files and of single tests.
+    has no effect. The groups begin in the order of their first tests.
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return next((group for group, files in ONE_PROCESS.items() if {file, nodeid} & files), nodeid)
+        return _group_of(nodeid)
+
+
+@cache
+def _group_of(nodeid: str) -> str:
+    """Return the group of a test: one of those above, its file if that is for one process, or itself."""
+    file = nodeid.partition("::")[0]
+    if group := next((name for name, members in ONE_PROCESS.items() if {file, nodeid} & members), None):
+        return group
+    return file if _is_whole(file) else nodeid
+
+
+@cache
+def _is_whole(file: str) -> bool:
+    """Return whether all tests of a file are for one process."""
+    return file.startswith("tests/unit/") or any(each in (ROOT / file).read_text() for each in SHARING)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling | None:
     """Return the scheduling that keeps what is expensive to start in one process."""
-    return _Scheduling(config, log) if config.getvalue("dist") == "loadgroup" else None
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    config.option.loadscopereorder = False  # by the number of their tests
+    return _Scheduling(config, log)
 
 
 def _turn(item: pytest.Item) -> int:
@@ -136,7 +172,7 @@ def _turn(item: pytest.Item) -> int:
         return 0
     if "broker" in fixtures or item.path.stem in LONG_FILES:
         return 1
-    return 2 if item.path.parent.name in {"e2e", "integration"} else 3
+    return 2 if item.path.parent.name in {"e2e", "integration"} or item.get_closest_marker("slow") else 3
 
 
 def of_the_run(name: str, start: Callable[[], str]) -> str:
@@ -171,16 +207,31 @@ def open_folder() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def broker() -> KafkaClient:
-    """Return a real Kafka broker, one for all processes of the run. Tests use own names from ``unique_name``."""
+def _kafka() -> tuple[Path, dict[str, str]]:
+    """Return the folder of the run's broker, and the addresses of its listeners."""
     folder = Path(os.environ[RUN_FOLDER]) / "kafka"
 
     def start() -> str:
         folder.mkdir()
-        return KafkaBroker(folder=folder).bootstrap_servers
+        started = KafkaBroker(folder=folder, listeners=secured_listeners(folder))
+        return json.dumps({**started.addresses, "CLIENT": started.bootstrap_servers})
 
-    return KafkaClient(of_the_run("kafka", start))
+    return folder, json.loads(of_the_run("kafka", start))
+
+
+@pytest.fixture(scope="session")
+def broker() -> KafkaClient:
+    """Return a real Kafka broker, one for all processes of the run. Tests use own names from ``unique_name``."""
+    return KafkaClient(_kafka()[1]["CLIENT"])
+
+
+@pytest.fixture(scope="session")
+def secured_kafka(broker: KafkaClient) -> SecuredKafka:
+    """Return the listeners of the broker that require a login or a certificate."""
+    folder, addresses = _kafka()
+    secured = SecuredKafka(addresses["LOGIN"], addresses["TLS"], folder)
+    secured.add_user(broker)
+    return secured
 
 
 @pytest.fixture(scope="session")
@@ -214,6 +265,13 @@ def emptied_postgres(postgres: PostgresClient) -> Callable[[], Storage]:
         return PostgresStorage(parse_address(url))
 
     return emptied
+
+
+@pytest.fixture(scope="session")
+def guarded_registry() -> GuardedRegistry:
+    """Return a registry that demands credentials, with an issuer of tokens: one for all processes of the run."""
+    folder = Path(os.environ[RUN_FOLDER]) / "guarded"
+    return GuardedRegistry(**json.loads(of_the_run("guarded", lambda: json.dumps(start_guarded_registry(folder)))))
 
 
 @pytest.fixture(scope="session")

@@ -54,14 +54,14 @@ absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pa
 absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography", "pydantic", "typing_extensions"}
 absent |= {"aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
 services = tuple(f"counterfoil.sdk.encryption.services.{name}" for name in ("aws", "azure", "gcp"))
-only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.")
+only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.", "counterfoil.contracts.testing.columns")
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 names = ("aiokafka", "confluent_kafka", "faststream", "faust", "kafka_python")
-names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_types")
+names += ("beavers", "bytewax", "pyspark", "quixstreams", "spark_types", "spark_usage")
 adapters = {f"counterfoil.sdk.adapters.{name}" for name in names}
 for room in ("schema", "sdk", "contracts"):
     package = importlib.import_module(f"counterfoil.{room}")
@@ -94,6 +94,7 @@ ADAPTERS = [
 ]
 EXTRAS_OF = {
     "schema": ["crypto"],
+    "contracts": ["testing"],
     "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS],
 }
 # What is looked at only where the user's own program has brought it.
@@ -109,7 +110,7 @@ FOREIGN = {
         "pytest",
         "typing-extensions",
     },
-    "contracts": {"confluent-kafka"},
+    "contracts": {"confluent-kafka", "pyarrow", "pytest"},
 }
 
 
@@ -146,6 +147,8 @@ def _strangers(folder: Path, declared: set[str]) -> set[tuple[str, str]]:
         "local_services",
         "nowhere_to_be_found",
         "quixstreams",  # beside .venv: deploy/local_services/quixstreams.txt
+        "helm_python",  # beside .venv, with the next: deploy/local_services/charts.txt
+        "kubernetes_validate",
         *sys.stdlib_module_names,
     }
     return {

@@ -1,10 +1,10 @@
-"""The storages that one behaviour is asked of."""
+"""The storages that run the same tests, and the compiled classes of the engine ``java``."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.service.storage import Storage
+    from java_engine import Convert
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -58,3 +59,11 @@ def run(
         asyncio.run(main())
 
     return run_with
+
+
+@pytest.fixture(scope="session")
+def convert(spark: Any) -> Convert:
+    """Return a function that converts values with the compiled class of a conversion."""
+    from java_engine import compiled  # most tests of this folder need no engine
+
+    return compiled(spark)

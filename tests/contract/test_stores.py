@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from counterfoil.registry.domain.changes import ChangeKind, Written
 from counterfoil.registry.domain.errors import StaleWrite
+from counterfoil.registry.domain.name_ranges import SubjectRange, of_name, of_prefix
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.writes.effects import MarkDeleted, RemoveVersions
 from counterfoil.registry.domain.writes.extents import Extent
@@ -422,6 +423,21 @@ def test_subjects_are_listed_by_prefix_and_visibility(run: Any) -> None:
             == await names(EVERYTHING, Visibility.WITH_DELETED, 3, 2)
             == []
         )
+
+        async def within(visibility: Visibility, *ranges: SubjectRange, first: int = 0, last: int = 99) -> Any:
+            return json.loads(await storage.names_within(ranges, visibility, first=first, last=last))
+
+        some = (
+            SubjectRange(".", "", "B"),
+            SubjectRange(".", *of_name("a_b")),
+            SubjectRange(".", "b", None),
+            SubjectRange(".ctx", *of_prefix("a_")),
+            SubjectRange(".none", "", None),
+        )
+        assert await within(Visibility.ACTIVE, *some) == ["", ":.ctx:a_c", "A", "a_b", 'ü"\\']
+        assert await within(Visibility.ACTIVE, *some, first=1, last=3) == [":.ctx:a_c", "A"]
+        assert await within(Visibility.DELETED_ONLY, *some, SubjectRange(".", "ax", "ay")) == ["axb"]
+        assert await within(Visibility.WITH_DELETED) == await within(Visibility.ACTIVE, *some, first=9) == []
 
     run(behaviour)
 

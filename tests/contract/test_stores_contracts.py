@@ -1,11 +1,14 @@
-"""Contracts on every storage: restarts, deployments at the same time, backups and imports."""
+"""Contracts on every storage: restarts, deployments at the same time, writes by others, backups and imports."""
 
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from contract_stories import BASE, PRODUCTION, can_deploy, deploy, live, promise, publish, schema
+from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
+from counterfoil.registry.domain.contracts.stored import PORTS_KIND
+from counterfoil.registry.domain.writes.plan import record_write, together
 from counterfoil.registry.moving.importing import Import
 from counterfoil.registry.moving.peer.source import PeerSource
 from counterfoil.registry.moving.peer.target import PeerTarget
@@ -32,21 +35,60 @@ async def story(registry: InProcessRegistry) -> None:
     await registry.put(f"{BASE}/applications/shop", {"owner": "checkout"})
     await live(registry, "order_id", "total")
     await publish(registry, "shop", "2", (promise("2.2.0"), schema(total=None)), branch="main")
+    await registry.put(PRODUCTION, {"production": True, "verifiedWithinDays": 30})
+    for version in ("2.1.0", "2.2.0"):
+        result = {"check": "decode", "outcome": "passed", "records": 10}
+        body = {"contract": "orders", "contractVersion": version, "environment": "production", "results": [result]}
+        made = await registry.post(f"{BASE}/verifications", {**body, "sample": {"topic": "orders"}})
+        assert made.status == 200, made.text
+    await registry.register("orders-value", schema())
+    for paths in ({"total": 3}, {"total": 1, "status": 1}):
+        read = {"schemaId": 1, "messages": 10, "sampled": 3, "paths": paths}
+        await registry.post(f"{BASE}/usage", {"application": "audit", "version": "1", "reads": [read]})
+    counts = [{"schemaId": 1, "count": 9}]
+    await registry.post(f"{BASE}/topics/orders/stats", {"records": 10, "tombstones": 1, "schemas": counts})
+    query = "application=shop&version=2&environment=production"
+    broken, _ = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json["reasons"]
+    until = (datetime.now(UTC).date() + timedelta(days=30)).isoformat()
+    approval = {"fingerprints": [broken["fingerprint"]], "owner": "ana", "reason": "agreed", "until": until}
+    assert (await registry.post(f"{BASE}/approvals", approval)).status == 200
+    await publish(registry, "shop", "3", (promise("3.0.0"), schema(total=None)))
+    assert (await registry.put(f"{BASE}/migrations/orders-2-3", MIGRATION)).status == 200
 
 
 async def state(registry: InProcessRegistry) -> Any:
     """Return what clients see, without the times and ids that each registry has of its own."""
-    verdicts = [await can_deploy(registry, "shop", version) for version in ("1", "2", "3")]
+    verdicts = [await can_deploy(registry, "shop", version) for version in ("1", "2", "3", "4")]
     live_now = (await registry.get(f"{PRODUCTION}/deployments")).json
+    approvals = (await registry.get(f"{BASE}/approvals")).json["approvals"]
+    verifications = (await registry.get(f"{BASE}/verifications")).json
     return (
         verdicts,
+        [{**each, "createTs": 0} for each in approvals],
+        sorted((each["id"], each["hash"], each["readTs"]) for each in verifications),
         [(each["application"], each["version"]) for each in live_now],
         (await registry.get(f"{BASE}/contracts")).json,
-        (await registry.get(f"{BASE}/subjects/orders-value/consumers")).json,
+        [
+            {key: value for key, value in each.items() if key not in {"firstSeen", "lastSeen"}}
+            for each in (await registry.get(f"{BASE}/subjects/orders-value/consumers")).json
+        ],
+        {
+            path: each["count"]
+            for use in (await registry.get(f"{BASE}/usage")).json
+            for path, each in use["paths"].items()
+        },
+        (await registry.get(f"{BASE}/topics")).json,
+        {**(await registry.get(f"{BASE}/migrations/orders-2-3/status")).json, "createTs": 0},
     )
 
 
-EXPECTED = [(True, ["OK"]), (False, ["INCOMPATIBLE"]), (None, ["UNKNOWN_VERSION"])]
+MIGRATION = {"contract": "orders", "from": "2", "to": "3", "bridge": "back", "application": "converter"}
+EXPECTED = [
+    (True, ["OK", "OK"]),
+    (True, ["APPROVED_BREAK", "APPROVED_BREAK"]),
+    (True, ["APPROVED_BREAK", "APPROVED_BREAK"]),  # that its migration is not ready is a notice then
+    (None, ["UNKNOWN_VERSION"]),
+]
 
 
 def test_contracts_survive_a_restart(store: Callable[[], AbstractAsyncContextManager[Storage]], store_url: str) -> None:
@@ -83,6 +125,27 @@ def test_of_deployments_at_the_same_time_one_is_live(run: Any) -> None:
     run(behaviour)
 
 
+def test_what_another_server_writes_counts_at_once_and_old_stores_are_read(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        one, other = InProcessRegistry(storage), InProcessRegistry(storage)
+        await live(one, "total")
+        await publish(one, "shop", "2", (promise("2.2.0"), schema(total=None)))
+        assert await can_deploy(one, "shop", "2") == await can_deploy(other, "shop", "2") == (False, ["INCOMPATIBLE"])
+        await publish(other, "billing", "2", expectation("order_id"))
+        await deploy(other, "billing", "2")
+        assert await can_deploy(one, "shop", "2") == (True, ["OK"])
+        await deploy(one, "billing", "1")
+        assert await can_deploy(other, "shop", "2") == (False, ["INCOMPATIBLE"])
+
+        stored = await storage.records(PORTS_KIND)
+        assert {each.key for each in stored} == {("orders", "billing", each, "billing") for each in ("1", "2")}
+        gone = (record_write(PORTS_KIND, each.key, None, revision=each.revision) for each in stored)
+        await storage.commit(together(gone))
+        assert await can_deploy(one, "shop", "2") == (False, ["INCOMPATIBLE"])
+
+    run(behaviour)
+
+
 def test_contracts_are_carried_over_to_a_store_and_over_the_api(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         source = InProcessRegistry(storage)
@@ -104,5 +167,45 @@ def test_contracts_are_carried_over_to_a_store_and_over_the_api(run: Any) -> Non
         async with peer_of(ours(other), retries=0) as there:
             await Import(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
         assert await state(other) == before
+
+    run(behaviour)
+
+
+def test_webhooks_survive_and_are_carried_over_with_their_secrets(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        source = InProcessRegistry(storage)
+        body = {"url": "https://hooks.example/in", "secret": f"whsec_{'QUJD' * 8}", "events": ["deployment.recorded"]}
+        made = (await source.post(f"{BASE}/webhooks", body)).json
+        await story(source)
+        assert len((await source.get(f"{BASE}/webhooks/{made['id']}/deliveries")).json) == 2
+
+        restored, reading = MemoryStorage(), StoreSource(storage, origin="")
+        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        again = InProcessRegistry(restored)
+        assert (await again.get(f"{BASE}/webhooks")).json == [made]
+        assert len((await again.get(f"{BASE}/webhooks/{made['id']}/deliveries")).json) == 2
+
+        target = InProcessRegistry(MemoryStorage())
+        async with peer_of(ours(target), retries=0) as there:
+            await Import(lambda: facts_of(reading), PeerTarget(there, QUIET), QUIET).run(verify=True)
+        [carried] = (await target.get(f"{BASE}/webhooks")).json
+        assert (carried["url"], carried["events"]) == (made["url"], made["events"])
+
+    run(behaviour)
+
+
+def test_batches_at_the_same_time_lose_no_path(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        registry = InProcessRegistry(storage)
+        await registry.register("orders-value", schema())
+
+        async def post(path: str) -> None:
+            read = {"schemaId": 1, "messages": 1, "paths": {path: 1}}
+            reply = await registry.post(f"{BASE}/usage", {"application": "audit", "reads": [read]})
+            assert reply.status == 200, reply.text
+
+        await asyncio.gather(*(post(f"field{number}") for number in range(AT_ONCE)))
+        [use] = (await registry.get(f"{BASE}/usage")).json
+        assert len(use["paths"]) == AT_ONCE
 
     run(behaviour)

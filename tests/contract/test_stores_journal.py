@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.effects import DropContext, PutSettings
+from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.domain.writes.effects import DropContext, DropEvents, PutSettings, RecordEvents
 from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import (
     AtRevision,
@@ -83,6 +85,9 @@ def test_a_new_storage_has_nothing_to_tell(run: Any) -> None:
     run(behaviour)
 
 
+FIRST = Place(0)
+
+
 def test_registrations_are_noted_with_all_their_facts(run: Any) -> None:
     async def behaviour(storage: Storage) -> None:
         await append(storage, ORDERS, "a")
@@ -91,6 +96,59 @@ def test_registrations_are_noted_with_all_their_facts(run: Any) -> None:
         assert first == Change(1, first.ts, ChangeKind.REGISTERED, ORDERS, 1, 1, content("a").guid)
         assert second == Change(2, second.ts, ChangeKind.REGISTERED, ELSEWHERE, 4, 9, content("b").guid)
         assert second.ts >= first.ts > 1_700_000_000_000
+
+    run(behaviour)
+
+
+def test_changes_name_the_author_of_their_request(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        await append(storage, text="a")
+        token = SIGNATURE.set(Signature(Author("User:ü", "request 7")))
+        try:
+            await append(storage, text="b")
+            await delete(storage, SOFT, ORDERS, 1, 2)
+            await put(storage, ORDERS, ScopeSettings(mode=Mode.READWRITE))
+            await put_record(storage, "key", KEY, {"n": 1})
+        finally:
+            SIGNATURE.reset(token)
+        await drop(storage, ".unknown")
+        authors = [(change.author, change.request_id) for change in await storage.changes(0, 10)]
+        assert authors == [(None, None), *[("User:ü", "request 7")] * 5, (None, None)]
+        assert [change.author for change in await storage.changes_of(ORDERS, 2)] == [None, "User:ü"]
+
+    run(behaviour)
+
+
+def test_events_of_the_audit_are_kept_between_changes(run: Any) -> None:
+    def recorded(*resources: str) -> RecordEvents:
+        return RecordEvents(tuple(AuditEvent(EventKind.ACCESS_CHANGED, {"resource": each}) for each in resources))
+
+    async def found(storage: Storage, after: Place = FIRST, last: int = 9, limit: int = 9) -> list[Any]:
+        events = await storage.audit_events(after, last, limit)
+        return [(each.place.change, each.facts["resource"]) for each in events]
+
+    async def behaviour(storage: Storage) -> None:
+        assert await storage.journal_head() == (0, b"")
+        await storage.commit(Plan((), (recorded("a\x00", "ü"),)))
+        await append(storage, text="a")
+        await storage.commit(Plan((AtRevision(ORDERS, 1),), (recorded("b"), recorded("c"))))
+        with pytest.raises(StaleWrite):
+            await storage.commit(Plan((AtRevision(ORDERS, 7),), (recorded("refused"),)))
+        await append(storage, text="b")
+        seq, chain = await storage.journal_head()
+        assert (seq, len(chain)) == (2, 32)
+        everything = [(0, "a\x00"), (0, "ü"), (1, "b"), (1, "c")]
+        assert await found(storage) == everything
+        assert await found(storage, last=0) == everything[:2]
+        assert await found(storage, limit=3) == everything[:3]
+        first, second, third, _ = await storage.audit_events(Place(0), 9, 9)
+        assert first.place < second.place < Place(1) < third.place
+        assert (first.event, first.ts > 1_700_000_000_000) == ("access.changed", True)
+        assert await found(storage, after=second.place) == everything[2:]
+        assert await found(storage, after=third.place) == everything[3:]
+        await storage.commit(Plan((), (recorded("d"), DropEvents(second.place.number))))
+        assert await found(storage) == [*everything[2:], (2, "d")]
+        assert await storage.last_change() == 2
 
     run(behaviour)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
@@ -11,6 +12,7 @@ from uuid import UUID
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import functions
+from pyspark.sql.avro.functions import from_avro
 
 from counterfoil.schema import Schema, SchemaType
 from counterfoil.sdk import (
@@ -20,8 +22,11 @@ from counterfoil.sdk import (
     ProtobufSerializer,
     Registry,
     SerializationContext,
+    operations,
 )
 from counterfoil.sdk.adapters.pyspark import from_registry, to_registry
+from counterfoil.sdk.adapters.spark_usage import observe_spark
+from local_services import wait_until
 
 RIDE = '{"type": "record", "name": "Ride", "fields": [{"name": "fare", "type": "double"}]}'
 LATER = RIDE.replace("]}", ', {"name": "tip", "type": "double", "default": 0.5}]}')
@@ -163,3 +168,59 @@ def test_values_that_cannot_be_written_have_their_reason(registry, spark, unique
     found = [row.w for row in rows.select(written.alias("w")).collect()]
     assert [(each.value is None, each.reason is None) for each in found] == [(False, True), (True, False), (True, True)]
     assert "fare" in found[1].reason
+
+
+def test_what_queries_read_is_observed_in_batches_and_streams(broker, registry, spark, unique_name, tmp_path):
+    topic = unique_name("orders")
+    broker.create_topic(topic)
+    stop = {
+        "type": "record",
+        "name": "Stop",
+        "fields": [{"name": "at", "type": "string"}, {"name": "n", "type": "int"}],
+    }
+    order = {
+        "type": "record",
+        "name": "Order",
+        "fields": [
+            {"name": "id", "type": "string"},
+            {"name": "total", "type": "long"},
+            {"name": "note", "type": "string"},
+            {"name": "stops", "type": {"type": "array", "items": stop}},
+        ],
+    }
+    value = {"id": "a", "total": 3, "note": "n", "stops": [{"at": "x", "n": 1}]}
+    data = AvroSerializer(registry, json.dumps(order))(value, SerializationContext(topic))
+    produce(broker, topic, [(data, [])])
+    batches: list[dict[str, object]] = []
+
+    def kafka(reader):
+        options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": topic}
+        return reader.format("kafka").options(**options).option("startingOffsets", "earliest").load()
+
+    with observe_spark(spark, "billing", batches.append, environment="test", every_s=3600) as usage:
+        ride = kafka(spark.read).select(from_registry("value", registry, topic=topic).alias("o"))
+        exploded = ride.where("o.total > 1").select("o.id", functions.explode("o.stops").alias("stop"))
+        assert [tuple(row) for row in exploded.select("id", "stop.at").collect()] == [("a", "x")]
+        wait_until(lambda: usage.send() or bool(batches), what="the reads of the batch query")
+        [read] = batches.pop()["reads"]
+        assert (read["subject"], sorted(read["paths"])) == (f"{topic}-value", ["id", "stops[].at", "total"])
+
+        avro = from_avro(functions.expr("substring(value, 6)"), json.dumps(order)).alias("o")
+        query = (
+            kafka(spark.readStream)
+            .select(avro)
+            .select("o.note")
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(tmp_path))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination(DEADLINE_S)
+        wait_until(lambda: usage.send() or bool(batches), what="the reads of the streaming query")
+        batch = batches.pop()
+        assert (batch["origin"], batch["environment"]) == ("lineage", "test")
+        assert [(each["subject"], list(each["paths"])) for each in batch["reads"]] == [(f"{topic}-value", ["note"])]
+        registry.call(operations.post_usage(batch))
+        assert usage.failures == 0
+    [use] = registry.call(operations.observed_uses(f"{topic}-value"))
+    assert (use.application, use.origin, list(use.paths)) == ("billing", "lineage", ["note"])

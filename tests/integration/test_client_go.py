@@ -10,23 +10,24 @@ from typing import TYPE_CHECKING
 from local_services.golang import go_environment, go_program
 
 if TYPE_CHECKING:
+    from guarded_registry import GuardedRegistry
     from local_services import RegistryProcess
 
 FOLDER = Path(__file__).with_name("go")
 
 
-def test_of_the_go_client(live_registry: RegistryProcess):
+def test_of_the_go_client(live_registry: RegistryProcess, guarded_registry: GuardedRegistry):
     done = subprocess.run(
         [go_program(), "test", "-count=1", "-json", "./..."],
         cwd=FOLDER,
         capture_output=True,
         text=True,
-        timeout=500,  # the first run fetches the module and compiles the standard library
+        timeout=1200,  # the first run fetches the module and compiles the standard library
         check=False,
-        env={**go_environment(), "REGISTRY_URL": live_registry.url, "NO_PROXY": "127.0.0.1"},
+        env={**guarded_registry.environment(REGISTRY_URL=live_registry.url), **go_environment()},
     )
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     said = "".join(event.get("Output", "") for event in events)
     assert done.returncode == 0, said + done.stderr
     passed = {event["Test"] for event in events if event["Action"] == "pass" and "Test" in event}
-    assert len(passed) == (FOLDER / "client_test.go").read_text().count("\nfunc Test")
+    assert len(passed) == sum(path.read_text().count("\nfunc Test") for path in FOLDER.glob("*_test.go"))

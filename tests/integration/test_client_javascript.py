@@ -5,7 +5,6 @@ The tests themselves are the ``*.test.cjs`` beside this file, run by Node's own 
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,24 +14,20 @@ import pytest
 from local_services.javascript import node_packages, node_program
 
 if TYPE_CHECKING:
+    from guarded_registry import GuardedRegistry
     from local_services import RegistryProcess
 
 FOLDER = Path(__file__).with_name("javascript")
 
 
 @pytest.mark.parametrize("tests", sorted(FOLDER.glob("*.test.cjs")), ids=lambda path: path.name.partition(".")[0])
-def test_of_the_javascript_client(tests: Path, live_registry: RegistryProcess):
-    environment = {
-        **os.environ,
-        "NODE_PATH": str(node_packages(FOLDER)),
-        "REGISTRY_URL": live_registry.url,
-        "NO_PROXY": "127.0.0.1",
-    }
+def test_of_the_javascript_client(tests: Path, live_registry: RegistryProcess, guarded_registry: GuardedRegistry):
+    environment = guarded_registry.environment(NODE_PATH=str(node_packages(FOLDER)), REGISTRY_URL=live_registry.url)
     done = subprocess.run(
         [node_program(), "--test", "--test-reporter=tap", tests],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         env=environment,
     )

@@ -70,7 +70,7 @@ def run_node(url: str, topics: list[str], messages: list[Any], frames: list[Any]
         input=json.dumps({"files": files, "messages": rows}),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         env={**os.environ, "NODE_PATH": str(node_packages(FOLDER)), "REGISTRY_URL": url, "NO_PROXY": "127.0.0.1"},
     )

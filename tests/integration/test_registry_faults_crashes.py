@@ -14,7 +14,7 @@ from counterfoil.registry.store.opening import open_store
 from local_services import PostgresClient, PostgresServer, RegistryProcess, wait_until
 from registry_driver import InProcessRegistry
 from registry_invariants import Story, violations
-from registry_storm import Storm
+from registry_storm import PATIENT, Storm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,8 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_a_server_that_is_killed_at_any_moment_loses_nothing(store: str) -> None:
     moments, story = random.Random(5), Story()
-    with RegistryProcess(store=store) as registry:
+    patient = f"{store}?timeout_s=300" if store.startswith("postgresql") else store
+    with RegistryProcess(store=patient, settings=PATIENT) as registry:
         for turn in range(ROUNDS):
             with Storm([registry.url] * 4, story=story, seed=turn, name=f"t{turn}") as storm:
                 enough = story.acknowledged() + moments.randrange(20, 150)

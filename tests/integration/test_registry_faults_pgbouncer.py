@@ -19,7 +19,7 @@ from local_services import PgBouncer, PostgresClient, RegistryProcess, wait_unti
 from plans_on_storage import put_record, version_plan
 from registry_driver import InProcessRegistry
 from registry_invariants import violations
-from registry_storm import Storm, is_typed_503, record
+from registry_storm import PATIENT, Storm, is_typed_503, record
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def test_all_that_a_store_does_is_done(pooled_url: str) -> None:
 @pytest.mark.parametrize("servers", [1, 2])
 def test_servers_behind_it_write_at_once(pooled_url: str, servers: int) -> None:
     """Each server's statements have the names that the other's have too, if it prepares any."""
-    patient = {"COUNTERFOIL_WRITE_TIMEOUT_S": "300", "COUNTERFOIL_REQUEST_TIMEOUT_S": "300"}
-    running = [RegistryProcess(store=f"{pooled_url}?timeout_s=300", settings=patient) for _ in range(servers)]
+    running = [RegistryProcess(store=f"{pooled_url}?timeout_s=300", settings=PATIENT) for _ in range(servers)]
     try:
         urls = [registry.url for registry in running]
         with Storm([urls[number % servers] for number in range(4)]) as storm:
@@ -140,7 +139,8 @@ def test_it_is_noticed(pooled_url: str, postgres_url: str) -> None:
 def test_statements_that_fail_behind_it_leave_the_others_alone(pooled_url: str, postgres: PostgresClient) -> None:
     """The tables go and come back under load: an error in the middle of a statement mixes up no answers."""
     database = pooled_url.rpartition("/")[2]
-    with RegistryProcess(store=pooled_url) as registry, Storm([registry.url] * 4) as storm:
+    store = f"{pooled_url}?timeout_s=300"
+    with RegistryProcess(store=store, settings=PATIENT) as registry, Storm([registry.url] * 4) as storm:
         for _ in range(2):
             enough = storm.story.acknowledged() + 20
             wait_until(lambda enough=enough: storm.story.acknowledged() > enough, what="writes")

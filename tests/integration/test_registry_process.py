@@ -71,6 +71,21 @@ def test_it_prints_where_it_listens_and_ends_well() -> None:
         process.stdout.close()
 
 
+def test_sighup_does_not_end_a_server_that_has_no_files_to_read_again() -> None:
+    with RegistryProcess(store="sqlite://") as registry:
+        os.kill(registry.pid, signal.SIGHUP)
+        assert get(f"{registry.url}/subjects") == []
+        assert registry.stop() == 0
+
+
+def test_further_orders_to_stop_make_no_failure_of_a_stop() -> None:
+    with RegistryProcess(store="sqlite://") as registry:
+        status = Path(f"/proc/{registry.pid}/stat")
+        while status.read_text().rpartition(")")[2].split()[0] != "Z":
+            os.kill(registry.pid, signal.SIGTERM)
+        assert registry.stop() == 0
+
+
 def test_a_stop_loses_no_answered_write_and_the_lock_is_free_again(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/registry.db"
     with RegistryProcess(store=store) as registry:

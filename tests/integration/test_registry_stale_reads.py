@@ -162,7 +162,7 @@ def test_it_ends_after_its_time(postgres_url: str, network: TcpProxy) -> None:
 
     async def main() -> None:
         url = through(postgres_url, network.port)
-        async with registry_on(url, stale_reads_s=1.5) as registry:
+        async with registry_on(url, stale_reads_s=4) as registry:
             with network.gone():
                 await until(registry, is_stale)
                 ready = await registry.get("/health/ready")

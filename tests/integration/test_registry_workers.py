@@ -192,6 +192,14 @@ def counted_patiently(registry: RegistryProcess) -> int:
     return sum(map(int, COUNTED.findall(measures)))
 
 
+def test_sighup_ends_no_worker_that_has_no_files_to_read_again(registry: RegistryProcess) -> None:
+    before = workers_of(registry)
+    os.kill(registry.pid, signal.SIGHUP)
+    assert get(f"{registry.url}/subjects") == b"[]"
+    assert workers_of(registry) == before
+    assert registry.stop() == 0
+
+
 def test_an_ordered_stop_answers_what_is_under_way_and_is_a_success(registry: RegistryProcess) -> None:
     with socket.create_connection(("127.0.0.1", registry.port), timeout=120) as connection:
         body = json.dumps({"schema": '"int"'}).encode()
@@ -313,3 +321,25 @@ def test_what_one_has_answered_another_one_answers_as_well() -> None:
         first.record("GET", "/mode", 200, 0.001)
         assert COUNTED.findall(first.exposition().decode()) == [str(number)]
         assert COUNTED.findall(other.exposition().decode()) == [str(number)]
+
+
+def test_all_workers_read_the_access_file_again_at_sighup(postgres_url: str, tmp_path: Path) -> None:
+    access = tmp_path / "access.yaml"
+    access.write_text("anonymous: [{allow: READ, on: '*'}]\n")
+    settings = {"COUNTERFOIL_WORKERS": "2", "COUNTERFOIL_AUTH_FILE": str(access)}
+    with RegistryProcess(store=postgres_url, settings=settings, log=tmp_path / "registry.log") as running:
+        wait_until(lambda: len(workers_of(running)) == 2, what="the workers")
+        before = workers_of(running)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            register(running.url, "s", "string")
+        access.write_text("anonymous: [{allow: WRITE, on: '*'}]\n")
+        os.kill(running.pid, signal.SIGHUP)
+
+        def is_permitted_by_all() -> bool:
+            try:
+                return all(register(running.url, "s", "string")["id"] for _ in range(20))
+            except urllib.error.HTTPError:
+                return False
+
+        wait_until(is_permitted_by_all, what="the new rules in all workers")
+        assert workers_of(running) == before

@@ -20,9 +20,13 @@ from test_registry_recordings import request_of, sequences
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.domain.scope_settings import ScopeSettings
+from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.domain.writes.effects import RecordEvents
 from counterfoil.registry.domain.writes.guards import Target
+from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.store.formats import FORMAT
 from counterfoil.registry.store.inspection.checking import check
 from counterfoil.registry.store.inspection.rows import PostgresRows, SqliteRows, open_rows
@@ -93,7 +97,10 @@ async def live_a_little(storage: Storage) -> None:
     await put(storage, ORDERS, ScopeSettings(Config(normalize=True), Mode.READWRITE))
     await put(storage, TOP_LEVEL, ScopeSettings(mode=Mode.READWRITE))
     await put(storage, ELSEWHERE, ScopeSettings())
+    token = SIGNATURE.set(Signature(Author("User:ü", "request")))
     await put_record(storage, "key", ("a", "b"), {"n": 1}, settings_revision=await storage.settings_revision())
+    await storage.commit(Plan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),)),)))
+    SIGNATURE.reset(token)
     await put_record(storage, "key", ("a", "c"), {"n": 1})
     await put_record(storage, "key", ("a", "c"), None)
     await append(storage, parse_subject(":.gone:s"), "a")
@@ -191,6 +198,8 @@ BROKEN = {
     "content-readable": "UPDATE contents SET refs = '{' WHERE refs IS NOT NULL",
     "journal-without-gap": "DELETE FROM changes WHERE seq = 3",
     "journal-in-time": "UPDATE changes SET ts = ts - 99999999 WHERE seq = 5",
+    "audit-in-order": "UPDATE audit SET change = 999",
+    "journal-chain": "UPDATE changes SET author = 'User:other' WHERE seq = 2",
     "change-complete": "UPDATE changes SET schema_id = NULL WHERE seq = 1",
     "journal-replays": f"DELETE FROM versions WHERE subject_id = {ORDERS_ROW} AND version = 1",
     "subject-revision": f"UPDATE subjects SET revision = 1 WHERE id = {ORDERS_ROW}",
@@ -414,7 +423,9 @@ def test_sql_is_written_and_nothing_is_changed(tmp_path: Path, counterfoil: Any)
     refused = counterfoil("check", "--store", f"sqlite:///{path}")
     assert refused.returncode == ExitCode.PRECONDITION
     assert "counterfoil db upgrade --store" in refused.stderr
-    assert counterfoil("upgrade", "--store", f"sqlite:///{path}").stdout.endswith(": upgraded from format 1 to 2\n")
+    assert counterfoil("upgrade", "--store", f"sqlite:///{path}").stdout.endswith(
+        f": upgraded from format 1 to {FORMAT}\n"
+    )
     assert counterfoil("check", "--store", f"sqlite:///{path}").returncode == ExitCode.OK
 
 

@@ -22,7 +22,7 @@ from counterfoil.registry.store.inspection.rows import open_rows
 from counterfoil.registry.store.migrations.scripts import POSTGRESQL, SQLITE, in_transaction, migrations, upgrade_script
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.sqlite.file import APPLICATION_ID
-from counterfoil.registry.store.upgrading import find_format, upgrade, upgrade_sql
+from counterfoil.registry.store.upgrading import add_functions, find_format, upgrade, upgrade_sql
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.rest.modes import Mode
@@ -242,9 +242,10 @@ def test_migrated_sqlite_stores_have_the_tables_of_new_ones(tmp_path: Path) -> N
     upgrade(old_file(migrated))
     old_file(by_hand)
     with closing(sqlite3.connect(by_hand)) as connection:
+        add_functions(connection)
         connection.executescript(upgrade_sql(f"sqlite:///{by_hand}", 1))
     expected = sqlite_catalog(new)
-    assert len(expected) == 10
+    assert len(expected) == 11
     assert sqlite_catalog(migrated) == expected
     assert sqlite_catalog(by_hand) == expected
     assert told(f"sqlite:///{by_hand}", lambda storage: storage.last_change()) == 8
@@ -260,7 +261,7 @@ def test_migrated_postgres_stores_have_the_tables_of_new_ones(postgres: Postgres
         postgres.run(f"{upgrade_sql(by_hand, 1)};;SELECT 1", database=names[1])
         postgres.run(f"{upgrade_sql(from_nothing, 0)};;SELECT 1", database=names[2])
         expected = postgres_catalog(postgres, postgres_url)
-        assert len({row[0] for row in expected["columns"]}) == 10
+        assert len({row[0] for row in expected["columns"]}) == 11
         for url in (migrated, by_hand, from_nothing):
             assert postgres_catalog(postgres, url) == expected
         assert told(by_hand, lambda storage: storage.last_change()) == 8
@@ -289,7 +290,7 @@ def test_starting_on_a_store_loads_no_migrations(tmp_path: Path, postgres_url: s
         told(url, lambda storage: storage.last_change())
         program = (
             "import sys; from counterfoil.registry.store.opening import open_store; import counterfoil.registry.app;"
-            f"open_store({url!r}); print([name for name in sys.modules if 'migrations' in name])"
+            f"open_store({url!r}); print([name for name in sys.modules if 'store.migrations' in name])"
         )
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "[]"

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.registry.api.changes.event_stream import HEARTBEAT_S
 from counterfoil.registry.app import assemble
 from counterfoil.registry.in_process import exchange
 from counterfoil.registry.settings import ServerSettings
@@ -51,9 +52,27 @@ class Reply:
 class InProcessRegistry:
     """An application over ``storage``, an empty one in memory by default."""
 
-    def __init__(self, storage: Any = None, *, wrapping: Any = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        storage: Any = None,
+        *,
+        wrapping: Any = None,
+        access: Any = None,
+        server: Any = None,
+        audit: Any = None,
+        heartbeat_s: float = HEARTBEAT_S,
+        **settings: Any,
+    ) -> None:
         server_settings = ServerSettings(store="sqlite://", **settings)
-        self.app = assemble(storage or MemoryStorage(), server_settings, wrapping=wrapping)
+        self.app = assemble(
+            storage or MemoryStorage(),
+            server_settings,
+            wrapping=wrapping,
+            access=access,
+            server=server,
+            audit=audit,
+            heartbeat_s=heartbeat_s,
+        )
 
     async def ask(
         self,
@@ -78,6 +97,14 @@ class InProcessRegistry:
 
     async def put(self, path: str, body: Any) -> Reply:
         return await self.ask("PUT", path, json.dumps(body).encode(), {"Content-Type": MEDIA_TYPE})
+
+    async def send(self, method: str, path: str, caller: str | None = None, body: Any = None, **headers: str) -> Reply:
+        """Return the response to a request of ``caller``, by the name that :mod:`access_callers` gives to it."""
+        sent = {"Content-Type": MEDIA_TYPE} if body is not None else {}
+        if caller is not None:
+            sent["Authorization"] = f"Bearer {caller}"
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.ask(method, path, None if body is None else json.dumps(body).encode(), sent)
 
     async def register(self, subject: str, schema: Any, **fields: Any) -> Reply:
         """Register ``schema``, a text or the JSON of one, with further fields of the body."""

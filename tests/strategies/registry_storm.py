@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from registry_invariants import Reply
 
 EXPECTED: Final = frozenset({200, 404, 409, 422})
+PATIENT: Final = {"COUNTERFOIL_WRITE_TIMEOUT_S": "300", "COUNTERFOIL_REQUEST_TIMEOUT_S": "300"}
+"""Settings of a registry that refuses no write because the machine is busy."""
+
 UNAVAILABLE_CODES: Final = frozenset({50001, 50002})
 
 

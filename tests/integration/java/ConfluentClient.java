@@ -1,7 +1,15 @@
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.Base64;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.ParsedSchema;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.client.CachedSchemaRegistryClient;
@@ -13,7 +21,10 @@ import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schema
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.client.rest.entities.SchemaReference;
 import org.apache.flink.avro.registry.confluent.shaded.io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
 
-/** Confluent's own Java client, as Apache Flink ships it under another package name, against the registry in args[0]. */
+/**
+ * Confluent's own Java client, as Apache Flink ships it under another package name, against the registry in args[0], and
+ * against one that demands credentials, which the environment names.
+ */
 public class ConfluentClient {
     private static final String ID = "{\"name\":\"id\",\"type\":\"long\"}";
     private static final String NOTE = "{\"name\":\"note\",\"type\":\"string\",\"default\":\"\"}";
@@ -34,6 +45,9 @@ public class ConfluentClient {
         stories.put("references and metadata", ConfluentClient::referencesAndMetadata);
         stories.put("contexts", ConfluentClient::contexts);
         stories.put("the service below the client", ConfluentClient::service);
+        stories.put("a password, until the user is disabled", ConfluentClient::password);
+        stories.put("an API token, until it is revoked", ConfluentClient::apiToken);
+        stories.put("a JWT, until it ends; OAUTHBEARER gets new ones", ConfluentClient::jwt);
         for (Map.Entry<String, Story> each : stories.entrySet()) {
             each.getValue().tell();
             System.out.println("passed: " + each.getKey());
@@ -164,6 +178,117 @@ public class ConfluentClient {
         equal(service.getReferencedBy(subject, 1), List.of());
         equal(service.getSchemaRegistryServerVersion() != null, true);
         equal(service.getClusterId() != null, true);
+    }
+
+    private static void password() throws Exception {
+        String name = newUser();
+        SchemaRegistryClient client = user(name + ":pass word");
+        equal(client.register(unique("rides"), record(ID)) > 0, true);
+        refused(403, 40301, () -> client.updateCompatibility(null, "NONE"));
+        refused(401, 401, () -> user(name + ":password").getAllSubjects());
+        refused(401, 401, () -> guarded(Map.of()).getAllSubjects());
+        administer("PUT", "users/" + name, "{\"disabled\": true}");
+        refused(401, 401, () -> client.getAllSubjects());
+    }
+
+    private static void apiToken() throws Exception {
+        List<Function<String, SchemaRegistryClient>> logins = List.of(
+            text -> user("token:" + text), text -> bearer("STATIC_TOKEN", Map.of("bearer.auth.token", text)));
+        for (Function<String, SchemaRegistryClient> login : logins) {
+            String made = administer("POST", "tokens", "{\"owner\": \"User:" + newUser() + "\", \"name\": \"a test\"}");
+            String token = member(made, "token");
+            SchemaRegistryClient client = login.apply(token);
+            client.getAllSubjects();
+            String wrong = token.substring(0, token.length() - 1) + (token.endsWith("a") ? "b" : "a");
+            refused(401, 401, () -> login.apply(wrong).getAllSubjects());
+            administer("DELETE", "tokens/" + member(made, "id"), "");
+            refused(401, 401, () -> client.getAllSubjects());
+        }
+    }
+
+    private static void jwt() throws Exception {
+        SchemaRegistryClient granted = oauth("a-secret");
+        granted.getAllSubjects();
+        SchemaRegistryClient client = bearer("STATIC_TOKEN", Map.of("bearer.auth.token", newJwt("brief")));
+        client.getAllSubjects();
+        String other = newJwt("ci");
+        int end = other.lastIndexOf('.') + 1;
+        String forged = other.substring(0, end) + new StringBuilder(other.substring(end)).reverse();
+        refused(401, 401, () -> bearer("STATIC_TOKEN", Map.of("bearer.auth.token", forged)).getAllSubjects());
+        for (long deadline = System.nanoTime() + 300_000_000_000L; isAccepted(client); Thread.sleep(100)) {
+            equal(System.nanoTime() < deadline, true);
+        }
+        granted.getAllSubjects(); // its first token has ended, too: it is older
+        try {
+            oauth("wrong").getAllSubjects();
+        } catch (Exception refusal) {
+            return;
+        }
+        throw new AssertionError("wanted no token for a wrong secret");
+    }
+
+    private static boolean isAccepted(SchemaRegistryClient client) throws Exception {
+        try {
+            client.getAllSubjects();
+            return true;
+        } catch (RestClientException refusal) {
+            equal(List.of(refusal.getStatus(), refusal.getErrorCode()), List.of(401, 401));
+            return false;
+        }
+    }
+
+    private static SchemaRegistryClient user(String info) {
+        return guarded(Map.of("basic.auth.credentials.source", "USER_INFO", "basic.auth.user.info", info));
+    }
+
+    private static SchemaRegistryClient bearer(String source, Map<String, Object> settings) {
+        Map<String, Object> all = new java.util.HashMap<>(settings);
+        all.put("bearer.auth.credentials.source", source);
+        return guarded(all);
+    }
+
+    private static SchemaRegistryClient oauth(String secret) {
+        return bearer("OAUTHBEARER", Map.of(
+            "bearer.auth.issuer.endpoint.url", System.getenv("TOKEN_URL"), "bearer.auth.client.id", "brief",
+            "bearer.auth.client.secret", secret, "bearer.auth.scope", "read",
+            "bearer.auth.cache.expiry.buffer.seconds", (short) 1));
+    }
+
+    private static SchemaRegistryClient guarded(Map<String, Object> settings) {
+        return new CachedSchemaRegistryClient(System.getenv("GUARDED_URL"), 100, settings);
+    }
+
+    private static String newUser() throws Exception {
+        String name = unique("caller");
+        administer("PUT", "users/" + name, "{\"password\": \"pass word\"}");
+        return name;
+    }
+
+    private static String newJwt(String client) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(System.getenv("TOKEN_URL")))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .POST(HttpRequest.BodyPublishers.ofString("grant_type=client_credentials&scope=read"));
+        return member(sent(request, client + ":a-secret"), "access_token");
+    }
+
+    private static String administer(String method, String path, String body) throws Exception {
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(System.getenv("GUARDED_URL") + "/auth/v1/" + path))
+            .header("Content-Type", "application/json").method(method, HttpRequest.BodyPublishers.ofString(body));
+        return sent(request, System.getenv("GUARDED_ADMIN"));
+    }
+
+    private static String sent(HttpRequest.Builder request, String login) throws Exception {
+        String basic = Base64.getEncoder().encodeToString(login.getBytes("UTF-8"));
+        HttpRequest finished = request.header("Authorization", "Basic " + basic).build();
+        HttpResponse<String> answer = HttpClient.newHttpClient().send(finished, HttpResponse.BodyHandlers.ofString());
+        equal(answer.statusCode() / 100, 2);
+        return answer.body();
+    }
+
+    private static String member(String json, String name) {
+        Matcher found = Pattern.compile("\"" + name + "\":\\s*\"([^\"]+)\"").matcher(json);
+        equal(found.find(), true);
+        return found.group(1);
     }
 
     private static SchemaRegistryClient client() {

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import pickle
 import threading
 import time
+import traceback
 from urllib.parse import parse_qs
 
 import pytest
 
-from counterfoil.schema.errors import Forbidden, Unauthorized
+from counterfoil.schema.errors import CounterfoilError, Forbidden, Unauthorized
 from counterfoil.sdk import (
     AsyncRegistry,
     BasicAuth,
@@ -244,6 +246,21 @@ def test_forbidden_is_final(call):
 
 
 @pytest.mark.parametrize(
+    ("message", "operation", "resource"),
+    [
+        ("User is denied operation Write on Subject: a; b", "Write", "Subject: a; b"),
+        ("User is denied operation Write on Subject: a; b; User:x has no rights there", "Write", "Subject: a; b"),
+        ("User is denied operation Read on Kek: k; User:x may DESCRIBE, READ there", "Read", "Kek: k"),
+        ("User is denied operation on this server.", None, None),
+        ("403 Forbidden", None, None),
+    ],
+)
+def test_forbidden_says_what_was_denied_where_the_response_does(message, operation, resource):
+    error = pickle.loads(pickle.dumps(Forbidden(message)))
+    assert (error.operation, error.resource) == (operation, resource)
+
+
+@pytest.mark.parametrize(
     ("arguments", "setting"),
     [
         ({"token_url": "http://login.example/token", "client_secret": "s"}, "token_url"),
@@ -270,6 +287,46 @@ def test_a_secret_may_go_to_this_machine_without_tls():
 def test_other_values_are_refused(auth):
     with pytest.raises(InvalidSettings, match="auth is a"):
         Registry("http://one", auth=auth)
+
+
+REFUSALS = [
+    Reply(401, {}, b'{"error_code": 401, "message": "Unauthorized"}'),
+    Reply(403, {}, b"<html>no</html>"),
+    Reply(302, {"location": "https://elsewhere.invalid/"}),
+    Reply(502, {}, b"bad gateway"),
+    NoReply("the connection was lost", was_sent=True),
+]
+
+
+@pytest.mark.parametrize("way", ["password", "token", "file", "function", "client credentials"])
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["401", "403", "302", "502", "lost"])
+def test_no_secret_is_in_an_error_or_a_log(call, way, refusal, tmp_path, caplog):
+    file = tmp_path / "token"
+    file.write_text(SECRET)
+    auth = {
+        "password": BasicAuth("u", SECRET),
+        "token": BearerToken(SECRET),
+        "file": TokenFile(str(file)),
+        "function": lambda: SECRET,
+        "client credentials": GRANT,
+    }[way]
+    world = World()
+    grant = world.send
+
+    def send(request):
+        if request.url == TOKENS and refusal is not REFUSALS[0]:
+            return grant(request)
+        if isinstance(refusal, NoReply):
+            raise refusal
+        return refusal
+
+    world.send = send
+    with caplog.at_level(logging.DEBUG), pytest.raises(CounterfoilError) as caught:
+        call(world, auth)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.args) + repr(vars(caught.value))
+    shown += caplog.text + pickle.dumps(caught.value).decode("latin-1")
+    basic = base64.b64encode(f"u:{SECRET}".encode()).decode()
+    assert [secret for secret in (SECRET, basic, basic[4:-4], "Bearer t1") if secret in shown] == []
 
 
 @pytest.mark.parametrize("auth", [BasicAuth("u", SECRET), BearerToken(SECRET), GRANT])

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from avro_data import avro_data
 from avro_schemas import avro_records
+from codec_schemas import record, schema_of
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import CounterfoilError, DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
@@ -26,14 +27,6 @@ from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
 pytestmark = pytest.mark.usefixtures("each_tier")
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-
-
-def schema_of(document):
-    return parse_avro(json.dumps(document))
-
-
-def record(*fields, name="R", **more):
-    return {"type": "record", "name": name, "fields": list(fields), **more}
 
 
 def enum_of(*symbols, name="E", **more):

@@ -24,6 +24,7 @@ from avro_data import avro_data
 from avro_edits import avro_pairs
 from avro_schemas import avro_schemas
 from codec_outcomes import damaged, of_each_tier, outcome
+from codec_schemas import record, schema_of
 from codec_tiers import ACCELERATED, HAS_ACCELERATOR
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader, InvalidSettings
@@ -53,14 +54,6 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-
-
-def schema_of(document):
-    return parse_avro(json.dumps(document))
-
-
-def record(*fields, name="R"):
-    return {"type": "record", "name": name, "fields": list(fields)}
 
 
 CHAIN = schema_of(record({"name": "next", "type": ["null", "R"]}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from avro_edits import avro_pairs
+from codec_schemas import record, schema_of
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.sdk.errors import DecodeError, IncompatibleReader
 from counterfoil.sdk.serde.avro_codec import MAX_EMPTY_ITEMS, compile_decoder, compile_encoder
@@ -23,14 +23,6 @@ pytestmark = pytest.mark.usefixtures("each_tier")
 
 TOO_MANY_ITEMS = "More than 10000 items that take no bytes"
 TOO_HEAVY = "Too many defaults and nulls"
-
-
-def schema_of(document: Any) -> Any:
-    return parse_avro(json.dumps(document))
-
-
-def record(*fields: Any, name: str = "R") -> dict[str, Any]:
-    return {"type": "record", "name": name, "fields": list(fields)}
 
 
 def field(name: str, document: Any, **more: Any) -> dict[str, Any]:

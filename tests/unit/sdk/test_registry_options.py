@@ -8,11 +8,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from counterfoil.contracts.cli.root import root_command
 from counterfoil.sdk.auth import BasicAuth, BearerToken
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryAccess, RegistryRole, registry_options
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from counterfoil.sdk.settings import RegistrySettings
 
 OTHER = RegistryRole("other", "COUNTERFOIL_OTHER_", prefix="other-", spellings=("--other",), whose="the other one")
@@ -37,6 +40,40 @@ def settings_of(*arguments: str, **variables: str) -> dict[str, RegistrySettings
 
 
 URL = {"COUNTERFOIL_REGISTRY_URL": "http://registry.test"}
+LOGINS = (
+    "user",
+    "token",
+    "token-file",
+    "oauth-token-url",
+    "oauth-client-id",
+    "oauth-client-secret-file",
+    "oauth-scope",
+)
+SHARED = ("--ca-file", "--certificate-file", "--key-file")
+
+
+def commands_below(command: click.Command, context: click.Context) -> Iterator[tuple[str, set[str]]]:
+    """Yield every command with its options."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from commands_below(found, click.Context(found, parent=context, info_name=name))
+    else:
+        yield context.command_path, {each for option in command.get_params(context) for each in option.opts}
+
+
+def test_every_command_that_names_a_registry_takes_every_login() -> None:
+    root = root_command()
+    asked = 0
+    for path, options in commands_below(root, click.Context(root, info_name="counterfoil")):
+        prefixes = {each.removeprefix("--").removesuffix("token") for each in options if each.endswith("token")}
+        if {"--url", "--registry"} & options and path != "counterfoil init":  # which writes an address into a file
+            assert "" in prefixes, path
+        for prefix in prefixes:
+            asked += 1
+            assert {f"--{prefix}{login}" for login in LOGINS} | {*SHARED} <= options, (path, prefix)
+    assert asked > 60
 
 
 def test_options_and_variables_say_the_same():

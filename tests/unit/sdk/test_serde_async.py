@@ -159,7 +159,7 @@ def test_latest_is_renewed_by_a_task_while_the_known_version_is_written(memory, 
         client.register("rides-value", Schema(RIDE_2))
         now[0] = 61
         first = serialize({"id": 1}, RIDES)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while (later := serialize({"id": 1}, RIDES)) == first:
                 await registry.ping()
         return first, later

@@ -340,7 +340,7 @@ def wrong_settings(registry):
         "conf is a str; expected a dict": lambda: Rules(conf="secret=s"),
         "'CEL'] is a dict; expected an Override": lambda: Rules(overrides={"CEL": {"disabled": True}}),
         "usage is a list; expected a Usage": lambda: AvroDeserializer(registry).observe([]),
-        "sink is a int; expected the path": lambda: Usage("billing", 5),
+        "sink is a int; expected a Registry, the path of a file": lambda: Usage("billing", 5),
         "every_s is 0; expected a number": lambda: Usage("billing", print, every_s=0),
         "schema is a dict; expected a pyarrow.Schema": lambda: AvroDeserializer(registry).arrow(
             [], schema={"id": "int64"}

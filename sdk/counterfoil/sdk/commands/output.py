@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 as_json: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 confirmed: Final = click.option(
@@ -22,12 +22,17 @@ def print_json(document: Any) -> None:
 
 
 def print_rows(rows: Iterable[Sequence[object]]) -> None:
-    """Print one line for each row, in columns as wide as their widest cell; None is an empty cell."""
+    """Print one line for each row, as :func:`aligned` makes it."""
+    for line in aligned(rows):
+        click.echo(line)
+
+
+def aligned(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield one line for each row, in columns as wide as their widest cell; None is an empty cell."""
     cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(line.rstrip())
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def ranges(numbers: Iterable[int]) -> str:

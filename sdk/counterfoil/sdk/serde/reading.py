@@ -41,6 +41,9 @@ P = TypeVar("P")
 Latest: TypeAlias = bool | dict[Literal["metadata"], dict[str, str]]
 """Which version of the record's subject is the reader's schema: none, the latest, or the latest with metadata."""
 
+_MAX_ID = 2**31 - 1
+"""The greatest id that a registry gives: the id in a frame is an integer of 32 bits with a sign."""
+
 
 class Header(NamedTuple):
     """Which schema a message has: its ``frame``, and the ``suffix`` after it; both are the bytes ``prefix``.
@@ -82,14 +85,20 @@ def _frame_error(error: WireError) -> FrameError:
 
 
 def fetch_writer(calls: SchemaCalls, frame: Frame) -> Script[Schema]:
-    """Return the schema that a frame names; raise ``UnknownSchemaId``."""
+    """Return the schema that a frame names; raise ``UnknownSchemaId``.
+
+    An id above those that a registry has is not requested, since a registry answers that it is no id.
+    """
+    unknown = f"The registry has no schema with {f'guid {frame.guid}' if frame.guid else f'id {frame.schema_id}'}"
+    schema_id = frame.schema_id or 0
+    if schema_id > _MAX_ID:
+        raise UnknownSchemaId(unknown)
     try:
         if frame.guid is not None:
             return (yield from calls.schema_by_guid(frame.guid))
-        return (yield from calls.schema_by_id(frame.schema_id or 0))
+        return (yield from calls.schema_by_id(schema_id))
     except SchemaNotFound as error:
-        name = f"guid {frame.guid}" if frame.guid else f"id {frame.schema_id}"
-        raise UnknownSchemaId(f"The registry has no schema with {name}") from error
+        raise UnknownSchemaId(unknown) from error
 
 
 class _Compiled(NamedTuple):

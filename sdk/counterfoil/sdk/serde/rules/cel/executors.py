@@ -87,9 +87,9 @@ def compile_rule(scope: RuleScope, variables: Sequence[str]) -> Callable[[Mappin
     return guarded
 
 
-def compile_check_of(source: str) -> Callable[[Mapping[str, Any]], Any]:
-    """Return the function that evaluates an inline rule with the variable ``this``."""
-    return _compiled(source, ("this", _NOW))
+def compile_check_of(source: str, variables: Sequence[str] = ("this",)) -> Callable[[Mapping[str, Any]], Any]:
+    """Return the function that evaluates a condition with the values of these variables, such as an inline rule."""
+    return _compiled(source, (*variables, _NOW))
 
 
 def _compiled(source: str, variables: Sequence[str]) -> Callable[[Mapping[str, Any]], Any]:
