@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
 PATIENCE_S = 300.0
@@ -33,11 +37,45 @@ class ServiceError(RuntimeError):
 
 
 def free_port() -> int:
-    """Return a TCP port on 127.0.0.1 on which nothing listens now."""
+    """Return a TCP port of 127.0.0.1 on which nothing listens, and which no other call gets while this process lives.
+
+    It lies below the ports that systems take for outgoing connections, which could otherwise use it before the server
+    that it is meant for is started. Raises ``ServiceError`` if all are in use.
+    """
+    with _PORT_LOCK:
+        return next(_PORTS)
+
+
+def _free_ports() -> Iterator[int]:
+    """Yield free ports of blocks that this process holds: a locked file each, which the system unlocks at its end."""
+    folder = Path(tempfile.gettempdir()) / f"counterfoil-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    blocks = list(_PORT_RANGE[::_PORTS_IN_BLOCK])
+    random.shuffle(blocks)
+    for block in blocks:
+        held = (folder / str(block)).open("w")
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            held.close()
+            continue
+        yield from filter(_is_free, range(block, block + _PORTS_IN_BLOCK))
+    raise ServiceError(f"no port from {_PORT_RANGE.start} to {_PORT_RANGE.stop - 1} is free")
+
+
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+_PORT_RANGE: Final = range(15_000, 32_000)
+_PORTS_IN_BLOCK: Final = 100
+_PORT_LOCK: Final = threading.Lock()
+_PORTS: Final = _free_ports()
 
 
 def is_listening(port: int) -> bool:
