@@ -1,7 +1,7 @@
 """Run the tests that failed in the last run once more, one after another, if they are few.
 
-A test that fails beside others and passes alone depends on the time that the machine gives it: a defect as well, of the
-test or of what it tests, but none that a change has made. Its name is printed last, so that it is fixed and not forgotten.
+A test that fails beside others and passes alone depends on the time that the machine gives it. That is a defect as well,
+of the test or of what it tests. Its name is printed last.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ def main() -> int:
     failed = sorted(map(without_group, json.loads(FAILED.read_text()))) if FAILED.exists() else []
     if not 0 < len(failed) <= AT_MOST:
         return 1
-    print(f"\nRunning what failed once more, alone: {len(failed)} of at most {AT_MOST}", flush=True)
+    sys.stdout.write(f"\nRunning what failed once more, alone: {len(failed)} of at most {AT_MOST}\n")
+    sys.stdout.flush()
     status = subprocess.run([sys.executable, "-m", "pytest", "-m", "not long", *failed], check=False).returncode
     if status == 0:
-        print("FAILED BESIDE OTHERS, PASSED ALONE (a defect that needs a fix):", *failed, sep="\n  ")
+        sys.stdout.write("\n  ".join(["FAILED BESIDE OTHERS, PASSED ALONE (a defect that needs a fix):", *failed]) + "\n")
     return status
 
 
