@@ -1,7 +1,7 @@
 """Run the tests that failed in the last run once more, one after another, if they are few.
 
-A test that fails beside others and passes alone depends on the time that the machine gives it. That is a defect as well,
-of the test or of what it tests. Its name is printed last.
+A test that fails beside others and passes alone depends on the time that the machine gives it. That is a defect as
+well, of the test or of what it tests. Its name is printed last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def main() -> int:
     sys.stdout.flush()
     status = subprocess.run([sys.executable, "-m", "pytest", "-m", "not long", *failed], check=False).returncode
     if status == 0:
-        sys.stdout.write("\n  ".join(["FAILED BESIDE OTHERS, PASSED ALONE (a defect that needs a fix):", *failed]) + "\n")
+        found = ["FAILED BESIDE OTHERS, PASSED ALONE (a defect that needs a fix):", *failed]
+        sys.stdout.write("\n  ".join(found) + "\n")
     return status
 
 
