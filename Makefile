@@ -123,7 +123,7 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	else echo "cargo is not installed, so the accelerator's source is not checked"; fi
 
 bench: install  ## the benchmarks: ours beside what one would otherwise use, as ratios
-	@for each in $(filter-out %/measure.py %/processor.py %/rides.py %/languages.py %/bench.py,$(wildcard benchmarks/bench_*.py benchmarks/contracts/*.py benchmarks/converter/*.py benchmarks/serde/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
+	@for each in $(filter-out %/measure.py %/processor.py %/rides.py %/languages.py %/bench.py %/batches.py,$(wildcard benchmarks/bench_*.py benchmarks/contracts/*.py benchmarks/converter/*.py benchmarks/serde/*.py)); do echo "== $$each"; $(BIN)/python $$each || exit 1; done
 	@BENCH_QUICK=1 $(MAKE) --no-print-directory bench-http
 
 bench-serde: install  ## the serializers of all formats beside confluent-kafka's, and their memory; a few minutes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from processor import cpu_seconds
+from processor import ProcessorTime
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ class Batches(StreamingQueryListener):
     """The batches of the latest query; ``driver`` is the process id of Java."""
 
     def __init__(self, driver: int) -> None:
-        self._driver = driver
+        self._processor = ProcessorTime(driver)
         self._batches: list[_Batch] = []
         self._ended = threading.Event()
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802, ARG002 - Spark's names
         """Forget the query before."""
-        self._batches = [_Batch(0, 0.0, cpu_seconds(self._driver))]
+        self._batches = [_Batch(0, 0.0, self._processor.seconds())]
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """Note a batch."""
         progress = event.progress
         if progress.numInputRows:
             wall = progress.durationMs["triggerExecution"] / 1000
-            self._batches.append(_Batch(progress.numInputRows, wall, cpu_seconds(self._driver)))
+            self._batches.append(_Batch(progress.numInputRows, wall, self._processor.seconds()))
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802 - Spark's name
         """Ignore a query that waits."""

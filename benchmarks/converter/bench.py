@@ -232,15 +232,15 @@ def produce(producer: Any, topic: str, **record: Any) -> None:
             return
 
 
-def median_of(runs: dict[str, Callable[[], Cost]], rounds: int) -> dict[str, Cost]:
-    """Return the median cost of each, of some turns after one that only warms up.
+def median_of(runs: dict[str, Callable[[], Cost]], rounds: int, *, warm_up: int = 1) -> dict[str, Cost]:
+    """Return the median cost of each, of some turns after some that only warm up.
 
     Each round begins with another candidate, so that none always follows the same one. The cost of each turn is printed
     to standard error.
     """
     found: dict[str, list[Cost]] = {name: [] for name in runs}
     names = list(runs)
-    for turn in range(rounds + 1):
+    for turn in range(warm_up + rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             cost = runs[name]()
@@ -248,7 +248,7 @@ def median_of(runs: dict[str, Callable[[], Cost]], rounds: int) -> dict[str, Cos
                 f"round {turn}: {name:12} {cost.wall_s:7.2f} s, {cost.processor_s:7.2f} s of processor time",
                 file=sys.stderr,
             )
-            if turn:
+            if turn >= warm_up:
                 found[name].append(cost)
     return {name: Cost(*map(statistics.median, zip(*each, strict=True))) for name, each in found.items()}
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
 import yaml
-from processor import cpu_seconds
+from processor import ProcessorTime
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for them
 
 from counterfoil.converter.engines.choice import ENGINES
@@ -93,12 +93,12 @@ def _write(session: SparkSession, samples: list[bytes], records: int, path: str)
 
 def _best(case: DataFrame, *, rounds: int) -> tuple[float, float]:
     """Return the least wall time and the least CPU time of several runs without output."""
-    walls, cpus = [], []
+    walls, cpus, processor = [], [], ProcessorTime(os.getpid())
     for _ in range(rounds):
-        wall, cpu = time.perf_counter(), cpu_seconds(os.getpid())
+        wall, cpu = time.perf_counter(), processor.seconds()
         case.write.format("noop").mode("overwrite").save()
         walls.append(time.perf_counter() - wall)
-        cpus.append(cpu_seconds(os.getpid()) - cpu)
+        cpus.append(processor.seconds() - cpu)
     return min(walls), min(cpus)
 
 

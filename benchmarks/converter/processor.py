@@ -6,21 +6,31 @@ import os
 from pathlib import Path
 
 
-def cpu_seconds(root: int) -> float:
-    """Return the processor time of a process and all its descendants; 0 where there is no /proc."""
-    children: dict[int, list[int]] = {}
-    ticks: dict[int, int] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = entry.read_text().rpartition(")")[2].split()
-        except OSError:  # the process has just ended
-            continue
-        number = int(entry.parent.name)
-        children.setdefault(int(fields[1]), []).append(number)
-        ticks[number] = sum(map(int, fields[11:15]))
-    found, todo = 0, [root]
-    while todo:
-        number = todo.pop()
-        found += ticks.get(number, 0)
-        todo += children.get(number, [])
-    return found / os.sysconf("SC_CLK_TCK")
+class ProcessorTime:
+    """The processor time of a process and all its descendants; it never falls.
+
+    Of a process that has ended, what it had used when it was last looked at is kept. 0 where there is no /proc.
+    """
+
+    def __init__(self, root: int) -> None:
+        self._root = root
+        self._ticks: dict[int, int] = {}
+
+    def seconds(self) -> float:
+        """Return the seconds until now."""
+        children: dict[int, list[int]] = {}
+        ticks: dict[int, int] = {}
+        for entry in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = entry.read_text().rpartition(")")[2].split()
+            except OSError:  # the process has just ended
+                continue
+            number = int(entry.parent.name)
+            children.setdefault(int(fields[1]), []).append(number)
+            ticks[number] = int(fields[11]) + int(fields[12])
+        todo = [self._root]
+        while todo:
+            number = todo.pop()
+            self._ticks[number] = ticks.get(number, self._ticks.get(number, 0))
+            todo += children.get(number, [])
+        return sum(self._ticks.values()) / os.sysconf("SC_CLK_TCK")

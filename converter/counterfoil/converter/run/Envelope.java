@@ -99,6 +99,8 @@ public final class Outgoing extends Function {
 
   private static final int FRAME_BYTES = 5;
   private static final int LONGEST_NUMBER = 20;
+  private static final long PART = 100000000L;
+  private static final int DIGITS_IN_PART = 8;
 
   public String name() {
     return "outgoing";
@@ -202,22 +204,36 @@ public final class Outgoing extends Function {
   private static int putBefore(byte[] text, int end, long number) {
     int p = end;
     long rest = Math.abs(number);
-    while (rest > Integer.MAX_VALUE) {
-      long next = rest / 10;
-      text[--p] = (byte) ('0' + (rest - next * 10));
+    while (rest >= PART) {
+      long next = rest / PART;
+      int part = (int) (rest - next * PART);
+      for (int i = 0; i < DIGITS_IN_PART / 2; i++) {
+        p = putPairBefore(text, p, part % 100);
+        part /= 100;
+      }
       rest = next;
     }
     int small = (int) rest;
-    do {
-      int next = small / 10;
-      text[--p] = (byte) ('0' + (small - next * 10));
+    while (small >= 10) {
+      int next = small / 100;
+      p = putPairBefore(text, p, small - next * 100);
       small = next;
-    } while (small > 0);
+    }
+    if (small > 0 || p == end) {
+      text[--p] = (byte) ('0' + small);
+    }
     if (number < 0) {
       text[--p] = '-';
     }
     text[--p] = '/';
     return p;
+  }
+
+  private static int putPairBefore(byte[] text, int end, int pair) {
+    int tens = pair / 10;
+    text[end - 1] = (byte) ('0' + (pair - tens * 10));
+    text[end - 2] = (byte) ('0' + tens);
+    return end - 2;
   }
 }
 

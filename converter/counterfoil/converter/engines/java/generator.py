@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PLAN_CLASS: Final = "Plan"
 _PARTS: Final = (
-    "Failure", "Texts", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Received",
+    "Failure", "Texts", "Words", "Reader", "Output", "Keys", "Table", "Numbers", "Instants", "Worker", "Received",
     "Lookup", "Conversion",
 )  # fmt: skip
 _DIGITS: Final = 16

@@ -2,6 +2,8 @@ package counterfoil.runtime;
 
 /** Writes Avro's binary encoding into a buffer that grows. */
 public final class Output {
+  private static final long BITS_IN_EIGHT_BYTES = 56;
+
   private byte[] data = new byte[512];
   private int size;
 
@@ -49,13 +51,30 @@ public final class Output {
   }
 
   public void putLong(long value) {
-    reserve(10);
     long raw = (value << 1) ^ (value >> 63);
-    while ((raw & ~0x7fL) != 0) {
-      data[size++] = (byte) (raw | 0x80);
-      raw >>>= 7;
+    reserve(10);
+    if ((raw & ~0x7fL) == 0) {
+      data[size++] = (byte) raw;
+    } else if (raw >>> BITS_IN_EIGHT_BYTES == 0) {
+      putWord(raw);
+    } else {
+      while ((raw & ~0x7fL) != 0) {
+        data[size++] = (byte) (raw | 0x80);
+        raw >>>= 7;
+      }
+      data[size++] = (byte) raw;
     }
-    data[size++] = (byte) raw;
+  }
+
+  /** Write a number of two to eight bytes: all its groups of seven bits at once. */
+  private void putWord(long raw) {
+    int length = (70 - Long.numberOfLeadingZeros(raw)) / 7;
+    long word = raw & 0x000000000fffffffL | (raw & 0x00fffffff0000000L) << 4;
+    word = word & 0x00003fff00003fffL | (word & 0x0fffc0000fffc000L) << 2;
+    word = word & 0x007f007f007f007fL | (word & 0x3f803f803f803f80L) << 1;
+    word |= 0x0080808080808080L & (1L << 8 * (length - 1)) - 1;
+    Words.put(data, size, word);
+    size += length;
   }
 
   /** Write a length and as many bytes. */

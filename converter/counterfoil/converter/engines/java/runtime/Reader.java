@@ -52,10 +52,31 @@ public abstract class Reader {
         return at + 1;
       }
     }
-    return readLongTail(data, at);
+    return at + 8 <= data.length ? readLongInWord(data, at) : readLongByBytes(data, at);
   }
 
-  private int readLongTail(byte[] data, int at) {
+  /** Read a number whose next eight bytes are there: the groups of seven bits of up to eight bytes at once. */
+  private int readLongInWord(byte[] data, int at) {
+    long word = Words.get(data, at);
+    long ends = ~word & 0x8080808080808080L;
+    if (ends == 0) {
+      return readLongByBytes(data, at);
+    }
+    int bits = Long.numberOfTrailingZeros(ends) + 1;
+    if (bits < 64) {
+      word &= (1L << bits) - 1;
+    }
+    if (word >>> bits - 8 == 0) {
+      odd = true;
+    }
+    word = word & 0x007f007f007f007fL | (word & 0x7f007f007f007f00L) >>> 1;
+    word = word & 0x00003fff00003fffL | (word & 0x3fff00003fff0000L) >>> 2;
+    word = word & 0x000000000fffffffL | (word & 0x0fffffff00000000L) >>> 4;
+    number = (word >>> 1) ^ -(word & 1);
+    return at + (bits >>> 3);
+  }
+
+  private int readLongByBytes(byte[] data, int at) {
     long raw = 0;
     int shift = 0;
     int p = at;
