@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
+from counterfoil.schema.sketch.visits import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
     from counterfoil.schema.sketch.hidden import Hidden
     from counterfoil.schema.sketch.model import Place
-
-    Visit: TypeAlias = Callable[[Any, int], None]
+    from counterfoil.schema.sketch.visits import Visit
 
 
 class AvroSketcher:
@@ -117,7 +117,7 @@ class AvroSketcher:
                 ]
                 return _union(node, counts, inner)
             case Array():
-                return _array(counts, self._compiled(node.items, (*place, "items"), is_hidden=is_hidden))
+                return visit_of_items(counts, self._compiled(node.items, (*place, "items"), is_hidden=is_hidden))
             case Map():
                 return _map(counts, self._compiled(node.values, (*place, "values"), is_hidden=is_hidden))
         return _primitive(node.kind, counts)
@@ -153,16 +153,6 @@ def _union(node: Union, counts: PlaceCounts, inner: list[Visit]) -> Visit:
     return visit_union
 
 
-def _array(counts: PlaceCounts, inner: Visit) -> Visit:
-    def visit_array(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.size(len(value))
-        for each in value:
-            inner(each, record)
-
-    return visit_array
-
-
 def _map(counts: PlaceCounts, inner: Visit) -> Visit:
     def visit_map(value: Any, record: int) -> None:
         counts.seen(record)
@@ -175,26 +165,16 @@ def _map(counts: PlaceCounts, inner: Visit) -> Visit:
 
 
 def _primitive(kind: Kind, counts: PlaceCounts) -> Visit:
-    def visit_number(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.number(value)
-
-    def visit_text(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.text(value)
-
-    def visit_bytes(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.size(len(value))
-
     def visit_other(value: Any, record: int) -> None:
         counts.seen(record)
         if value is None:
             counts.null()
 
     if kind in (Kind.INT, Kind.LONG, Kind.FLOAT, Kind.DOUBLE):
-        return visit_number
-    return {Kind.STRING: visit_text, Kind.BYTES: visit_bytes}.get(kind, visit_other)
+        return visit_of_number(counts)
+    if kind is Kind.STRING:
+        return visit_of_text(counts)
+    return visit_of_bytes(counts) if kind is Kind.BYTES else visit_other
 
 
 def _parts(node: AvroType) -> Iterable[AvroType]:

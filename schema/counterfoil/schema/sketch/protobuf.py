@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
+from counterfoil.schema.sketch.visits import visit_of_bytes, visit_of_items, visit_of_number, visit_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField
     from counterfoil.schema.sketch.collect import PlaceCounts, SketchBuilder
     from counterfoil.schema.sketch.hidden import Hidden
     from counterfoil.schema.sketch.model import Place
-
-    Visit: TypeAlias = Callable[[Any, int], None]
+    from counterfoil.schema.sketch.visits import Visit
 
 _BOOL: Final = 8
 _STRING: Final = 9
@@ -112,7 +110,7 @@ class ProtobufSketcher:
                 self._single(value, self._counts_of(field, "values")),
             )
         if field.is_repeated:
-            return _repeated(counts, self._single(field, self._counts_of(field, "items")))
+            return visit_of_items(counts, self._single(field, self._counts_of(field, "items")))
         return self._single(field, counts)
 
     def _single(self, field: AnyField, counts: PlaceCounts) -> Visit:
@@ -154,31 +152,12 @@ def _map(counts: PlaceCounts, key: Visit, value: Visit) -> Visit:
     return visit_map
 
 
-def _repeated(counts: PlaceCounts, inner: Visit) -> Visit:
-    def visit_repeated(items: Any, record: int) -> None:
-        counts.seen(record)
-        counts.size(len(items))
-        for each in items:
-            inner(each, record)
-
-    return visit_repeated
-
-
 def _scalar(type_number: int, counts: PlaceCounts) -> Visit:
-    def visit_number(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.number(value)
-
-    def visit_text(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.text(value)
-
-    def visit_bytes(value: Any, record: int) -> None:
-        counts.seen(record)
-        counts.size(len(value))
-
     def visit_bool(value: Any, record: int) -> None:
         counts.seen(record)
         counts.word(str(value).lower())
 
-    return {_STRING: visit_text, _BYTES: visit_bytes, _BOOL: visit_bool}.get(type_number, visit_number)
+    if type_number == _BOOL:
+        return visit_bool
+    made = {_STRING: visit_of_text, _BYTES: visit_of_bytes}.get(type_number, visit_of_number)
+    return made(counts)
