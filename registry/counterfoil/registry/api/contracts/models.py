@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from counterfoil.registry.domain.contracts.stored import NAME_PATTERN
 from counterfoil.registry.domain.contracts.verdict import Policy
-from counterfoil.registry.service.contracts.checking import Proposal
+from counterfoil.registry.service.contracts.verdicts.checking import Proposal
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.contracts import (
     Application,

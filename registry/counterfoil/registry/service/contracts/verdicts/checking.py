@@ -14,9 +14,9 @@ from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import Policy
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.registry.service.contracts.counterparts import Place
 from counterfoil.registry.service.contracts.files import permit_all
-from counterfoil.registry.service.contracts.proposals import PROPOSED
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.proposals import PROPOSED
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.compatibility import CompatibilityCheck
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.decisions import Decisions
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.files import ContractFiles, Permit
-    from counterfoil.registry.service.contracts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.retained import RetainedVersions
-    from counterfoil.registry.service.contracts.sides import Offering, Sides
-    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging
+    from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
+    from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -82,7 +82,7 @@ class Checking:
         sides: Sides,
         counterparts: Counterparts,
         decisions: Decisions,
-        verdicts: Verdicts,
+        judging: Judging,
         schemas: ProposedSchemas,
         retained: RetainedVersions,
         events: Events,
@@ -96,7 +96,7 @@ class Checking:
         self._sides = sides
         self._counterparts = counterparts
         self._decisions = decisions
-        self._verdicts = verdicts
+        self._judging = judging
         self._schemas = schemas
         self._retained = retained
         self._events = events
@@ -153,7 +153,7 @@ class Checking:
         before = await self._counterparts.writers(contracts, proposal.place)
         if not side.offerings and proposal.application:
             before = await self._counterparts.of_application(proposal.application, proposal.place)
-        pairs, reasons = await self._verdicts.judge_side(side, before, proposal.place)
+        pairs, reasons = await self._judging.judge_side(side, before, proposal.place)
         modes = [
             mode
             for offered in side.offerings

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import BLOCKING
-from counterfoil.registry.service.contracts.counterparts import Place
-from counterfoil.registry.service.contracts.sides import consumer_groups_of
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.reads.model import Activity
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.domain.equivalence import Candidate
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.decisions import Decisions
     from counterfoil.registry.service.contracts.events import Events
-    from counterfoil.registry.service.contracts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.usage import ObservedUsage
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+    from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.verdicts import VerdictReason
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Offering, Reading, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.service.contracts.counterparts import ANYWHERE
-from counterfoil.registry.service.contracts.sides import Offering, Side
+from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE
+from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side
 from counterfoil.schema.agreements.model import Promise
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.registry.domain.contracts.verdict import Pair
-    from counterfoil.registry.service.contracts.counterparts import Counterparts, Place
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Sides
-    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Place
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -59,14 +59,14 @@ class ProposedSchemas:
         reader: SchemaReader,
         sides: Sides,
         counterparts: Counterparts,
-        verdicts: Verdicts,
+        judging: Judging,
     ) -> None:
         self._storage = storage
         self._records = records
         self._reader = reader
         self._sides = sides
         self._counterparts = counterparts
-        self._verdicts = verdicts
+        self._judging = judging
 
     async def judged(
         self, subject: QualifiedSubject, schema: ParsedSchema, identity: str, place: Place
@@ -105,7 +105,7 @@ class ProposedSchemas:
             topics += [each.promise.topic for each in offerings]
             side = Side(writer.application, PROPOSED, offerings)
             before = [Side(writer.application, writer.version, of_subject)] if live else []
-            found, missing = await self._verdicts.judge_side(side, before, place, unread=unread)
+            found, missing = await self._judging.judge_side(side, before, place, unread=unread)
             pairs += found
             reasons += missing
         level = next(iter(levels), None)
