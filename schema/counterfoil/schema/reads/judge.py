@@ -193,8 +193,20 @@ def _found(rule: str, text: str, path: FieldPath, *, pointer: Pointer = ()) -> R
 
 
 def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
-    """Return what the contract promised and no longer does."""
-    return tuple(_taken_back(earlier, later))
+    """Return what the contract promised and no longer does, and what changes for the keys."""
+    return (*_key_schema_changes(earlier, later), *_taken_back(earlier, later))
+
+
+def _key_schema_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+    """Yield that keys of the same subject get another schema, and so another id: a registry has one for each text."""
+    before, after = earlier.promise, later.promise
+    was, now = earlier.key_schema, later.key_schema
+    if was is None or now is None or was is now or before is None or after is None:
+        return
+    subjects = [promise.key and promise.key.subject for promise in (before, after)]
+    if subjects[0] == subjects[1] and (was.schema_type, was.canonical()) != (now.schema_type, now.canonical()):
+        text = "the schema of the key changes, so that keys have another schema id, and may get another partition"
+        yield ReadFinding("key-schema-changed", text, (KEY,), position=after.position)
 
 
 def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:

@@ -99,6 +99,15 @@ RULES: Final = (
         fix="Write the new key to a new topic.",
     ),
     ReadRule(
+        "key-schema-changed",
+        is_breaking=False,
+        why="The keys get another schema, and with it another schema id in their bytes. Kafka's partitioner computes the "
+        "partition from the bytes, so that later records of a key may be in another partition than earlier ones, which "
+        "ends their order, and compaction takes both for different keys. This does not apply to keys whose schema id is "
+        "in a header, or that are written without one.",
+        fix="Keep the schema of the keys, or write the new keys to a new topic.",
+    ),
+    ReadRule(
         "header-missing",
         is_breaking=True,
         why="A header that was promised, or that a consumer reads, is no longer promised.",

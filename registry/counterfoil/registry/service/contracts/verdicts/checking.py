@@ -137,7 +137,7 @@ class Checking:
     async def _of_schema(self, proposal: Proposal, subject: QualifiedSubject, schema: Schema) -> DeploymentVerdict:
         parsed = await self._sides.parsed(subject.context, schema)
         digest = hashlib.sha256(f"{schema.schema_type}{schema.references}{schema.text}".encode()).hexdigest()
-        judged = await self._schemas.judged(subject, parsed, digest, proposal.place)
+        [judged] = await self._schemas.judged(subject, parsed, digest, [proposal.place])
         modes = await self._modes(subject, schema, judged.level, topic=judged.topic, environment=proposal.environment)
         notices = []
         if not judged.has_contract and not judged.pairs:
@@ -179,7 +179,7 @@ class Checking:
         """Return what breaks the subject's compatibility level, or ``level`` if the contract names one.
 
         Where the level wants that new schemas read the records of the latest version, they must read those of all
-        versions that are still in the topic.
+        versions that are still in the topic. What is found of several versions is reported of the newest one.
         """
         config = await self._scopes.config(subject)
         if level is not None:
@@ -193,12 +193,17 @@ class Checking:
         wanted = level_of(config)
         if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
             return found
-        latest = history.latest
-        older = [each for each in await self._retained.of(subject, topic, environment) if each != latest]
+        judged = {each.failure.earlier.version for each in verdict.judgement.incompatibilities}
+        judged.add(history.latest.version if history.latest is not None else None)
+        older = [each for each in await self._retained.of(subject, topic, environment) if each.version not in judged]
         backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
         retained = await self._check.verdict(subject, reading.candidate, older, backward)
         where = f", whose records are still in topic {topic}"
-        return [*found, *(_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)]
+        found += (_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)
+        newest: dict[str, VerdictReason] = {}
+        for each in found:
+            newest.setdefault(each.fingerprint, each)
+        return list(newest.values())
 
     async def _combined(
         self,

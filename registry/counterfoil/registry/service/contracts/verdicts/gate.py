@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import BLOCKING
-from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE, Place
 from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.reads.model import Activity
@@ -78,10 +78,12 @@ class ConsumerGate:
         """
         pairs: list[Pair] = []
         missing: list[VerdictReason] = []
-        for environment in (None, *await self._records.environment_names()):
-            guid = str(candidate.content.guid)
-            judged = await self._schemas.judged(subject, candidate.parsed, guid, Place(environment))
-            if environment is None or judged.is_live:
+        places = [ANYWHERE, *map(Place, await self._records.environment_names())]
+        guid = str(candidate.content.guid)
+        for place, judged in zip(
+            places, await self._schemas.judged(subject, candidate.parsed, guid, places), strict=True
+        ):
+            if place == ANYWHERE or judged.is_live:
                 pairs += judged.pairs
                 missing += judged.reasons
         if undecided := await self._undecided(subject, pairs):

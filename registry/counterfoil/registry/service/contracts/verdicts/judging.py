@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -18,9 +19,10 @@ from counterfoil.registry.service.contracts.verdicts.sides import consumer_group
 from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 
     from counterfoil.registry.service.contracts.migrations import Migrations
+    from counterfoil.registry.service.contracts.records import Numbered
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Named, Place
     from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
     from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Side, Sides
@@ -72,8 +74,8 @@ class Judging:
             return [], []
         readers = await self._counterparts.readers(contracts, place)
         others = [each for each in readers.live if not each.is_same(side) and each.application not in ignored]
-        pairs: list[Pair] = []
-        for number, consumer in enumerate((side, *others)):
+        pairs = await self._own_pairs(side, replaced, place, ignored)
+        for number, consumer in enumerate(others):
             pairs += self._pairs(side, replaced, consumer, is_live=True)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)  # there may be a thousand
@@ -126,15 +128,44 @@ class Judging:
         pairs = []
         for reading in consumer.readings:
             for offered in reading.chosen(side.offered(reading.contract)):
-                earlier = [
-                    each
-                    for one in replaced
-                    for each in reading.chosen(one.offered(reading.contract))
-                    if each.major in {offered.major, reading.major}
-                    and (each.subject == offered.subject or each.promise.name == offered.promise.name)
-                ]
+                earlier = _before(offered, reading, replaced)
                 pairs.append(_pair(offered, reading, self._sides.judged(earlier, offered, reading), is_live=is_live))
         return pairs
+
+    async def _own_pairs(
+        self, side: Side, replaced: Sequence[Side], place: Place, ignored: Sequence[str]
+    ) -> list[Pair]:
+        """Return the pairs of a version with itself, if it reads what it writes.
+
+        If it reads old records again, those of earlier versions of the schema that the topic still has are among them.
+        Where another version of the application is live, they are judged in the pair with that one.
+        """
+        versions = [] if side.application in ignored else [each for each in replaced if not each.is_same(side)]
+        judged_there = {(each.contract, each.subject) for one in versions for each in one.offerings}
+        pairs = []
+        for reading in side.readings:
+            before = [(one, each) for one in replaced for each in one.readings if each.contract == reading.contract]
+            for offered in reading.chosen(side.offered(reading.contract)):
+                findings = self._own_findings(offered, reading, replaced, before)
+                if (offered.contract, offered.subject) not in judged_there:
+                    met = [(offered, one.own(each, offered.subject)) for one, each in ((side, reading), *before)]
+                    older, *known = await self._retained.findings(met, place.environment)
+                    findings = _united(findings, since(older, chain.from_iterable(known)))
+                pairs.append(_pair(offered, reading, findings))
+        return pairs
+
+    def _own_findings(
+        self, offered: Offering, reading: Reading, replaced: Sequence[Side], before: Iterable[tuple[Side, Reading]]
+    ) -> tuple[ReadFinding, ...]:
+        """Return why a version does not read what it writes; what it had before is what it had of its own records."""
+        known = {
+            each.identity
+            for one, earlier in before
+            for written in earlier.chosen(one.offered(reading.contract))
+            for each in self._sides.judged((), written, earlier)
+        }
+        found = self._sides.judged(_before(offered, reading, replaced), offered, reading)
+        return tuple(replace(each, is_preexisting=each.is_preexisting and each.identity in known) for each in found)
 
     async def _as_consumer(
         self, side: Side, replaced: Sequence[Side], place: Place, ignored: Sequence[str]
@@ -149,10 +180,14 @@ class Judging:
             offering = [each for each in writers if each.offered(reading.contract) and not each.is_same(side)]
             if not offering and not side.offered(reading.contract):
                 missing.append(_not_offered(reading, place))
-            earlier = [each for one in replaced for each in one.readings if each.contract == reading.contract]
+            earlier = [(one, each) for one in replaced for each in one.readings if each.contract == reading.contract]
             for writer in offering:
+                is_own = writer.application == side.application
                 for offered in reading.chosen(writer.offered(reading.contract)):
-                    findings = await self._since(offered, reading, earlier, place)
+                    now, *before = (
+                        one.own(each, offered.subject) if is_own else each for one, each in ((side, reading), *earlier)
+                    )
+                    findings = await self._since(offered, now, before, place)
                     pairs.append(_pair(offered, reading, findings, is_by_consumer=True))
         return pairs, missing
 
@@ -168,17 +203,16 @@ class Judging:
         retained = await self._retained.findings(pairs, place.environment)
         found = []
         for (offered, reading), older in zip(pairs, retained, strict=True):
-            now = self._sides.judged((), offered, reading)
-            known = {each.identity for each in now}
-            found.append((*now, *(each for each in older if each.identity not in known)))
+            found.append(_united(self._sides.judged((), offered, reading), older))
         return found
 
     async def live_pairs(self, contracts: Sequence[str], place: Place) -> list[Pair]:
         """Return all pairs of a producer and a consumer of some contracts that count."""
         writers = await self._counterparts.writers(contracts, place)
         readers = await self._counterparts.readers(contracts, place)
+        own = {(each.application, each.version): each for each in writers}
         met = [
-            (offered, reading)
+            (offered, _as_own(reading, offered, own))
             for writer in writers
             for side in readers.live
             for reading in side.readings
@@ -186,6 +220,30 @@ class Judging:
         ]
         findings = await self._found(met, place)
         return [_pair(*each, found) for each, found in zip(met, findings, strict=True)]
+
+
+def _before(offered: Offering, reading: Reading, replaced: Sequence[Side]) -> list[Offering]:
+    """Return what versions that are live now offer in the place of ``offered`` to who reads it."""
+    return [
+        each
+        for one in replaced
+        for each in reading.chosen(one.offered(reading.contract))
+        if each.major in {offered.major, reading.major}
+        and (each.subject == offered.subject or each.promise.name == offered.promise.name)
+    ]
+
+
+def _united(findings: tuple[ReadFinding, ...], older: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return findings about what is written now, with those about older records that say something else."""
+    known = {each.identity for each in findings}
+    return (*findings, *(each for each in older if each.identity not in known))
+
+
+def _as_own(reading: Reading, offered: Offering, writers: Mapping[Numbered, Side]) -> Reading:
+    """Return a reading with the schema of what its version writes, if it reads records of its own application."""
+    writer = writers.get((reading.application, reading.version))
+    is_own = writer is not None and reading.application == offered.application
+    return writer.own(reading, offered.subject) if writer is not None and is_own else reading
 
 
 def _not_offered(reading: Reading, place: Place) -> VerdictReason:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.contracts.topics import TOPIC_STATISTICS
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _Earlier = tuple["Offering", str]
 """What is offered with the schema of an earlier version, and the end of the sentences about it."""
-
-_LATEST: Final = "latest"
 
 
 class RetainedVersions:
@@ -66,7 +64,7 @@ class RetainedVersions:
         earlier: dict[tuple[str, ...], list[_Earlier]] = {}
         found: list[list[ReadFinding]] = []
         for offered, reading in pairs:
-            if reading.expectation.reprocesses_from in {None, _LATEST}:
+            if not reading.reads_again:
                 found.append([])
                 continue
             if offered.identity not in earlier:
