@@ -156,6 +156,10 @@ class Language(ABC):
         """Return the values that an enum may have."""
         return field.symbols
 
+    def is_same(self, written: Any, read: Any) -> bool:
+        """Return whether a value was read as it was written."""
+        return bool(written == read)
+
 
 class Avro(Language):
     """Avro, by fastavro."""
@@ -259,6 +263,12 @@ class Protobuf(Language):
 
     def symbols(self, field: Field) -> tuple[str, ...]:
         return (f"NONE_{field.name}", *field.symbols)
+
+    def is_same(self, written: Any, read: Any) -> bool:
+        if read is None:  # the reader's field is optional, and a default is not written
+            return written in {None, 0, ""} or (isinstance(written, str) and written.startswith("NONE_"))
+        is_new = isinstance(written, str) and isinstance(read, int)  # an enum's value that the reader does not know
+        return is_new or super().is_same(written, read)
 
     def text(self, model: Model) -> str:
         return f'syntax = "proto3"; message Order {{ {self._body(model)} }}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -335,5 +336,39 @@ def test_a_proposed_schema_is_checked_without_a_write() -> None:
         assert refused.code == 40961
         assert (await registry.post(f"{BASE}/check", {})).status == 400
         assert (await registry.post(f"{BASE}/check", {"subject": subject, "schema": {"schema": "{"}})).code == 42201
+
+    play(story)
+
+
+@pytest.mark.parametrize("key", [{"subject": "orders-key"}, {"schema": "./key.avsc"}])
+def test_who_reads_keys_is_judged_by_their_schema(key: dict[str, str]) -> None:
+    [name] = key.values()
+
+    def keyed(version: str, *fields: tuple[str, str]) -> dict[str, Any]:
+        document = json.loads(promise(version))
+        document["schema"][0]["customProperties"] = [{"property": "messageKey", "value": key}]
+        listed = [{"name": field, "type": kind} for field, kind in fields]
+        schemas = {LINK: schema(), name: json.dumps({"type": "record", "name": "Key", "fields": listed})}
+        return {"content": json.dumps(document), "schemas": {each: {"schema": text} for each, text in schemas.items()}}
+
+    async def story(registry: InProcessRegistry) -> None:
+        async def verdict(version: str, *fields: tuple[str, str]) -> Any:
+            body = {"application": "shop", "version": version, "contracts": [keyed(f"2.{version}.0", *fields)]}
+            assert (await registry.post(f"{BASE}/publish", body)).status == 200
+            query = f"application=shop&version={version}&environment=production"
+            found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+            return found["deployable"], [(each.get("rule"), each.get("path")) for each in found["reasons"]], found
+
+        await registry.put(PRODUCTION, {})
+        await publish(registry, "billing", "1", expectation("$key.id"))
+        await deploy(registry, "billing", "1")
+        assert (await verdict("1", ("id", "string")))[0] is True
+        await deploy(registry, "shop", "1")
+        assert (await verdict("2", ("id", "long")))[:2] == (False, [("consumer-type-narrowed", "$key.id")])
+        assert (await verdict("3", ("shop", "string")))[:2] == (False, [("consumer-field-missing", "$key.id")])
+        deployable, _, found = await verdict("4", ("id", "string"), ("shop", "string"))
+        [notice] = found["notices"]
+        assert (deployable, "(rule key-schema-changed)" in notice) == (True, True)
+        assert (await verdict("5", ("id", "string")))[2]["notices"] == []
 
     play(story)

@@ -92,7 +92,7 @@ def test_a_consumer_that_newly_reads_personal_data_is_found() -> None:
 
 
 def test_every_rule_has_a_change_that_shows_it() -> None:
-    others = {"enum-symbol-added-closed", "pii-newly-read", "consumer-incompatible"}
+    others = {"enum-symbol-added-closed", "pii-newly-read", "consumer-incompatible", "key-schema-changed"}
     assert {rule.id for rule in RULES} == {each[0] for each in CHANGES} | others
 
 
@@ -181,6 +181,28 @@ def test_who_reads_the_key_must_be_able_to_read_the_new_one(paths, is_broken) ->
     [finding] = judge_change(before, after, [whole])
     assert (finding.rule, print_path(finding.element)) == ("consumer-incompatible", "$key.id")
     assert judge_change(before, before, [reading("$key.id"), whole]) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "rules"),
+    [
+        (KEY_SCHEMA % ("string", "long"), ["key-schema-changed"]),
+        (KEY_SCHEMA.replace("K", "Key") % ("string", "string"), ["key-schema-changed"]),
+        (KEY_SCHEMA.replace(" ", "") % ("string", "string"), []),  # the canonical text is the same, and so is the id
+        (None, []),
+    ],
+)
+def test_another_schema_of_the_keys_is_a_warning_for_everyone(changed: str | None, rules: list[str]) -> None:
+    known = parse_schema(KEY_SCHEMA % ("string", "string"))
+    before = Offer(EARLIER.schema, promise_of(), key=known)
+    after = Offer(EARLIER.schema, promise_of(), key=None if changed is None else parse_schema(changed))
+    found = judge_change(before, after, [reading("status")])
+    assert [(each.rule, print_path(each.element), each.is_breaking) for each in found] == [
+        (rule, "$key", False) for rule in rules
+    ]
+    other = promise_of(CONTRACT.replace("subject: orders.placed-key", "subject: orders.key"))
+    moved = judge_change(before, Offer(EARLIER.schema, other, key=after.key_schema), [])
+    assert "key-schema-changed" not in {each.rule for each in moved}  # that of the subject says more
 
 
 @pytest.mark.parametrize(

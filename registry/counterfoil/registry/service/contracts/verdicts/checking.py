@@ -21,6 +21,8 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel, Directio
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.paths import print_path
+from counterfoil.schema.reads.resolution import without_message
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, DeploymentVerdict, Reason, VerdictReason
 from counterfoil.schema.rest.webhooks import EventType
 
@@ -226,11 +228,13 @@ class Checking:
 def _incompatible(subject: QualifiedSubject, found: Incompatibility, where: str = "") -> VerdictReason:
     """Return the reason about a difference from an earlier version; ``where`` says more about the version."""
     rule = found.difference.rule
+    path = print_path(without_message(found.difference.element, found.failure.reader))
     return VerdictReason(
         Reason.INCOMPATIBLE,
-        f"version {found.failure.earlier.version}{where}: {found.difference.text}",
+        f"version {found.failure.earlier.version}{where}: {f'{path}: ' if path else ''}{found.difference.text}",
         subject=str(subject),
         rule=rule,
+        path=path,
         fingerprint=fingerprint(rule, str(subject), found.failure.direction.name, identity_of(found.difference)),
     )
 

@@ -75,22 +75,46 @@ class Judging:
         readers = await self._counterparts.readers(contracts, place)
         others = [each for each in readers.live if not each.is_same(side) and each.application not in ignored]
         pairs = await self._own_pairs(side, replaced, place, ignored)
+        before = [*replaced, *await self._others_writing(side, replaced, place, ignored)]
         for number, consumer in enumerate(others):
-            pairs += self._pairs(side, replaced, consumer, is_live=True)
+            pairs += self._pairs(side, before, consumer, is_live=True)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)  # there may be a thousand
         for consumer in readers.pending:
             if not consumer.is_same(side) and consumer.application not in ignored:
-                pairs += self._pairs(side, replaced, consumer, is_live=False)
+                pairs += self._pairs(side, before, consumer, is_live=False)
         declared = {(each.application, each.contract) for one in others for each in one.readings}
         groups = consumer_groups_of((*readers.live, *readers.pending))
         left_out = {*ignored, *groups, side.application}
         seen = partial(self._counterparts.observed, place=place, left_out=left_out, declared=declared)
         going_on, ending = live_offerings(side, replaced)
         for consumer in await seen(going_on):
-            pairs += self._pairs(side, replaced, consumer, is_live=True)
+            pairs += self._pairs(side, before, consumer, is_live=True)
         readings = [each for consumer in others for each in consumer.readings]
         return pairs, await self._no_longer_offered(side, replaced, place, readings, ending=ending, seen=seen)
+
+    async def _others_writing(
+        self, side: Side, replaced: Sequence[Side], place: Place, ignored: Sequence[str]
+    ) -> list[Side]:
+        """Return what other applications write of those subjects that the version writes as the first of its own.
+
+        Consumers read these records now, so that those of the version must not be worse.
+        """
+        known = {(each.contract, each.subject) for one in replaced for each in one.offerings}
+        known |= {(each.contract, each.promise.name) for one in replaced for each in one.offerings}
+        new = [
+            each
+            for each in side.offerings
+            if not {(each.contract, each.subject), (each.contract, each.promise.name)} & known
+        ]
+        if not new:
+            return []
+        subjects = {(each.contract, each.subject) for each in new}
+        return [
+            replace(each, offerings=tuple(one for one in each.offerings if (one.contract, one.subject) in subjects))
+            for each in await self._counterparts.writers({each.contract for each in new}, place)
+            if each.application not in {side.application, *ignored}
+        ]
 
     async def _no_longer_offered(
         self,

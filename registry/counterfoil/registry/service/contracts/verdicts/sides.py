@@ -262,8 +262,8 @@ class Sides:
         if schema is None:
             raise InvalidContract(f"Contract {contract.id} {contract.version} is stored without its schema")
         key = None
-        if promise.key is not None and promise.key.subject is not None:
-            key = await self._schema(contract, None, context=context, subject=promise.key.subject)
+        if promise.key is not None:
+            key = await self._schema(contract, promise.key.schema, context=context, subject=promise.key.subject or "")
         return Offer(schema, promise, key=key)
 
     async def _schema(
