@@ -265,8 +265,9 @@ class Protobuf(Language):
         return (f"NONE_{field.name}", *field.symbols)
 
     def is_same(self, written: Any, read: Any) -> bool:
-        if read is None:  # the reader's field is optional, and a default is not written
-            return written in {None, 0, ""} or (isinstance(written, str) and written.startswith("NONE_"))
+        if written is None or read is None:  # one side knows whether the field is there, and the other its default
+            default = read if written is None else written
+            return default in {None, 0, ""} or (isinstance(default, str) and default.startswith("NONE_"))
         is_new = isinstance(written, str) and isinstance(read, int)  # an enum's value that the reader does not know
         return is_new or super().is_same(written, read)
 

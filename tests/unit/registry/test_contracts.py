@@ -372,3 +372,47 @@ def test_who_reads_keys_is_judged_by_their_schema(key: dict[str, str]) -> None:
         assert (await verdict("5", ("id", "string")))[2]["notices"] == []
 
     play(story)
+
+
+def test_records_in_another_language_are_read_by_nobody() -> None:
+    message = 'syntax = "proto3"; message Order { string order_id = 1; int64 total = 2; string status = 3; }'
+
+    async def story(registry: InProcessRegistry) -> None:
+        async def verdict(application: str, version: str) -> Any:
+            contract = {"content": promise(f"2.{version}.0"), "schemas": {LINK: {"schemaType": "PROTOBUF"}}}
+            contract["schemas"][LINK]["schema"] = message
+            body = {"application": application, "version": version, "contracts": [contract]}
+            assert (await registry.post(f"{BASE}/publish", body)).status == 200
+            query = f"application={application}&version={version}&environment=production"
+            found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+            return found["deployable"], [
+                (each["consumer"], each.get("rule"), each["text"]) for each in found["reasons"]
+            ]
+
+        await live(registry, "total")
+        text = "billing 1: records are written in PROTOBUF, and the consumer reads AVRO"
+        broken = (False, [("billing", "consumer-incompatible", text)])
+        assert await verdict("shop", "2") == broken
+        assert await verdict("outlet", "3") == broken  # another application that begins to write the same topic
+        body = {"subject": "orders-value", "schema": {"schemaType": "PROTOBUF", "schema": message}}
+        found = (await registry.post(f"{BASE}/check", {**body, "environment": "production"})).json
+        assert text in {each["text"] for each in found["reasons"]}
+
+    play(story)
+
+
+def test_a_second_producer_of_a_topic_is_judged_by_what_consumers_read_now() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        async def outlet(version: str, **changes: Any) -> Any:
+            made = await publish(registry, "outlet", version, (promise(f"2.{version}.0"), schema(**changes)))
+            assert made.status == 200
+            return await can_deploy(registry, "outlet", version)
+
+        await live(registry)
+        assert await outlet("2", total="string") == (False, ["INCOMPATIBLE"])
+        assert await outlet("3", note=["null", "string"]) == (True, ["OK"])
+        await deploy(registry, "outlet", "3")
+        assert await outlet("4", total="string") == (False, ["INCOMPATIBLE"])
+        assert await can_deploy(registry, "outlet", "4", ignore="shop") == (False, ["INCOMPATIBLE"])
+
+    play(story)

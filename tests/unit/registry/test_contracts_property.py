@@ -240,7 +240,7 @@ class World:
         record = writer.language.read(data, writer.schema)
         for each in reader.reads or ():
             assert each.is_met(record, is_sparse=writer.language.name == "JSON"), f"{about}: {each} of {record}"
-            if each.unit is not None and value_at(record, each.path) not in {None, ABSENT}:
+            if each.unit is not None and value_at(record, each.path) not in (None, ABSENT):
                 assert writer.units.get(each.path) == each.unit, f"{about}: {each} of units {writer.units}"
         if reader.schema is not None and reader.language is not None:
             self.check_read_with(reader.schema, reader.language, data, writer, reader, about=about)

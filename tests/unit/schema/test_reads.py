@@ -206,6 +206,46 @@ def test_another_schema_of_the_keys_is_a_warning_for_everyone(changed: str | Non
 
 
 @pytest.mark.parametrize(
+    ("paths", "elements"),
+    [(["status"], {""}), (["$key.id"], {"$key"}), (["status", "$key.id"], {"", "$key"}), (["$header.trace_id"], set())],
+)
+def test_values_and_keys_in_another_language_are_not_read(paths: list[str], elements: set[str]) -> None:
+    key = parse_schema(KEY_SCHEMA % ("string", "string"))
+    before = Offer(EARLIER.schema, promise_of(), key=key)
+    message = 'syntax = "proto3"; message Order { string status = 1; %s }'
+    after = Offer(
+        parse_schema(message % "", SchemaType.PROTOBUF),
+        promise_of(),
+        key=parse_schema(message % "string id = 2;", SchemaType.PROTOBUF),
+    )
+    found = [each for each in judge_change(before, after, [reading(*paths)]) if each.application is not None]
+    incompatible = [each for each in found if each.rule == "consumer-incompatible"]
+    assert {print_path(each.element) for each in incompatible} == elements
+    assert all("PROTOBUF, and the consumer reads AVRO" in each.text and each.is_breaking for each in incompatible)
+    known = replace(reading(*paths), schema=EARLIER.schema)
+    assert [each.rule for each in judge_change(None, after, [known])].count("consumer-incompatible") == ("" in elements)
+
+
+@pytest.mark.parametrize(
+    ("language", "earlier", "later"),
+    [
+        (SchemaType.PROTOBUF, "int32 total = 1;", "int64 total = 1;"),
+        (SchemaType.PROTOBUF, "bool total = 1;", "int32 total = 1;"),
+        (SchemaType.AVRO, '"string"', '"bytes"'),
+    ],
+)
+def test_who_would_read_another_value_is_broken(language: SchemaType, earlier: str, later: str) -> None:
+    texts = {
+        SchemaType.PROTOBUF: 'syntax = "proto3"; message Order { %s }',
+        SchemaType.AVRO: '{"type": "record", "name": "Order", "fields": [{"name": "total", "type": %s}]}',
+    }
+    before, after = (Offer(parse_schema(texts[language] % each, language)) for each in (earlier, later))
+    [found] = judge_change(before, after, [reading("total")])
+    assert (found.rule, print_path(found.element), found.is_breaking) == ("consumer-type-narrowed", "total", True)
+    assert judge_change(before, before, [reading("total")]) == ()
+
+
+@pytest.mark.parametrize(
     ("language", "text", "path", "types", "may_be_missing"),
     [
         (SchemaType.AVRO, SCHEMA, "total_cents", {"integer", "number"}, False),

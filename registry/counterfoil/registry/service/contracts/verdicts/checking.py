@@ -143,7 +143,7 @@ class Checking:
         modes = await self._modes(subject, schema, judged.level, topic=judged.topic, environment=proposal.environment)
         notices = []
         if not judged.has_contract and not judged.pairs:
-            notices = [f"no contract is about {subject}, so that nobody is known to read it"]
+            notices = [f"no contract has {subject} as the subject of its values, so that nobody is known to read it"]
         return await self._combined(proposal, judged.pairs, judged.reasons, modes, notices)
 
     async def _of_contract(self, proposal: Proposal, given: NewContract, permit: Permit) -> DeploymentVerdict:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _Earlier = tuple["Offering", str]
 """What is offered with the schema of an earlier version, and the end of the sentences about it."""
 
+_UNBACKED = "expectation-unbacked"
+"""The rule about what nothing promises, such as an enum's values in records whose field was a text."""
+
 
 class RetainedVersions:
     """Finds the versions that a topic still has, and judges them for consumers that read old records again."""
@@ -90,6 +93,6 @@ class RetainedVersions:
         found: dict[object, ReadFinding] = {}
         for before, where in earlier:
             for each in self._sides.judged((), before, reading):
-                if each.rule.startswith("consumer-"):
+                if each.rule.startswith("consumer-") or each.rule == _UNBACKED:
                     found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}"))
         return list(found.values())
