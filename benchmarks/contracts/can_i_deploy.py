@@ -1,5 +1,8 @@
 """`can-i-deploy` with 1,000 applications, 5,000 expectations and 20 environments, on SQLite and PostgreSQL.
 
+Also a proposed schema of a subject whose contract has 300 versions: checked in one environment, and tested for a
+registration that the consumers of all environments decide on.
+
 100 applications offer a contract each, and 900 read: one contract, the hub, is read by all of them, the others by 41 on
 average. Everything is live in every environment. Each figure is the time of the request in the process of the server,
 without a network, with its CPU time: *cold* is the first one after a start, *cached* the least of the next ten. Beside
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 SCALE = float(os.environ.get("SCALE", "1"))
 PRODUCERS, CONSUMERS, ENVIRONMENTS = int(100 * SCALE), int(900 * SCALE), max(1, int(20 * SCALE))
 EXPECTATIONS = int(5000 * SCALE)
+VERSIONS = int(300 * SCALE)
+"""How many versions the contract of the proposed schema has."""
 GOAL_COLD_MS, GOAL_CACHED_MS = 500, 50
 FIELDS = 20
 AT_ONCE = 100
@@ -143,6 +148,10 @@ async def fill(url: str) -> None:
     for number in (0, 1):
         await publish(f"producer-{number}", "2", promise(number, "1.1.0", is_changed=True))
     await publish("consumer-0", "2", expectations()[0])
+    for number in range(VERSIONS):
+        await publish("producer-2", f"1-{number}", promise(2, f"1.{number + 1}.0", is_changed=number % 2 == 0))
+    await server.send("POST", "/subjects/topic-2-value/versions", {"schema": schema(is_changed=False)})
+    await server.send("PUT", "/config/topic-2-value", {"compatibilityPolicy": "CONSUMERS"})
     await server.storage.close()
 
 
@@ -171,6 +180,34 @@ async def measure(url: str, application: str) -> tuple[int, Taken, Taken]:
     return len(found["reasons"]), taken[0], min(taken[1:])
 
 
+async def measure_proposal(url: str, path: str, body: dict[str, Any]) -> tuple[Any, Taken, Taken]:
+    """Return the answer about a proposed schema, and the time of the first request and of the fastest later one."""
+    server = Server(url)
+    await server.send("GET", f"{BASE}/environments")
+    taken = []
+    for _ in range(11):
+        begin, cpu = time.perf_counter(), time.process_time()
+        found = await server.send("POST", path, body)
+        taken.append(Taken((time.perf_counter() - begin) * 1000, (time.process_time() - cpu) * 1000))
+    await server.storage.close()
+    return found, taken[0], min(taken[1:])
+
+
+def run_proposals(url: str) -> bool:
+    proposed = {"schema": schema(is_changed=True)}
+    check = {"subject": "topic-2-value", "schema": proposed, "environment": "env-0", "policy": "consumers"}
+    fine = True
+    for what, path, body in (
+        ("check of a schema", f"{BASE}/check", check),
+        ("test of a registration", "/compatibility/subjects/topic-2-value/versions", proposed),
+    ):
+        found, cold, cached = asyncio.run(measure_proposal(url, path, body))
+        assert found.get("deployable", found.get("is_compatible")) is True, found
+        fine = fine and cached.clock < GOAL_CACHED_MS
+        print(f"  {what:<24}{VERSIONS:>5} versions cold {cold}   cached {cached}, goal {GOAL_CACHED_MS}")
+    return fine
+
+
 def run(store: str, url: str) -> bool:
     begin = time.perf_counter()
     asyncio.run(fill(url))
@@ -185,7 +222,7 @@ def run(store: str, url: str) -> bool:
         fine = fine and cold.clock < GOAL_COLD_MS and cached.clock < GOAL_CACHED_MS
         goals = f"cold {cold}, goal {GOAL_COLD_MS}   cached {cached}, goal {GOAL_CACHED_MS}"
         print(f"  {what:<24}{pairs:>5} pairs   {goals}")
-    return fine
+    return run_proposals(url) and fine
 
 
 def main() -> int:

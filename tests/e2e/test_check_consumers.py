@@ -101,6 +101,7 @@ BREAKS = {
     "of the schema and the contract": [
         ("consumer-field-missing", "error", ORDER, '},\n    {"name": "sku", "type": "string"}', "}", 7),
         ("consumer-field-missing", "error", "schemas/key.avsc", '  {"name": "id", "type": "string"},\n', "", 1),
+        ("key-schema-changed", "warning", "schemas/key.avsc", '"shard", "type": "int"', '"shard", "type": "long"', 1),
         ("consumer-type-narrowed", "error", ORDER, '_cents", "type": "long"', '_cents", "type": "double"', 3),
         ("consumer-nullable", "error", ORDER, '_id", "type": "string"', '_id", "type": ["null", "string"]', 2),
         ("consumer-enum-unknown", "error", ORDER, '"PAID"]', '"PAID", "LOST"]', 4),
@@ -241,7 +242,7 @@ def test_a_consumer_of_the_whole_record_is_judged_by_its_own_schema(run, shop):
     shop.write("schemas/reader.avsc", SCHEMA)
     shop.git("rm", "-q", OTHER)
     shop.commit()
-    _edit(shop, ORDER, '"note", "type": "string"', '"note", "type": "bytes"')
+    _edit(shop, ORDER, '"total_cents", "type": "long"', '"total_cents", "type": "int"')
     _edit(shop, ORDER, '    {"name": "count", "type": "int"},\n', "")
     outcome = run(*BY_LEVEL_NONE, "--against", "HEAD", "--format", "json")
     assert [place[:3] for place in _places(outcome)] == [("consumer-incompatible", "error", ORDER)]

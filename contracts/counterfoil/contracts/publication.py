@@ -122,5 +122,8 @@ def _linked(path: str, agreement: Agreement | None, links: Links) -> Iterator[tu
             link = promise.schema
             name = link.url if link is not None and link.is_file else promise.subject
             yield name, links.value_of(path, promise)
-            if promise.key is not None and promise.key.subject is not None:
-                yield promise.key.subject, links.key_of(path, promise)
+            key = promise.key
+            if key is not None and key.subject is not None:
+                yield key.subject, links.key_of(path, promise)
+            elif key is not None and key.schema is not None:
+                yield key.schema.url, links.key_of(path, promise)

@@ -401,6 +401,69 @@ def test_a_consumer_that_reads_old_records_again_must_read_what_is_still_in_the_
     play(story)
 
 
+def test_an_application_must_read_its_own_older_records_if_it_reads_them_again() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        async def own(version: str, *reads: Any, since: str = "retention", **changes: Any) -> Any:
+            contract = (promise(f"2.{version}.0"), schema(**changes))
+            product = expectation(*reads, name="ledger", reprocessesFrom=since)
+            assert (await publish(registry, "ledger", version, contract, product)).status == 200
+            query = f"application=ledger&version={version}&environment=production"
+            found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+            assert found["deployable"] is not any(each["reason"] == "INCOMPATIBLE" for each in found["reasons"])
+            return [(each["producer"], each["producerVersion"], each["text"]) for each in found["reasons"]]
+
+        def is_about_version_1(text: str) -> bool:
+            return text.endswith("; records of version 1 of orders-value are still in topic orders")
+
+        await registry.put("/config", {"compatibility": "NONE"})
+        await registry.put(PRODUCTION, {})
+        await registry.register("orders-value", schema())
+        await own("1")
+        liveness = (await deploy(registry, "ledger", "1")).json
+        # what is live has written older records: the new version reads them with the schema that it writes
+        [(_, by, text)] = [each for each in await own("2", note="string") if "note" in each[2]]
+        assert (by, text.startswith("ledger 2: ")) == ("1", True)
+        assert all("ledger" in text for *_, text in await own("3", since="latest", note="string"))
+        assert [text for *_, text in await own("4", note=["null", "string"])] == [
+            "ledger 4 reads what ledger 4 writes",
+            "ledger 1 reads what ledger 4 writes",
+            "ledger 4 reads what ledger 1 writes",
+        ]
+        assert [each[1] for each in await own("5", "note", note=["null", "string"]) if "note" in each[2]] == ["1"]
+        # nothing is live: records of earlier versions may still be in the topic
+        await registry.delete(f"{PRODUCTION}/deployments/{liveness['id']}")
+        assert [text for *_, text in await own("6", note="string")] == ["ledger 6 reads what ledger 6 writes"]
+        await count(registry, 1)
+        [(_, by, text)] = await own("6", note="string")
+        assert (by, is_about_version_1(text)) == ("6", True)
+        [(_, by, text)] = await own("5", "note", note=["null", "string"])
+        assert (by, is_about_version_1(text)) == ("5", True)
+        assert len(await own("4", note=["null", "string"])) == 1
+        # a version that is live already makes nothing worse, and the matrix shows how it stands
+        await deploy(registry, "ledger", "6")
+        found = (await registry.get(f"{BASE}/can-i-deploy?application=ledger&version=6&environment=production")).json
+        assert (found["deployable"], [each["reason"] for each in found["reasons"]]) == (True, ["OK"])
+        assert is_about_version_1(
+            found["notices"][0].removesuffix(" (so before this change, rule consumer-incompatible)")
+        )
+        found = (await registry.get(f"{BASE}/matrix?environment=production&application=ledger")).json
+        assert [each["reason"] for each in found["reasons"]] == ["INCOMPATIBLE"]
+
+    play(story)
+
+
+def test_a_branch_is_judged_with_what_its_own_versions_read() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        for version, read in (("1", "total"), ("2", "note")):
+            contracts = (promise(f"2.{version}.0"), schema()), expectation(read, name="ledger")
+            await publish(registry, "ledger", version, *contracts, branch="main" if version == "1" else "feature")
+        found = (await registry.get(f"{BASE}/can-i-merge?application=ledger&version=2&branch=main")).json
+        assert found["deployable"] is False
+        assert [each["rule"] for each in found["reasons"]] == ["consumer-field-missing"]
+
+    play(story)
+
+
 def test_the_matrix_and_badges_count_what_is_still_in_the_topic() -> None:
     async def story(registry: InProcessRegistry) -> None:
         async def matrix(query: str) -> Any:
@@ -487,6 +550,31 @@ def test_a_badge_is_made_again_if_a_version_is_deleted_while_it_is_made() -> Non
         assert ET.fromstring(reply.text).attrib["aria-label"] == "orders: breaks 1 consumer"
 
     asyncio.run(story())
+
+
+def test_what_several_versions_have_in_common_is_reported_once() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        async def check(**changes: Any) -> list[str]:
+            body = {"subject": "orders-value", "schema": {"schema": schema(**changes)}, "environment": "production"}
+            found = (await registry.post(f"{BASE}/check", body)).json["reasons"]
+            levels = [each for each in found if each["text"].startswith("version ")]
+            assert len({each["fingerprint"] for each in levels}) == len(levels)
+            return [each["text"] for each in levels]
+
+        await registry.put("/config", {"compatibility": "NONE"})
+        for changes in ({}, {"note": ["null", "string"]}):
+            assert (await registry.register("orders-value", schema(**changes))).status == 200
+        await registry.put("/config", {"compatibility": "BACKWARD"})
+        await live(registry, "order_id")
+        await count(registry, 1, 2)
+        [text] = await check(total="string")
+        assert text.startswith("version 2: ")
+        of_total, of_note, older = await check(total="string", note="string")
+        assert (of_total.startswith("version 2: "), of_note.startswith("version 2: ")) == (True, True)
+        assert older.startswith("version 1, whose records are still in topic orders: ")
+        assert (": total: " in of_total, ": note: " in of_note, ": note: " in older) == (True, True, True)
+
+    play(story)
 
 
 def test_a_schema_must_read_all_versions_that_are_still_in_the_topic() -> None:

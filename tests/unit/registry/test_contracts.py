@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -335,5 +336,83 @@ def test_a_proposed_schema_is_checked_without_a_write() -> None:
         assert refused.code == 40961
         assert (await registry.post(f"{BASE}/check", {})).status == 400
         assert (await registry.post(f"{BASE}/check", {"subject": subject, "schema": {"schema": "{"}})).code == 42201
+
+    play(story)
+
+
+@pytest.mark.parametrize("key", [{"subject": "orders-key"}, {"schema": "./key.avsc"}])
+def test_who_reads_keys_is_judged_by_their_schema(key: dict[str, str]) -> None:
+    [name] = key.values()
+
+    def keyed(version: str, *fields: tuple[str, str]) -> dict[str, Any]:
+        document = json.loads(promise(version))
+        document["schema"][0]["customProperties"] = [{"property": "messageKey", "value": key}]
+        listed = [{"name": field, "type": kind} for field, kind in fields]
+        schemas = {LINK: schema(), name: json.dumps({"type": "record", "name": "Key", "fields": listed})}
+        return {"content": json.dumps(document), "schemas": {each: {"schema": text} for each, text in schemas.items()}}
+
+    async def story(registry: InProcessRegistry) -> None:
+        async def verdict(version: str, *fields: tuple[str, str]) -> Any:
+            body = {"application": "shop", "version": version, "contracts": [keyed(f"2.{version}.0", *fields)]}
+            assert (await registry.post(f"{BASE}/publish", body)).status == 200
+            query = f"application=shop&version={version}&environment=production"
+            found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+            return found["deployable"], [(each.get("rule"), each.get("path")) for each in found["reasons"]], found
+
+        await registry.put(PRODUCTION, {})
+        await publish(registry, "billing", "1", expectation("$key.id"))
+        await deploy(registry, "billing", "1")
+        assert (await verdict("1", ("id", "string")))[0] is True
+        await deploy(registry, "shop", "1")
+        assert (await verdict("2", ("id", "long")))[:2] == (False, [("consumer-type-narrowed", "$key.id")])
+        assert (await verdict("3", ("shop", "string")))[:2] == (False, [("consumer-field-missing", "$key.id")])
+        deployable, _, found = await verdict("4", ("id", "string"), ("shop", "string"))
+        [notice] = found["notices"]
+        assert (deployable, "(rule key-schema-changed)" in notice) == (True, True)
+        assert (await verdict("5", ("id", "string")))[2]["notices"] == []
+
+    play(story)
+
+
+def test_records_in_another_language_are_read_by_nobody() -> None:
+    message = 'syntax = "proto3"; message Order { string order_id = 1; int64 total = 2; string status = 3; }'
+
+    async def story(registry: InProcessRegistry) -> None:
+        async def verdict(application: str, version: str) -> Any:
+            contract = {"content": promise(f"2.{version}.0"), "schemas": {LINK: {"schemaType": "PROTOBUF"}}}
+            contract["schemas"][LINK]["schema"] = message
+            body = {"application": application, "version": version, "contracts": [contract]}
+            assert (await registry.post(f"{BASE}/publish", body)).status == 200
+            query = f"application={application}&version={version}&environment=production"
+            found = (await registry.get(f"{BASE}/can-i-deploy?{query}")).json
+            return found["deployable"], [
+                (each["consumer"], each.get("rule"), each["text"]) for each in found["reasons"]
+            ]
+
+        await live(registry, "total")
+        text = "billing 1: records are written in PROTOBUF, and the consumer reads AVRO"
+        broken = (False, [("billing", "consumer-incompatible", text)])
+        assert await verdict("shop", "2") == broken
+        assert await verdict("outlet", "3") == broken  # another application that begins to write the same topic
+        body = {"subject": "orders-value", "schema": {"schemaType": "PROTOBUF", "schema": message}}
+        found = (await registry.post(f"{BASE}/check", {**body, "environment": "production"})).json
+        assert text in {each["text"] for each in found["reasons"]}
+
+    play(story)
+
+
+def test_a_second_producer_of_a_topic_is_judged_by_what_consumers_read_now() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        async def outlet(version: str, **changes: Any) -> Any:
+            made = await publish(registry, "outlet", version, (promise(f"2.{version}.0"), schema(**changes)))
+            assert made.status == 200
+            return await can_deploy(registry, "outlet", version)
+
+        await live(registry)
+        assert await outlet("2", total="string") == (False, ["INCOMPATIBLE"])
+        assert await outlet("3", note=["null", "string"]) == (True, ["OK"])
+        await deploy(registry, "outlet", "3")
+        assert await outlet("4", total="string") == (False, ["INCOMPATIBLE"])
+        assert await can_deploy(registry, "outlet", "4", ignore="shop") == (False, ["INCOMPATIBLE"])
 
     play(story)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from contract_stories import BASE, expectation, live, publish, schema
+from contract_stories import BASE, expectation, live, promise, publish, schema
+from counterfoil.registry.domain.contracts.stored import CONTRACTS
+from counterfoil.registry.store.memory import MemoryStorage
 from registry_driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
 SUBJECT = "orders-value"
 
@@ -121,3 +124,31 @@ def test_imports_and_other_policies_are_as_before() -> None:
         assert (await registry.register(SUBJECT, schema(total=None))).status == 200
 
     play(story)
+
+
+def test_the_versions_of_a_contract_are_read_once_for_all_environments() -> None:
+    async def story() -> None:
+        storage = MemoryStorage()
+        before = InProcessRegistry(storage)
+        await begin(before, "total")
+        for number in range(5):
+            await publish(before, "shop", f"1.{number}", (promise(f"3.{number}.0", topic="orders-3"), schema()))
+            await before.put(f"{BASE}/environments/env-{number}", {})
+            body = {"application": "shop", "version": "1"}
+            await before.post(f"{BASE}/environments/env-{number}/deployments", body)
+        registry = InProcessRegistry(storage)  # nothing is cached
+        read: list[str] = []
+        records_under = storage.records_under
+
+        async def counted(kind: str, prefixes: Sequence[tuple[str, ...]]) -> Any:
+            read.extend("/".join(each) for each in prefixes if kind == CONTRACTS.name and len(each) > 2)
+            return await records_under(kind, prefixes)
+
+        storage.records_under = counted  # type: ignore[method-assign]
+        assert await check(registry, schema(note="string")) == {"is_compatible": True, "messages": []}
+        assert max(Counter(read).values()) <= 2  # for its subjects, and for its schemas
+        read.clear()
+        assert await check(registry, schema(note="long")) == {"is_compatible": True, "messages": []}
+        assert read == []
+
+    asyncio.run(story())

@@ -92,7 +92,7 @@ def test_a_consumer_that_newly_reads_personal_data_is_found() -> None:
 
 
 def test_every_rule_has_a_change_that_shows_it() -> None:
-    others = {"enum-symbol-added-closed", "pii-newly-read", "consumer-incompatible"}
+    others = {"enum-symbol-added-closed", "pii-newly-read", "consumer-incompatible", "key-schema-changed"}
     assert {rule.id for rule in RULES} == {each[0] for each in CHANGES} | others
 
 
@@ -181,6 +181,68 @@ def test_who_reads_the_key_must_be_able_to_read_the_new_one(paths, is_broken) ->
     [finding] = judge_change(before, after, [whole])
     assert (finding.rule, print_path(finding.element)) == ("consumer-incompatible", "$key.id")
     assert judge_change(before, before, [reading("$key.id"), whole]) == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "rules"),
+    [
+        (KEY_SCHEMA % ("string", "long"), ["key-schema-changed"]),
+        (KEY_SCHEMA.replace("K", "Key") % ("string", "string"), ["key-schema-changed"]),
+        (KEY_SCHEMA.replace(" ", "") % ("string", "string"), []),  # the canonical text is the same, and so is the id
+        (None, []),
+    ],
+)
+def test_another_schema_of_the_keys_is_a_warning_for_everyone(changed: str | None, rules: list[str]) -> None:
+    known = parse_schema(KEY_SCHEMA % ("string", "string"))
+    before = Offer(EARLIER.schema, promise_of(), key=known)
+    after = Offer(EARLIER.schema, promise_of(), key=None if changed is None else parse_schema(changed))
+    found = judge_change(before, after, [reading("status")])
+    assert [(each.rule, print_path(each.element), each.is_breaking) for each in found] == [
+        (rule, "$key", False) for rule in rules
+    ]
+    other = promise_of(CONTRACT.replace("subject: orders.placed-key", "subject: orders.key"))
+    moved = judge_change(before, Offer(EARLIER.schema, other, key=after.key_schema), [])
+    assert "key-schema-changed" not in {each.rule for each in moved}  # that of the subject says more
+
+
+@pytest.mark.parametrize(
+    ("paths", "elements"),
+    [(["status"], {""}), (["$key.id"], {"$key"}), (["status", "$key.id"], {"", "$key"}), (["$header.trace_id"], set())],
+)
+def test_values_and_keys_in_another_language_are_not_read(paths: list[str], elements: set[str]) -> None:
+    key = parse_schema(KEY_SCHEMA % ("string", "string"))
+    before = Offer(EARLIER.schema, promise_of(), key=key)
+    message = 'syntax = "proto3"; message Order { string status = 1; %s }'
+    after = Offer(
+        parse_schema(message % "", SchemaType.PROTOBUF),
+        promise_of(),
+        key=parse_schema(message % "string id = 2;", SchemaType.PROTOBUF),
+    )
+    found = [each for each in judge_change(before, after, [reading(*paths)]) if each.application is not None]
+    incompatible = [each for each in found if each.rule == "consumer-incompatible"]
+    assert {print_path(each.element) for each in incompatible} == elements
+    assert all("PROTOBUF, and the consumer reads AVRO" in each.text and each.is_breaking for each in incompatible)
+    known = replace(reading(*paths), schema=EARLIER.schema)
+    assert [each.rule for each in judge_change(None, after, [known])].count("consumer-incompatible") == ("" in elements)
+
+
+@pytest.mark.parametrize(
+    ("language", "earlier", "later"),
+    [
+        (SchemaType.PROTOBUF, "int32 total = 1;", "int64 total = 1;"),
+        (SchemaType.PROTOBUF, "bool total = 1;", "int32 total = 1;"),
+        (SchemaType.AVRO, '"string"', '"bytes"'),
+    ],
+)
+def test_who_would_read_another_value_is_broken(language: SchemaType, earlier: str, later: str) -> None:
+    texts = {
+        SchemaType.PROTOBUF: 'syntax = "proto3"; message Order { %s }',
+        SchemaType.AVRO: '{"type": "record", "name": "Order", "fields": [{"name": "total", "type": %s}]}',
+    }
+    before, after = (Offer(parse_schema(texts[language] % each, language)) for each in (earlier, later))
+    [found] = judge_change(before, after, [reading("total")])
+    assert (found.rule, print_path(found.element), found.is_breaking) == ("consumer-type-narrowed", "total", True)
+    assert judge_change(before, before, [reading("total")]) == ()
 
 
 @pytest.mark.parametrize(

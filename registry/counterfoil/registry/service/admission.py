@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.compatibility import CompatibilityCheck
-    from counterfoil.registry.service.contracts.gate import ConsumerGate, Decision
+    from counterfoil.registry.service.contracts.verdicts.gate import ConsumerGate, Decision
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.config import Config
 

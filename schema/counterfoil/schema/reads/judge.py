@@ -63,16 +63,38 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
 def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> Iterator[ReadFinding]:
     """Yield why records of the offer cannot be read with the reader's schemas."""
     schema = reader.schema or (None if reads_with is None else reads_with.schema)
-    if schema is not None and schema is not offer.schema and schema.schema_type is offer.schema.schema_type:
+    if schema is not None and schema.schema_type is not offer.schema.schema_type:
+        yield from _other_language(offer.schema, schema, reader.expectation)
+    elif schema is not None and schema is not offer.schema:
         if schema.schema_type in _NUMBERED:
             yield from _renumbered(offer.facts, offer.once(_facts_of, schema), reader.expectation)
         differences = unread_by(offer, schema) if reader.schema is not None else offer.once(unread_by, schema)
         yield from unreadable(differences, reader, schema)
     key = None if reads_with is None else reads_with.key_schema
-    if key is not None and key is not offer.key_schema:
+    if key is not None and offer.key_schema is not None and key.schema_type is not offer.key_schema.schema_type:
+        yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
+    elif key is not None and key is not offer.key_schema:
         if offer.key_facts is not None and key.schema_type in _NUMBERED:
             yield from _renumbered(offer.key_facts, offer.once(_facts_of, key), reader.expectation, of_key=True)
         yield from unreadable_keys(offer.once(unread_keys, key), reader, key)
+
+
+def _other_language(
+    written: ParsedSchema, known: ParsedSchema, expectation: Expectation, *, of_key: bool = False
+) -> Iterator[ReadFinding]:
+    """Yield that values or keys are written in another language, for a consumer that reads any of them."""
+    places = [] if expectation.reads is None else [each for each in expectation.reads if _is_of(each, of_key=of_key)]
+    if places or expectation.reads is None:
+        what = "the key is" if of_key else "records are"
+        text = f"{what} written in {written.schema_type}, and the consumer reads {known.schema_type}"
+        position = places[0].position if places else expectation.position
+        yield ReadFinding("consumer-incompatible", text, (KEY,) if of_key else (), position=position)
+
+
+def _is_of(read: Read, *, of_key: bool) -> bool:
+    """Return whether a read is one of the key, or one of the value."""
+    first = read.path[0] if read.path else None
+    return first == KEY if of_key else first is None or (first != KEY and first.kind is not StepKind.HEADER)
 
 
 def _facts_of(_: Offer, schema: ParsedSchema) -> SchemaFacts:
@@ -193,8 +215,20 @@ def _found(rule: str, text: str, path: FieldPath, *, pointer: Pointer = ()) -> R
 
 
 def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
-    """Return what the contract promised and no longer does."""
-    return tuple(_taken_back(earlier, later))
+    """Return what the contract promised and no longer does, and what changes for the keys."""
+    return (*_key_schema_changes(earlier, later), *_taken_back(earlier, later))
+
+
+def _key_schema_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
+    """Yield that keys of the same subject get another schema, and so another id: a registry has one for each text."""
+    before, after = earlier.promise, later.promise
+    was, now = earlier.key_schema, later.key_schema
+    if was is None or now is None or was is now or before is None or after is None:
+        return
+    subjects = [promise.key and promise.key.subject for promise in (before, after)]
+    if subjects[0] == subjects[1] and (was.schema_type, was.canonical()) != (now.schema_type, now.canonical()):
+        text = "the schema of the key changes, so that keys have another schema id, and may get another partition"
+        yield ReadFinding("key-schema-changed", text, (KEY,), position=after.position)
 
 
 def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:

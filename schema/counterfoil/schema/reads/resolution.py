@@ -8,10 +8,11 @@ out; no text of a smaller schema is made in any language.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import judge
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.reads.model import Reader
 
+_INVALID_FILE: Final = "invalid-protobuf-file"
+"""The rule of SOUND about a Protobuf file that its own specification forbids: it says nothing of records."""
+
 
 def unread_by(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
-    """Return why records of an offer cannot be read with ``schema``."""
-    judged = judge(offer.schema, [Earlier(schema)], CompatibilityLevel.FORWARD)
-    return tuple(each.difference for each in judged.incompatibilities)
+    """Return why records of an offer cannot be read with ``schema``, or are read as other values.
+
+    The policy is SOUND, since consumers are told what happens to records. Faults of the files themselves are left out.
+    """
+    judged = judge(offer.schema, [Earlier(schema)], CompatibilityLevel.FORWARD, policy=CompatibilityPolicy.SOUND)
+    found = (each.difference for each in judged.incompatibilities)
+    return tuple(each for each in found if each.rule != _INVALID_FILE)
 
 
 def unread_keys(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:

@@ -35,7 +35,8 @@ RULES: Final = (
     ReadRule(
         "consumer-incompatible",
         is_breaking=True,
-        why="A consumer that reads the whole record cannot read records of the new schema.",
+        why="A consumer that reads the whole record cannot read records of the new schema, or the new schema is in "
+        "another language than the one that a consumer reads.",
         fix="Declare which fields the consumer reads, or keep the schemas compatible.",
     ),
     ReadRule(
@@ -97,6 +98,15 @@ RULES: Final = (
         is_breaking=True,
         why="The key of the records changes, so that partitions, joins and compaction change for every consumer.",
         fix="Write the new key to a new topic.",
+    ),
+    ReadRule(
+        "key-schema-changed",
+        is_breaking=False,
+        why="The keys get another schema, and with it another schema id in their bytes. Kafka's partitioner computes "
+        "the partition from the bytes, so that later records of a key may be in another partition than earlier ones, "
+        "which ends their order, and compaction takes both for different keys. This does not apply to keys whose "
+        "schema id is in a header, or that are written without one.",
+        fix="Keep the schema of the keys, or write the new keys to a new topic.",
     ),
     ReadRule(
         "header-missing",

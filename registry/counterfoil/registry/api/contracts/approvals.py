@@ -8,12 +8,17 @@ from pydantic import Field
 
 from counterfoil.registry.api.contracts.models import ContractsBody, Name, Text
 from counterfoil.registry.api.contracts.parameters import ApprovalId, Filter
+from counterfoil.registry.api.http.validation import expected
 from counterfoil.registry.api.routes.services import CasesOfRequest
 from counterfoil.schema.rest.approvals import APPROVAL, APPROVALS, NewApproval
 
 _MAX_FINGERPRINTS = 200
 
-Fingerprint = Annotated[str, Field(pattern="^[0-9a-f]{12}$", description="Twelve hexadecimal digits.")]
+Fingerprint = Annotated[
+    str,
+    Field(pattern="^[0-9a-f]{12}$", description="Twelve hexadecimal digits."),
+    expected("twelve hexadecimal digits, as a verdict and counterfoil check print them"),
+]
 
 
 class ApprovalBody(ContractsBody):

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from counterfoil.registry.api.http.validation import expected
 from counterfoil.registry.domain.contracts.stored import NAME_PATTERN
 from counterfoil.registry.domain.contracts.verdict import Policy
-from counterfoil.registry.service.contracts.checking import Proposal
+from counterfoil.registry.service.contracts.verdicts.checking import Proposal
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.rest.contracts import (
     Application,
@@ -30,7 +31,7 @@ _MAX_CONTRACT_CHARS = 1_000_000
 _MAX_CONTRACTS = 200
 _MAX_SCHEMAS = 1000
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Name = Annotated[str, Field(pattern=NAME_PATTERN), expected("1 to 300 characters without control characters")]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Text = Annotated[str, Field(max_length=2000)]
 SchemaObject = Annotated[dict[str, Any], Field(description="A schema, as the body of a registration.")]

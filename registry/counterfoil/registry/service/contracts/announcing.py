@@ -14,18 +14,18 @@ from counterfoil.registry.domain.contracts.hooks import ANNOUNCED, Announced, Ev
 from counterfoil.registry.domain.contracts.stored import APPROVALS
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.writes.plan import together
-from counterfoil.registry.service.contracts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
 from counterfoil.schema.rest.approvals import STORED_APPROVAL
 from counterfoil.schema.rest.webhooks import EventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.migrations import Migrations
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.questions import Verdicts
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.rest.migrations import ContractMigration
 

@@ -87,8 +87,9 @@ class ContractFiles:
         for promise in contract.promises:
             context = parse_subject(promise.subject).context
             contexts[promise.subject] = context
-            if promise.schema is not None:
-                contexts[promise.schema.url] = context
+            for link in (promise.schema, promise.key and promise.key.schema):
+                if link is not None:
+                    contexts[link.url] = context
         schemas = await self._given(given, contexts, permit)
         for promise in contract.promises:
             if promise.subject not in schemas and (promise.schema is None or promise.schema.url not in schemas):

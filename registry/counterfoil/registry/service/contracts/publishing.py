@@ -38,10 +38,10 @@ from counterfoil.schema.rest.webhooks import EventType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.service.contracts.comparing import Comparing
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.files import ContractFiles, Permit, ReadContract
     from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.verdicts.comparing import Comparing
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.rest.contract_diffs import ContractDiff

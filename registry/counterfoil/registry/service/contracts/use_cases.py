@@ -7,26 +7,27 @@ from typing import TYPE_CHECKING
 
 from counterfoil.registry.service.contracts.announcing import Announcing
 from counterfoil.registry.service.contracts.approvals import ApprovalCases
-from counterfoil.registry.service.contracts.checking import Checking
-from counterfoil.registry.service.contracts.comparing import Comparing
-from counterfoil.registry.service.contracts.consumers import Consumers
-from counterfoil.registry.service.contracts.counterparts import Counterparts
-from counterfoil.registry.service.contracts.decisions import Decisions
 from counterfoil.registry.service.contracts.environments import Environments
 from counterfoil.registry.service.contracts.events import Events
 from counterfoil.registry.service.contracts.files import ContractFiles
-from counterfoil.registry.service.contracts.gate import ConsumerGate
 from counterfoil.registry.service.contracts.library import Library
-from counterfoil.registry.service.contracts.migration_status import MigrationStatuses
 from counterfoil.registry.service.contracts.migrations import Migrations
-from counterfoil.registry.service.contracts.proposals import ProposedSchemas
 from counterfoil.registry.service.contracts.publishing import Publishing
 from counterfoil.registry.service.contracts.records import ContractRecords
-from counterfoil.registry.service.contracts.retained import RetainedVersions
-from counterfoil.registry.service.contracts.sides import Sides
 from counterfoil.registry.service.contracts.topics import Topics
 from counterfoil.registry.service.contracts.usage import ObservedUsage
-from counterfoil.registry.service.contracts.verdicts import Verdicts
+from counterfoil.registry.service.contracts.verdicts.checking import Checking
+from counterfoil.registry.service.contracts.verdicts.comparing import Comparing
+from counterfoil.registry.service.contracts.verdicts.consumers import Consumers
+from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+from counterfoil.registry.service.contracts.verdicts.gate import ConsumerGate
+from counterfoil.registry.service.contracts.verdicts.judging import Judging
+from counterfoil.registry.service.contracts.verdicts.migration_status import MigrationStatuses
+from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
+from counterfoil.registry.service.contracts.verdicts.questions import Verdicts
+from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
+from counterfoil.registry.service.contracts.verdicts.sides import Sides
 from counterfoil.registry.service.contracts.verifications import VerificationCases
 from counterfoil.registry.service.contracts.webhooks import Webhooks
 
@@ -94,6 +95,7 @@ def contract_use_cases(
     comparing = Comparing(records=records, sides=sides)
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
     retained = RetainedVersions(storage, records=records, reader=reader, sides=sides)
+    judging = Judging(sides=sides, counterparts=counterparts, migrations=migrations, retained=retained)
     verdicts = Verdicts(
         records=records,
         sides=sides,
@@ -101,10 +103,10 @@ def contract_use_cases(
         decisions=decisions,
         usage=usage,
         migrations=migrations,
-        retained=retained,
+        judging=judging,
     )
     schemas = ProposedSchemas(
-        storage, records=records, reader=reader, sides=sides, counterparts=counterparts, verdicts=verdicts
+        storage, records=records, reader=reader, sides=sides, counterparts=counterparts, judging=judging
     )
     return Contracts(
         publishing=Publishing(
@@ -123,7 +125,7 @@ def contract_use_cases(
             sides=sides,
             counterparts=counterparts,
             decisions=decisions,
-            verdicts=verdicts,
+            judging=judging,
             schemas=schemas,
             retained=retained,
             events=events,

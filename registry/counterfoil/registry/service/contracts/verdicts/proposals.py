@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.service.contracts.counterparts import ANYWHERE
-from counterfoil.registry.service.contracts.sides import Offering, Side
+from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE
+from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side
 from counterfoil.schema.agreements.model import Promise
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from counterfoil.registry.domain.contracts.verdict import Pair
-    from counterfoil.registry.service.contracts.counterparts import Counterparts, Place
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Sides
-    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Place
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging, Major
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -48,6 +48,24 @@ class JudgedSchema:
     is_live: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """A proposed schema of a subject, with what is the same in every place.
+
+    ``contracts`` are those about the subject; ``newest`` are the newest versions that offer them or, without any, the
+    latest version of the subject; ``numbers`` are the versions of contracts that have the schema; who reads a major
+    version in ``unread`` does not read the subject.
+    """
+
+    subject: QualifiedSubject
+    schema: ParsedSchema
+    identity: str
+    contracts: list[str]
+    newest: list[Side]
+    numbers: Mapping[tuple[str, str], str]
+    unread: set[Major]
+
+
 class ProposedSchemas:
     """Judges proposed schemas."""
 
@@ -59,45 +77,54 @@ class ProposedSchemas:
         reader: SchemaReader,
         sides: Sides,
         counterparts: Counterparts,
-        verdicts: Verdicts,
+        judging: Judging,
     ) -> None:
         self._storage = storage
         self._records = records
         self._reader = reader
         self._sides = sides
         self._counterparts = counterparts
-        self._verdicts = verdicts
+        self._judging = judging
 
     async def judged(
-        self, subject: QualifiedSubject, schema: ParsedSchema, identity: str, place: Place
-    ) -> JudgedSchema:
-        """Return the judgement where some versions count: those of an environment, or anywhere the newest ones.
+        self, subject: QualifiedSubject, schema: ParsedSchema, identity: str, places: Sequence[Place]
+    ) -> list[JudgedSchema]:
+        """Return the judgement for each place where some versions count: an environment, or anywhere the newest ones.
 
         ``identity`` is equal for equal schemas. A schema that the newest published version of a contract has is one of
         that version. Without a contract about the subject, the latest version of the subject is what consumers read
         now.
         """
         contracts = await self._records.contracts_of(subject)
-        live = await self._counterparts.writers(contracts, place)
-        newest = live if place == ANYWHERE else await self._counterparts.writers(contracts, ANYWHERE)
-        writers = live or newest
-        if not contracts:
-            writers = live = await self._registered(subject)
-        unread = {(each, major) for each in contracts for major in await self._sides.majors_without(each, str(subject))}
-        numbers = _numbers(newest, str(subject), schema)
+        newest = await self._counterparts.writers(contracts, ANYWHERE) if contracts else await self._registered(subject)
+        proposed = _Proposed(
+            subject,
+            schema,
+            identity,
+            contracts,
+            newest=newest,
+            numbers=_numbers(newest, str(subject), schema) if contracts else {},
+            unread={(each, one) for each in contracts for one in await self._sides.majors_without(each, str(subject))},
+        )
+        return [await self._judged(proposed, each) for each in places]
+
+    async def _judged(self, proposed: _Proposed, place: Place) -> JudgedSchema:
+        subject, contracts, newest = proposed.subject, proposed.contracts, proposed.newest
+        is_anywhere = place == ANYWHERE or not contracts
+        live = newest if is_anywhere else await self._counterparts.writers(contracts, place)
         pairs: list[Pair] = []
         reasons: list[VerdictReason] = []
         levels: list[CompatibilityLevel] = []
         topics: list[str] = []
-        for writer in writers:
+        for writer in live or newest:
             of_subject = tuple(each for each in writer.offerings if each.subject == str(subject))
             offerings = tuple(
                 replace(
                     each,
-                    offer=Offer(schema, each.promise, key=each.offer.key_schema),
-                    identity=(*each.identity, identity),
+                    offer=Offer(proposed.schema, each.promise, key=each.offer.key_schema),
+                    identity=(*each.identity, proposed.identity),
                     version=PROPOSED,
-                    contract_version=numbers.get((each.application, each.contract), each.contract_version),
+                    contract_version=proposed.numbers.get((each.application, each.contract), each.contract_version),
                 )
                 for each in of_subject
             )
@@ -105,7 +132,7 @@ class ProposedSchemas:
             topics += [each.promise.topic for each in offerings]
             side = Side(writer.application, PROPOSED, offerings)
             before = [Side(writer.application, writer.version, of_subject)] if live else []
-            found, missing = await self._verdicts.judge_side(side, before, place, unread=unread)
+            found, missing = await self._judging.judge_side(side, before, place, unread=proposed.unread)
             pairs += found
             reasons += missing
         level = next(iter(levels), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.service.contracts.counterparts import ANYWHERE, Place
+from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE, Place
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.rest.usage import WHOLE_RECORD
 from counterfoil.schema.rest.verdicts import Consumer, FieldUse
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.registry.domain.contracts.observed import ObservedReader
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Reading, Sides
     from counterfoil.registry.service.contracts.usage import ObservedUsage
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.sides import Reading, Sides
     from counterfoil.schema.contexts import QualifiedSubject
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.service.contracts.sides import observed_side
+from counterfoil.registry.service.contracts.verdicts.sides import observed_side
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.reads.model import Activity
 from counterfoil.schema.rest.contracts import ContractKind
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
     from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Party
-    from counterfoil.registry.service.contracts.sides import Offering, Side, Sides
     from counterfoil.registry.service.contracts.usage import ObservedUsage
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side, Sides
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,16 @@ import asyncio
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.service.contracts.consumers import consumer_of
-from counterfoil.registry.service.contracts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.consumers import consumer_of
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
 from counterfoil.schema.rest.migrations import MigrationStatus
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.contracts.migrations import Standing
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
     from counterfoil.registry.service.contracts.migrations import Migrations
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Reading
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.sides import Reading
     from counterfoil.schema.rest.migrations import ContractMigration
     from counterfoil.schema.rest.verdicts import Consumer
 

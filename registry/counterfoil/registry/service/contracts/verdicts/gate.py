@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import BLOCKING
-from counterfoil.registry.service.contracts.counterparts import Place
-from counterfoil.registry.service.contracts.sides import consumer_groups_of
+from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE, Place
+from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.reads.model import Activity
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.domain.equivalence import Candidate
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.decisions import Decisions
     from counterfoil.registry.service.contracts.events import Events
-    from counterfoil.registry.service.contracts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.usage import ObservedUsage
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+    from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.verdicts import VerdictReason
 
@@ -78,10 +78,12 @@ class ConsumerGate:
         """
         pairs: list[Pair] = []
         missing: list[VerdictReason] = []
-        for environment in (None, *await self._records.environment_names()):
-            guid = str(candidate.content.guid)
-            judged = await self._schemas.judged(subject, candidate.parsed, guid, Place(environment))
-            if environment is None or judged.is_live:
+        places = [ANYWHERE, *map(Place, await self._records.environment_names())]
+        guid = str(candidate.content.guid)
+        for place, judged in zip(
+            places, await self._schemas.judged(subject, candidate.parsed, guid, places), strict=True
+        ):
+            if place == ANYWHERE or judged.is_live:
                 pairs += judged.pairs
                 missing += judged.reasons
         if undecided := await self._undecided(subject, pairs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.contracts.topics import TOPIC_STATISTICS
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Offering, Reading, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _Earlier = tuple["Offering", str]
 """What is offered with the schema of an earlier version, and the end of the sentences about it."""
 
-_LATEST: Final = "latest"
+_UNBACKED = "expectation-unbacked"
+"""The rule about what nothing promises, such as an enum's values in records whose field was a text."""
 
 
 class RetainedVersions:
@@ -66,7 +67,7 @@ class RetainedVersions:
         earlier: dict[tuple[str, ...], list[_Earlier]] = {}
         found: list[list[ReadFinding]] = []
         for offered, reading in pairs:
-            if reading.expectation.reprocesses_from in {None, _LATEST}:
+            if not reading.reads_again:
                 found.append([])
                 continue
             if offered.identity not in earlier:
@@ -92,6 +93,6 @@ class RetainedVersions:
         found: dict[object, ReadFinding] = {}
         for before, where in earlier:
             for each in self._sides.judged((), before, reading):
-                if each.rule.startswith("consumer-"):
+                if each.rule.startswith("consumer-") or each.rule == _UNBACKED:
                     found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}"))
         return list(found.values())

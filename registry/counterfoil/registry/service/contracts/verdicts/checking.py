@@ -14,13 +14,15 @@ from counterfoil.registry.domain.config import level_of
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import Policy
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.registry.service.contracts.counterparts import Place
 from counterfoil.registry.service.contracts.files import permit_all
-from counterfoil.registry.service.contracts.proposals import PROPOSED
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.proposals import PROPOSED
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, Direction
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.paths import print_path
+from counterfoil.schema.reads.resolution import without_message
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, DeploymentVerdict, Reason, VerdictReason
 from counterfoil.schema.rest.webhooks import EventType
 
@@ -29,15 +31,15 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.compatibility import CompatibilityCheck
-    from counterfoil.registry.service.contracts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.decisions import Decisions
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.files import ContractFiles, Permit
-    from counterfoil.registry.service.contracts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.retained import RetainedVersions
-    from counterfoil.registry.service.contracts.sides import Offering, Sides
-    from counterfoil.registry.service.contracts.verdicts import Verdicts
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging
+    from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
+    from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -82,7 +84,7 @@ class Checking:
         sides: Sides,
         counterparts: Counterparts,
         decisions: Decisions,
-        verdicts: Verdicts,
+        judging: Judging,
         schemas: ProposedSchemas,
         retained: RetainedVersions,
         events: Events,
@@ -96,7 +98,7 @@ class Checking:
         self._sides = sides
         self._counterparts = counterparts
         self._decisions = decisions
-        self._verdicts = verdicts
+        self._judging = judging
         self._schemas = schemas
         self._retained = retained
         self._events = events
@@ -137,11 +139,11 @@ class Checking:
     async def _of_schema(self, proposal: Proposal, subject: QualifiedSubject, schema: Schema) -> DeploymentVerdict:
         parsed = await self._sides.parsed(subject.context, schema)
         digest = hashlib.sha256(f"{schema.schema_type}{schema.references}{schema.text}".encode()).hexdigest()
-        judged = await self._schemas.judged(subject, parsed, digest, proposal.place)
+        [judged] = await self._schemas.judged(subject, parsed, digest, [proposal.place])
         modes = await self._modes(subject, schema, judged.level, topic=judged.topic, environment=proposal.environment)
         notices = []
         if not judged.has_contract and not judged.pairs:
-            notices = [f"no contract is about {subject}, so that nobody is known to read it"]
+            notices = [f"no contract has {subject} as the subject of its values, so that nobody is known to read it"]
         return await self._combined(proposal, judged.pairs, judged.reasons, modes, notices)
 
     async def _of_contract(self, proposal: Proposal, given: NewContract, permit: Permit) -> DeploymentVerdict:
@@ -153,7 +155,7 @@ class Checking:
         before = await self._counterparts.writers(contracts, proposal.place)
         if not side.offerings and proposal.application:
             before = await self._counterparts.of_application(proposal.application, proposal.place)
-        pairs, reasons = await self._verdicts.judge_side(side, before, proposal.place)
+        pairs, reasons = await self._judging.judge_side(side, before, proposal.place)
         modes = [
             mode
             for offered in side.offerings
@@ -179,7 +181,7 @@ class Checking:
         """Return what breaks the subject's compatibility level, or ``level`` if the contract names one.
 
         Where the level wants that new schemas read the records of the latest version, they must read those of all
-        versions that are still in the topic.
+        versions that are still in the topic. What is found of several versions is reported of the newest one.
         """
         config = await self._scopes.config(subject)
         if level is not None:
@@ -193,12 +195,17 @@ class Checking:
         wanted = level_of(config)
         if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
             return found
-        latest = history.latest
-        older = [each for each in await self._retained.of(subject, topic, environment) if each != latest]
+        judged = {each.failure.earlier.version for each in verdict.judgement.incompatibilities}
+        judged.add(history.latest.version if history.latest is not None else None)
+        older = [each for each in await self._retained.of(subject, topic, environment) if each.version not in judged]
         backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
         retained = await self._check.verdict(subject, reading.candidate, older, backward)
         where = f", whose records are still in topic {topic}"
-        return [*found, *(_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)]
+        found += (_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)
+        newest: dict[str, VerdictReason] = {}
+        for each in found:
+            newest.setdefault(each.fingerprint, each)
+        return list(newest.values())
 
     async def _combined(
         self,
@@ -221,11 +228,13 @@ class Checking:
 def _incompatible(subject: QualifiedSubject, found: Incompatibility, where: str = "") -> VerdictReason:
     """Return the reason about a difference from an earlier version; ``where`` says more about the version."""
     rule = found.difference.rule
+    path = print_path(without_message(found.difference.element, found.failure.reader))
     return VerdictReason(
         Reason.INCOMPATIBLE,
-        f"version {found.failure.earlier.version}{where}: {found.difference.text}",
+        f"version {found.failure.earlier.version}{where}: {f'{path}: ' if path else ''}{found.difference.text}",
         subject=str(subject),
         rule=rule,
+        path=path,
         fingerprint=fingerprint(rule, str(subject), found.failure.direction.name, identity_of(found.difference)),
     )
 

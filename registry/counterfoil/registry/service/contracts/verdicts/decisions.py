@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.sides import Offering, Side
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side
     from counterfoil.schema.rest.verdicts import DeploymentVerdict
     from counterfoil.schema.rest.verifications import Verification
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.contracts.verdict import judge_pair
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _MEMORY_CHARS: Final = 32 * 1024 * 1024
 _ENTRY_CHARS: Final = 1000
 _FINDING_CHARS: Final = 500
+_LATEST: Final = "latest"
 _MAX_FINDING_CHARS: Final = 64 * 1024 * 1024
 
 
@@ -87,6 +88,11 @@ class Reading:
         """The major version of the contract that it reads."""
         return major_of(self.expectation.version)
 
+    @property
+    def reads_again(self) -> bool:
+        """Whether it reads old records again, so that it must read those of earlier versions of a schema."""
+        return self.expectation.reprocesses_from not in {None, _LATEST}
+
     def chosen(self, offerings: Sequence[Offering]) -> list[Offering]:
         """Return those that it reads, of the offerings of its contract by one version of a producer.
 
@@ -118,6 +124,18 @@ class Side:
         """Return what it offers of a contract."""
         return [each for each in self.offerings if each.contract == contract]
 
+    def own(self, reading: Reading, subject: str) -> Reading:
+        """Return a reading of records that this application has written: with the schema that this version writes.
+
+        It stays as it is if it has a schema of its own, reads no old records again, or if the version does not write
+        the subject.
+        """
+        written = next((each for each in self.offered(reading.contract) if each.subject == subject), None)
+        if written is None or reading.reader.schema is not None or not reading.reads_again:
+            return reading
+        reader = replace(reading.reader, schema=written.offer.schema)
+        return replace(reading, reader=reader, identity=(*reading.identity, "own", *written.identity))
+
 
 def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
     """Return the consumer groups that are declared for what versions read."""
@@ -134,6 +152,7 @@ class Sides:
         self._records = records
         self._reader = reader
         self._contents: RecentValues[ContractLink, _Content] = RecentValues(_MEMORY_CHARS)
+        self._subjects: RecentValues[ContractLink, frozenset[str]] = RecentValues(_MEMORY_CHARS)
         self._judged: RecentValues[tuple[object, ...], tuple[ReadFinding, ...]] = RecentValues(_MAX_FINDING_CHARS)
 
     async def side(self, version: ApplicationVersion) -> Side:
@@ -208,17 +227,24 @@ class Sides:
         proposal = ApplicationVersion(application, version, contracts=(contract.link,))
         return _side(proposal, [(contract.link, await self._parsed(contract))])
 
-    async def subjects(self, link: ContractLink) -> set[str]:
-        """Return the subjects that a published contract is about."""
-        offered, _ = (await self._contents_of([link]))[link]
-        return {str(parse_subject(promise.subject)) for promise, _ in offered}
-
     async def majors_without(self, contract: str, subject: str) -> set[str]:
         """Return the published major versions of a contract, none of which is about a subject."""
         majors = {True: set[str](), False: set[str]()}
-        for link in await self._records.promised(contract):
-            majors[subject in await self.subjects(link)].add(major_of(link.version))
+        for link, subjects in (await self._subjects_of(await self._records.promised(contract))).items():
+            majors[subject in subjects].add(major_of(link.version))
         return majors[False] - majors[True]
+
+    async def _subjects_of(self, links: Iterable[ContractLink]) -> dict[ContractLink, frozenset[str]]:
+        """Return the subjects that contracts are about; those that are not cached are read at once, without schemas."""
+        found = {link: self._subjects.get(link) for link in links}
+        missing = [link for link, subjects in found.items() if subjects is None]
+        for link, contract in zip(missing, await self._records.contracts(missing) if missing else (), strict=True):
+            agreement = read_agreement(contract.text, is_validated=True).agreement
+            promises = agreement.promises if isinstance(agreement, Contract) else ()
+            subjects = found[link] = frozenset(str(parse_subject(each.subject)) for each in promises)
+            self._subjects.put(link, subjects, weight=_ENTRY_CHARS + sum(map(len, subjects)))
+            await asyncio.sleep(0)  # there may be a thousand
+        return {link: subjects for link, subjects in found.items() if subjects is not None}
 
     async def _parsed(self, contract: PublishedContract) -> _Content:
         agreement = read_agreement(contract.text, is_validated=True).agreement
@@ -236,8 +262,8 @@ class Sides:
         if schema is None:
             raise InvalidContract(f"Contract {contract.id} {contract.version} is stored without its schema")
         key = None
-        if promise.key is not None and promise.key.subject is not None:
-            key = await self._schema(contract, None, context=context, subject=promise.key.subject)
+        if promise.key is not None:
+            key = await self._schema(contract, promise.key.schema, context=context, subject=promise.key.subject or "")
         return Offer(schema, promise, key=key)
 
     async def _schema(

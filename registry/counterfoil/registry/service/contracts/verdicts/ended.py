@@ -10,8 +10,8 @@ from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from counterfoil.registry.service.contracts.counterparts import Named
-    from counterfoil.registry.service.contracts.sides import Reading, Side
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Named
+    from counterfoil.registry.service.contracts.verdicts.sides import Reading, Side
 
 
 def live_offerings(side: Side, replaced: Sequence[Side]) -> tuple[list[Named], list[Named]]:

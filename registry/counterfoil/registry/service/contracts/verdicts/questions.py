@@ -1,0 +1,226 @@
+"""Verdicts: may a version be deployed or merged, may a contract be retired, which pairs are live.
+
+They are computed when requested. A request reads the contracts of the version in question, the applications that offer
+or read them, and what of these is live in the environment: never all versions, nor all applications.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.contracts.stored import VERSIONS
+from counterfoil.registry.domain.contracts.verdict import verdict_of
+from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
+from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.errors import BadRequest, ContractNotFound
+from counterfoil.schema.reads.model import Activity
+from counterfoil.schema.rest.contracts import ContractKind
+from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.registry.service.contracts.migrations import Migrations
+    from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.usage import ObservedUsage
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
+    from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging
+    from counterfoil.registry.service.contracts.verdicts.sides import Side, Sides
+    from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
+
+_SHOWN = 80
+
+
+class Verdicts:
+    """The use cases of verdicts."""
+
+    def __init__(
+        self,
+        *,
+        records: ContractRecords,
+        sides: Sides,
+        counterparts: Counterparts,
+        decisions: Decisions,
+        usage: ObservedUsage,
+        migrations: Migrations,
+        judging: Judging,
+    ) -> None:
+        self._records = records
+        self._sides = sides
+        self._counterparts = counterparts
+        self._decisions = decisions
+        self._usage = usage
+        self._migrations = migrations
+        self._judging = judging
+
+    # --- can-i-deploy, can-i-merge
+
+    async def can_deploy(
+        self,
+        application: str,
+        version: str,
+        environment: str,
+        *,
+        ignored: Sequence[str] = (),
+        max_age_days: int | None = None,
+    ) -> DeploymentVerdict:
+        """Return whether a version may be deployed; other applications in ``ignored`` do not count.
+
+        ``max_age_days`` demands verifications that are not older, as the environment may do as well. Raises
+        ``EnvironmentNotFound``.
+        """
+        target, _ = await self._records.environment(environment)
+        found = await self._published(application, version)
+        if isinstance(found, VerdictReason):
+            return _only(found)
+        side = await self._sides.side(found)
+        here = Place(environment)
+        replaced = await self._counterparts.of_application(application, here)
+        pairs, reasons = await self._judging.judge_side(side, replaced, here, ignored=ignored)
+        days = _days(target, max_age_days)
+        if days is not None:
+            reasons += await self._decisions.verifications(side, environment, days)
+        none = f"nobody who is live in {environment} reads what {application} {version} writes"
+        verdict = await self._decisions.verdict(pairs, reasons, none=none)
+        return verdict if days is None else replace(verdict, decided_at=verdict.decided_at or self._decisions.time())
+
+    async def can_merge(
+        self, application: str, version: str, branch: str, *, ignored: Sequence[str] = ()
+    ) -> DeploymentVerdict:
+        """Return whether a version may be merged: it is judged against the newest versions on a branch."""
+        found = await self._published(application, version)
+        if isinstance(found, VerdictReason):
+            return _only(found)
+        side, place = await self._sides.side(found), Place(branch=branch)
+        replaced = await self._counterparts.of_application(application, place)
+        absent = [each for each in await self._counterparts.absent(side, place) if each not in ignored]
+        pairs, reasons = await self._judging.judge_side(side, replaced, place, ignored=(*ignored, application, *absent))
+        notices = [f"{each} has published no version from branch {branch}, and does not count" for each in absent]
+        if absent and not pairs and not reasons:
+            text = f"{place.nobody} offers or reads the contracts of {application} {version}, and {absent[0]} does"
+            reasons.append(VerdictReason(Reason.NO_CONTRACT, text))
+        none = f"{place.nobody} reads what {application} {version} writes"
+        return await self._decisions.verdict(pairs, reasons, notices, none=none)
+
+    async def _published(self, application: str, version: str) -> ApplicationVersion | VerdictReason:
+        """Return a version with contracts, or the reason why it cannot be judged."""
+        found = (await self._records.find(VERSIONS, (application, version))).value
+        if found is None:
+            text = f"{application} {version} is unknown; publish its contracts first"
+            return VerdictReason(Reason.UNKNOWN_VERSION, text)
+        if not found.contracts:
+            return VerdictReason(Reason.NO_CONTRACT, f"{application} {version} has published no contract")
+        return found
+
+    # --- can-i-retire
+
+    async def can_retire(self, contract: str, major: str, environment: str) -> DeploymentVerdict:
+        """Return whether a major version of a contract may be retired: no live consumer reads it.
+
+        The converter of a migration does not count, and its bridge must have been cut over.
+
+        Raises ``EnvironmentNotFound``.
+        """
+        await self._records.environment(environment)
+        major = major_of(major)
+        if not any(
+            kind == ContractKind.ODCS and major_of(version) == major
+            for _, kind, version in await self._records.contract_keys(contract)
+        ):
+            text = f"contract {contract} has no version {major} that was published"
+            return _only(VerdictReason(Reason.NO_CONTRACT, text, contract=contract))
+        readers = await self._counterparts.readers([contract], Place(environment))
+        runners, unfinished = await self._migrations.unfinished(contract, major)
+        reasons = [
+            VerdictReason(
+                Reason.STILL_READ,
+                f"{reading.application} {reading.version} reads it and is live in {environment}",
+                contract=contract,
+                consumer=reading.application,
+                consumer_version=reading.version,
+            )
+            for side in readers.live
+            for reading in side.readings
+            if reading.major == major and reading.application not in runners
+        ]
+        groups = consumer_groups_of(each for each in (*readers.live, *readers.pending) if each.application in runners)
+        seen = await self._seen_reading(contract, major, environment)
+        reasons += [*(each for each in seen if each.consumer not in runners | groups), *unfinished]
+        return verdict_of([], reasons, none=f"nobody who is live in {environment} reads {contract} {major}")
+
+    async def _seen_reading(self, contract: str, major: str, environment: str) -> list[VerdictReason]:
+        """Return a reason for each active reader of the subjects that only this major version is about."""
+        offered = [
+            each
+            for one in await self._counterparts.writers([contract], Place(environment))
+            for each in one.offered(contract)
+        ]
+        others = {each.subject for each in offered if each.major != major}
+        return [
+            VerdictReason(
+                Reason.STILL_READ,
+                f"{reader.application} was seen to read {subject} in the last days",
+                contract=contract,
+                subject=subject,
+                consumer=reader.application,
+                consumer_version=reader.version,
+            )
+            for subject in sorted({each.subject for each in offered} - others)
+            for reader in await self._usage.readers(parse_subject(subject), environment)
+            if reader.activity is Activity.ACTIVE
+        ]
+
+    # --- matrix
+
+    async def matrix(
+        self, environment: str, *, subject: QualifiedSubject | None = None, application: str | None = None
+    ) -> DeploymentVerdict:
+        """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
+        await self._records.environment(environment)
+        if (subject is None) == (application is None):
+            raise BadRequest("The matrix needs either subject or application")
+        contracts = await self._records.contracts_of(subject) if subject is not None else []
+        if application is not None:
+            own = await self._counterparts.of_application(application, Place(environment))
+            contracts = sorted({each for side in own for each in _contracts_of(side)})
+        found = [
+            each
+            for each in await self._judging.live_pairs(contracts, Place(environment))
+            if application in {None, each.producer, each.consumer} and (subject is None or each.subject == str(subject))
+        ]
+        pairs, hindrances = await self._migrations.bridged(found, environment)
+        none = f"no producer and consumer of it are live in {environment}"
+        return await self._decisions.verdict(pairs, hindrances, none=none)
+
+    async def of_contract(self, contract: str, environment: str | None = None) -> DeploymentVerdict:
+        """Return the verdict on all pairs of a contract: those live in an environment, or the newest versions.
+
+        Raises ``EnvironmentNotFound`` and ``ContractNotFound``.
+        """
+        if environment is not None:
+            await self._records.environment(environment)
+        if not await self._records.contract_keys(contract):
+            raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
+        found = await self._judging.live_pairs([contract], Place(environment))
+        if found:
+            pairs, hindrances = await self._migrations.bridged(found, environment)
+            return await self._decisions.verdict(pairs, hindrances, none="")
+        return _only(VerdictReason(Reason.NO_CONTRACT, f"no producer and consumer of {contract} are known there"))
+
+
+def _only(reason: VerdictReason) -> DeploymentVerdict:
+    return verdict_of([], [reason], none="")
+
+
+def _days(environment: Environment, given: int | None) -> int | None:
+    """Return the greatest age of verifications: the smaller of what the environment and the request demand."""
+    return min((each for each in (environment.verified_within_days, given) if each is not None), default=None)
+
+
+def _contracts_of(side: Side) -> set[str]:
+    return {each.contract for each in side.offerings} | {each.contract for each in side.readings}
