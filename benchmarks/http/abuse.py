@@ -22,8 +22,8 @@ from rows import BY_ID
 from servers import start_registry
 from table import median
 
-from counterfoil.registry.auth.passwords.hashes import hash_password
 from counterfoil.registry.auth.file.watching import WatchedAccessFile
+from counterfoil.registry.auth.passwords.hashes import hash_password
 from counterfoil.registry.domain.access.rights import Rights
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def _compare_names(server: Server, scores: Scores) -> None:
             sys.exit(f"a wrong password was answered {reply.status}")
         connection.close()
     known, unknown = statistics.median(took_ms[True]), statistics.median(took_ms[False])
-    print(f"  a wrong password of a known name {known:.2f} ms, of an unknown name {unknown:.2f} ms (medians of {_ATTEMPTS})")
+    print(
+        f"  a wrong password of a known name {known:.2f} ms, of an unknown name {unknown:.2f} ms (medians of {_ATTEMPTS})"
+    )
     scores.at_most("known and unknown names: their medians differ by", abs(known / unknown - 1) * 100, 10, unit=" %")
 
 
@@ -144,7 +146,9 @@ def _compare_memory(plan: Plan, server: Server, scores: Scores) -> None:
     before, begun = server.memory_mb, time.monotonic()
     sent += _flood(server, total - sent)
     rate = (total - total // 10) / (time.monotonic() - begun)
-    print(f"  {sent:,} different wrong credentials, {rate:,.0f} a second; memory {before:.0f} MB, {server.memory_mb:.0f} MB")
+    print(
+        f"  {sent:,} different wrong credentials, {rate:,.0f} a second; memory {before:.0f} MB, {server.memory_mb:.0f} MB"
+    )
     scores.at_most("memory more after all of them", server.memory_mb - before, 5, unit=" MB")
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIB = 1024 * 1024
+ANYBODY = "anonymous: [{allow: DESCRIBE, on: '*'}]\n"  # by whose requests a test sees that a server is ready
 REJECTED = AuditEvent(EventKind.AUTH_FAILED, {"reason": "wrong"})
 
 
@@ -164,8 +165,7 @@ def test_a_server_that_is_killed_leaves_its_journal_with_authors_and_a_file_that
 ) -> None:
     rules, audit, store = tmp_path / "access.yaml", tmp_path / "audit.jsonl", f"sqlite:///{tmp_path}/registry.db"
     secret = "correct-horse-battery"
-    admins = "admins: [User:ana]\nanonymous: [{allow: DESCRIBE, on: '*'}]\n"
-    rules.write_text(f"users:\n  ana: '{hash_password(secret.encode())}'\n{admins}")
+    rules.write_text(f"users:\n  ana: '{hash_password(secret.encode())}'\nadmins: [User:ana]\n{ANYBODY}")
     header = {"Authorization": "Basic " + base64.b64encode(f"ana:{secret}".encode()).decode()}
     wrong = {"Authorization": "Basic " + base64.b64encode(b"ana:wr0ng-secret").decode()}
     for turn in range(2):
@@ -191,7 +191,9 @@ def test_a_server_that_is_killed_at_any_time_has_the_author_of_each_change(
 ) -> None:
     """Killed between requests, in the middle of one, and while it starts to be busy, again and again on one store."""
     rules, audit, store = tmp_path / "access.yaml", tmp_path / "audit.jsonl", f"sqlite:///{tmp_path}/registry.db"
-    rules.write_text(f"users:\n  ana: '{bcrypt.hashpw(b'pw', bcrypt.gensalt(4)).decode()}'\nadmins: [User:ana]\n")
+    rules.write_text(
+        f"users:\n  ana: '{bcrypt.hashpw(b'pw', bcrypt.gensalt(4)).decode()}'\nadmins: [User:ana]\n" + ANYBODY
+    )
     header = {"Authorization": "Basic " + base64.b64encode(b"ana:pw").decode(), "Content-Type": "application/json"}
     answered: list[str] = []
     settings = {"auth_file": str(rules), "audit_file": str(audit), "store": store}

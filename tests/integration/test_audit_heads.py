@@ -152,12 +152,15 @@ def test_every_single_edit_cut_and_swap_of_lines_is_found(story: Story, capsys: 
                 swapped = lines.copy()
                 swapped[at], swapped[other] = lines[other], line
                 yield f"lines {at} and {other} exchanged", swapped
-                yield f"line {at} moved behind line {other}", [
-                    *lines[:at],
-                    *lines[at + 1 : other + 1],
-                    line,
-                    *lines[other + 1 :],
-                ]
+                yield (
+                    f"line {at} moved behind line {other}",
+                    [
+                        *lines[:at],
+                        *lines[at + 1 : other + 1],
+                        line,
+                        *lines[other + 1 :],
+                    ],
+                )
             facts = json.loads(line)
             for name, value in facts.items():
                 changed = {**facts, name: f"{value}0" if isinstance(value, str) else 99 if value != 99 else 98}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from test_visibility import PATTERNS, enum, full, record
 
 from access_callers import NamedCallers, Rules, access
 from counterfoil.registry.domain.access.operations import Operation
@@ -25,6 +24,7 @@ from counterfoil.registry.domain.access.rights import Rights
 from counterfoil.registry.domain.access.rules import administrator, allow, deny
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.contexts import parse_subject
+from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 
 if TYPE_CHECKING:
@@ -38,12 +38,15 @@ RESOURCES = ("juliett", "kilo")
 WORDS = ("alpha", "bravo", "charlie", "delta", *ALIASES, *KEKS, *RESOURCES)
 
 OPERATIONS = [Operation.READ, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.WRITE]
+PATTERNS = st.sampled_from(
+    [*NAMES, "*", "a*", "*lph*", ":.ctx:*", ":*:alpha", "context:.ctx", "registry", "kek:hotel", "kek:*"]
+)
 RULES = st.lists(
     st.builds(
         lambda allows, operations, pattern: (allow if allows else deny)(f"User:{ALICE}", operations, pattern),
         st.sampled_from([True, True, True, False]),
         st.frozensets(st.sampled_from(OPERATIONS), min_size=1),
-        (PATTERNS | st.sampled_from(["kek:hotel", "kek:*"])).map(parse_pattern),
+        PATTERNS.map(parse_pattern),
     ),
     max_size=5,
 )
@@ -164,13 +167,13 @@ class Canaries(RuleBasedStateMachine):
         if permanent:
             self.write("DELETE", f"/subjects/{name}{version}?permanent=true")
 
-    @rule(alias=st.sampled_from(ALIASES), target=SUBJECTS | st.none())
-    def set_alias(self, alias: str, target: str | None) -> None:
-        if target is None:
+    @rule(alias=st.sampled_from(ALIASES), name=SUBJECTS | st.none())
+    def set_alias(self, alias: str, name: str | None) -> None:
+        if name is None:
             self.write("DELETE", f"/config/{alias}")
             return
-        if self.write("PUT", f"/config/{alias}", {"alias": full(target)}).status == 200:
-            self.knowledge.targets.setdefault(alias, set()).add(target)
+        if self.write("PUT", f"/config/{alias}", {"alias": full(name)}).status == 200:
+            self.knowledge.targets.setdefault(alias, set()).add(name)
 
     @rule(resource=st.sampled_from(RESOURCES), name=st.sampled_from(NAMES[:3]))
     def associate(self, resource: str, name: str) -> None:
