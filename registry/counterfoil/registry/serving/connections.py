@@ -167,8 +167,12 @@ class LimitedProtocol(HttpToolsProtocol):
         """Answer a request for another protocol as an ordinary one (RFC 9110, 7.8).
 
         Java's own client requests an upgrade to HTTP/2 with its first request; the parser then ignores the request's
-        body.
+        body. A CONNECT is being answered already, as a method that no route has; what follows it is for a tunnel that
+        is not made.
         """
+        if self.parser.get_method() == b"CONNECT":
+            self.cycle.keep_alive = False
+            return
         head = [self.scope["method"].encode(), b" ", self.url, b" HTTP/1.1\r\n"]
         for name, value in self.scope["headers"]:
             if name not in _UPGRADE_HEADERS:
