@@ -1,4 +1,4 @@
-"""Wrong credentials: their cost to others, what their time tells, the memory of a million; and the largest access file."""
+"""Wrong credentials: their cost to others, what their time tells, their memory; and the largest access file."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _compare_names(server: Server, scores: Scores) -> None:
         connection.close()
     known, unknown = statistics.median(took_ms[True]), statistics.median(took_ms[False])
     print(
-        f"  a wrong password of a known name {known:.2f} ms, of an unknown name {unknown:.2f} ms (medians of {_ATTEMPTS})"
+        f"  a wrong password takes {known:.2f} ms for a known name, {unknown:.2f} ms for another (medians of {_ATTEMPTS})"
     )
     scores.at_most("known and unknown names: their medians differ by", abs(known / unknown - 1) * 100, 10, unit=" %")
 
@@ -147,7 +147,7 @@ def _compare_memory(plan: Plan, server: Server, scores: Scores) -> None:
     sent += _flood(server, total - sent)
     rate = (total - total // 10) / (time.monotonic() - begun)
     print(
-        f"  {sent:,} different wrong credentials, {rate:,.0f} a second; memory {before:.0f} MB, {server.memory_mb:.0f} MB"
+        f"  {sent:,} different wrong ones, {rate:,.0f} a second; memory {before:.0f} MB, then {server.memory_mb:.0f} MB"
     )
     scores.at_most("memory more after all of them", server.memory_mb - before, 5, unit=" MB")
 

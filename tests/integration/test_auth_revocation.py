@@ -25,6 +25,8 @@ from local_services.registry import RegistryProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from local_services import PostgresClient
+
 PASSWORD = "the first password"
 PATIENCE_S = 120
 READS = ("/schemas/ids/1", "/subjects/pay.a/versions/1")
@@ -38,11 +40,10 @@ ROOT = basic("root", PASSWORD)
 
 
 @pytest.fixture(scope="module")
-def ports(postgres: Any, request: pytest.FixtureRequest) -> Iterator[list[int]]:
+def ports(postgres: PostgresClient) -> Iterator[list[int]]:
     """Yield the ports of three servers on one store that demands credentials."""
     name = "revocation_under_load"
     url = postgres.create_database(name)
-    request.addfinalizer(lambda: postgres.drop_database(name))
     with pytest.MonkeyPatch.context() as given, ExitStack() as stack:
         given.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{PASSWORD}\n".encode())))
         assert run(root_command(), ["auth", "init", "--store", url, "--user", "root", "--password-stdin"]) == 0
@@ -51,6 +52,7 @@ def ports(postgres: Any, request: pytest.FixtureRequest) -> Iterator[list[int]]:
         body = {"schema": '"string"'}
         assert ask(found[0], "POST", "/subjects/pay.a/versions", ROOT, body)[0] == 200
         yield found
+    postgres.drop_database(name)
 
 
 def ask(port: int, method: str, path: str, authorization: str, body: Any = None) -> tuple[int, Any]:

@@ -13,6 +13,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
@@ -291,5 +293,6 @@ def plain(reply: Reply) -> tuple[int, str]:
     return reply.status, re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "", text)
 
 
+@pytest.mark.slow
 def test_no_answer_has_what_its_caller_may_not_know() -> None:
-    run_state_machine_as_test(Canaries)
+    run_state_machine_as_test(Canaries, settings=settings(stateful_step_count=30))

@@ -25,7 +25,7 @@ class Selection:
     until: str | None = None
 
     def selects(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether the event with ``facts`` is wanted, which may be those of a line that somebody made by hand."""
+        """Return whether the event with ``facts`` is wanted; somebody may have made a line of a file by hand."""
         resource, time = str(facts.get("resource", "")), str(facts.get("time", ""))
         caller = facts.get("caller")
         principal = caller.get("principal") if isinstance(caller, dict) else None
