@@ -13,7 +13,7 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -79,7 +79,7 @@ class Load:
     answers: list[list[tuple[float, int]]] = field(default_factory=list)
     """Of each client: when a request was begun, and its status."""
 
-    def __enter__(self) -> Load:
+    def __enter__(self) -> Self:
         self.answers = [[] for _ in self.ports]
         self.threads = [
             threading.Thread(target=self.run, args=(port, found))

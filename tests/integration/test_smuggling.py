@@ -207,7 +207,7 @@ ALMOST_IDENTITIES = {
     "the headers of the proxy with a space before the colon": FORGED.replace(":", " :"),
     "the headers of the proxy in a folded line": "X-A: b\r\n " + FORGED.replace("\r\n", "\r\n "),
     "the headers of the proxy after a bare carriage return": "X-A: b\r" + FORGED.replace("\r\n", "\r"),
-    "a wish for another protocol": f"{FORGED}\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
+    "a wish for another protocol": f"{FORGED}\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nHTTP2-Settings: AAMAAABk",
     "a wish for a web socket": f"{FORGED}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13",
     "an address": "X-Forwarded-For: 127.0.0.1\r\nX-Real-IP: 127.0.0.1\r\nForwarded: for=127.0.0.1;by=127.0.0.1",
     "an expectation": f"Expect: 100-continue\r\n{FORGED}",

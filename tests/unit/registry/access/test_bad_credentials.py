@@ -50,6 +50,7 @@ class NoTokens:
         raise AssertionError(token_id)
 
     async def find_token(self, token_id: str, /) -> StoredToken | None:
+        assert token_id
         return None
 
 
@@ -60,7 +61,7 @@ def basic(name: str, password: str) -> str:
 WRONG: tuple[Callable[[int], str], ...] = (
     lambda number: basic("alice", f"guess {number}"),
     lambda number: basic(f"somebody {number}", "guess"),
-    lambda number: basic("token", generate_token().text),
+    lambda _: basic("token", generate_token().text),
     lambda _: f"Bearer {generate_token().text}",
     lambda number: f"Bearer {token(kid=f'unknown {number}')}",
     lambda number: f"Bearer {token(claims(exp=NOW - 1000 - number))}",

@@ -267,7 +267,7 @@ class Canaries(RuleBasedStateMachine):
         self.ask(*data.draw(st.sampled_from(requests)))
 
     def ask(self, method: str, path: str, body: Any = None) -> None:
-        """Send a request after the administrator has, so that the answer for everybody is cached, twice, and once more."""
+        """Send a request three times; the administrator's answer to it is cached before, if it can be."""
         fast, slow = self.registries
         if method == "GET":
             self.send(fast, method, path, ADMIN)
