@@ -199,6 +199,7 @@ ALMOST_IDENTITIES = {
     "a method that should replace the first": "X-HTTP-Method-Override: OPTIONS\r\nX-Method-Override: OPTIONS",
     "a path that should replace the first": "X-Original-URL: /health/live\r\nX-Rewrite-URL: /health/live",
     "the headers of the proxy": FORGED,
+    "the headers of the proxy without its secret": FORGED.rpartition("\r\n")[0],
     "the headers of the proxy, twice": f"{FORGED}\r\n{FORGED}",
     "the headers of the proxy with underscores": FORGED.replace("-", "_"),
     "the headers of the proxy in capitals, named as those of the connection": (
