@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
 
 import warm_commands
+from certified_registry import CertifiedRegistry, start_certified_registry
 from codec_tiers import TIERS, use_tier
 from counterfoil.converter.spark.java import check_java
 from counterfoil.registry.store.opening import open_store
@@ -272,6 +273,14 @@ def guarded_registry() -> GuardedRegistry:
     """Return a registry that demands credentials, with an issuer of tokens: one for all processes of the run."""
     folder = Path(os.environ[RUN_FOLDER]) / "guarded"
     return GuardedRegistry(**json.loads(of_the_run("guarded", lambda: json.dumps(start_guarded_registry(folder)))))
+
+
+@pytest.fixture(scope="session")
+def certified_registry() -> CertifiedRegistry:
+    """Return a registry with TLS that demands client certificates: one for all processes of the run."""
+    folder = Path(os.environ[RUN_FOLDER]) / "certified"
+    started = of_the_run("certified", lambda: json.dumps(start_certified_registry(folder)))
+    return CertifiedRegistry(**json.loads(started))
 
 
 @pytest.fixture(scope="session")

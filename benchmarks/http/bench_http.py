@@ -1,10 +1,10 @@
 """How quick the registry is, as ratios to yardsticks of the same run, and what grows with it.
 
 ``make bench-http`` prints each figure with its goal: answers at hand beside a bare ASGI application, nginx, and an
-idiomatic FastAPI route; the cost of each kind of credentials; everything on registries with 1,000, 10,000 and 100,000
-subjects, ten versions each, on SQLite and on PostgreSQL; registrations by several servers, near their database and
-2 ms away; the list of all subjects, the start and the memory of a server on a million versions. ``BENCH_QUICK=1`` takes
-about four minutes instead of twenty.
+idiomatic FastAPI route; the cost of each kind of credentials, and of wrong ones; everything on registries with 1,000,
+10,000 and 100,000 subjects, ten versions each, on SQLite and on PostgreSQL; registrations by several servers, near
+their database and 2 ms away; the list of all subjects, the start and the memory of a server on a million versions.
+``BENCH_QUICK=1`` takes about four minutes instead of twenty.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 
+import abuse
 import credentials
 import growth
 import large
@@ -28,7 +29,7 @@ from plan import read_plan
 from stores import PostgresStores, SqliteStores, start_postgres
 from table import Scores
 
-PARTS = ("yardsticks", "auth", "growth", "filling", "histories", "large", "nodes")
+PARTS = ("yardsticks", "auth", "abuse", "growth", "filling", "histories", "large", "nodes")
 
 
 def main() -> None:
@@ -48,6 +49,8 @@ def main() -> None:
                 yardsticks.compare(plan, stores, folder, scores)
             if "auth" in chosen:
                 credentials.compare(plan, stores, folder, scores)
+            if "abuse" in chosen:
+                abuse.compare(plan, stores, folder, scores)
             if "growth" in chosen:
                 growth.compare(plan, stores, folder, scores)
             if "filling" in chosen:

@@ -81,9 +81,9 @@ def _with_header(requests: list[bytes], header: str) -> list[bytes]:
 
 def _prepared(store: str, folder: Path) -> list[_Method]:
     """Have ``store`` demand credentials, and write the access file; return the methods with their headers."""
-    _auth("init", "--store", store, "--user", "root", "--password-stdin", stdin=_PASSWORD)
-    _auth("user", "add", "team", "--password-stdin", "--store", store, stdin=_PASSWORD)
-    token = _auth("token", "create", "bench", "--for", "User:root", "--store", store).strip()
+    auth("init", "--store", store, "--user", "root", "--password-stdin", stdin=_PASSWORD)
+    auth("user", "add", "team", "--password-stdin", "--store", store, stdin=_PASSWORD)
+    token = auth("token", "create", "bench", "--for", "User:root", "--store", store).strip()
     signed = _jwt(folder / "keys.json")
     mine = [f"  - {{allow: reader, to: User:team, on: {_pattern(number)}}}" for number in range(_RULES)]
     issuer = f"{{issuer: '{_ISSUER}', audience: bench, prefix: 'jwt:', jwks_file: keys.json}}"
@@ -105,7 +105,8 @@ def _basic(user: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{_PASSWORD}".encode()).decode()
 
 
-def _auth(*arguments: str, stdin: str = "") -> str:
+def auth(*arguments: str, stdin: str = "") -> str:
+    """Run ``counterfoil auth``; return its output."""
     counterfoil = str(Path(sys.executable).with_name("counterfoil"))
     command = [counterfoil, "auth", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=True).stdout

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import http.client
 import json
 import os
 import signal
+import sqlite3
+import threading
+from contextlib import closing, suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import bcrypt
 import pytest
 from test_settings_effects import ask, served
 
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIB = 1024 * 1024
+ANYBODY = "anonymous: [{allow: DESCRIBE, on: '*'}]\n"  # by whose requests a test sees that a server is ready
 REJECTED = AuditEvent(EventKind.AUTH_FAILED, {"reason": "wrong"})
 
 
@@ -158,8 +165,7 @@ def test_a_server_that_is_killed_leaves_its_journal_with_authors_and_a_file_that
 ) -> None:
     rules, audit, store = tmp_path / "access.yaml", tmp_path / "audit.jsonl", f"sqlite:///{tmp_path}/registry.db"
     secret = "correct-horse-battery"
-    admins = "admins: [User:ana]\nanonymous: [{allow: DESCRIBE, on: '*'}]\n"
-    rules.write_text(f"users:\n  ana: '{hash_password(secret.encode())}'\n{admins}")
+    rules.write_text(f"users:\n  ana: '{hash_password(secret.encode())}'\nadmins: [User:ana]\n{ANYBODY}")
     header = {"Authorization": "Basic " + base64.b64encode(f"ana:{secret}".encode()).decode()}
     wrong = {"Authorization": "Basic " + base64.b64encode(b"ana:wr0ng-secret").decode()}
     for turn in range(2):
@@ -178,3 +184,51 @@ def test_a_server_that_is_killed_leaves_its_journal_with_authors_and_a_file_that
     written = audit.read_text() + (tmp_path / "log").read_text()
     for each in (secret, "wr0ng-secret", header["Authorization"][6:], wrong["Authorization"][6:], "HIDDEN"):
         assert each not in written
+
+
+def test_a_server_that_is_killed_at_any_time_has_the_author_of_each_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed between requests, in the middle of one, and while it starts to be busy, again and again on one store."""
+    rules, audit, store = tmp_path / "access.yaml", tmp_path / "audit.jsonl", f"sqlite:///{tmp_path}/registry.db"
+    rules.write_text(
+        f"users:\n  ana: '{bcrypt.hashpw(b'pw', bcrypt.gensalt(4)).decode()}'\nadmins: [User:ana]\n" + ANYBODY
+    )
+    header = {"Authorization": "Basic " + base64.b64encode(b"ana:pw").decode(), "Content-Type": "application/json"}
+    answered: list[str] = []
+    settings = {"auth_file": str(rules), "audit_file": str(audit), "store": store}
+
+    def write(port: int, name: str) -> None:
+        """Register versions until the server is gone."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        with suppress(OSError, http.client.HTTPException):
+            for number in count():
+                subject = f"{name}-{number}"
+                connection.request("POST", f"/subjects/{subject}/versions", '{"schema": "\\"int\\""}', header)
+                reply = connection.getresponse()
+                reply.read()
+                if reply.status == 200:
+                    answered.append(subject)
+
+    for turn, after in enumerate((1, 40, 150)):
+        with served(tmp_path, **settings) as (port, service):
+            before = len(answered)
+            writers = [threading.Thread(target=write, args=(port, f"s{turn}{each}")) for each in range(3)]
+            for each in writers:
+                each.start()
+            wait_until(lambda before=before, after=after: len(answered) >= before + after, what="registrations")
+            os.kill(service.pid, signal.SIGKILL)
+            for each in writers:
+                each.join()
+    assert run(root_command(), ["db", "check", "--store", store]) == ExitCode.OK
+    code, text = verified(capsys, audit)
+    assert code == ExitCode.OK, text
+    with closing(sqlite3.connect(tmp_path / "registry.db")) as connection:
+        journal = connection.execute("SELECT seq, name, author FROM changes ORDER BY seq").fetchall()
+    assert {author for _, _, author in journal} == {"User:ana"}
+    assert set(answered) <= {name for _, name, _ in journal}
+    whole = [line for line in audit.read_text().splitlines() if line.endswith("}")]
+    lines = [json.loads(line) for line in whole]
+    written = [(line["change"], line["resource"]) for line in lines if line["event"] == "schema.register"]
+    assert len(set(written)) == len(written)
+    assert set(written) <= {(seq, name) for seq, name, _ in journal}

@@ -26,6 +26,7 @@ from local_services import wait_until
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -134,6 +135,50 @@ def test_a_file_that_was_cut_off_is_found(story: Story, capsys: pytest.CaptureFi
     story.audit.write_text("")
     assert story.verified(capsys, "--store", story.store)[0] == ExitCode.BROKEN
     assert story.verified(capsys, "--store", story.store, "--continued")[0] == ExitCode.OK
+
+
+def test_every_single_edit_cut_and_swap_of_lines_is_found(story: Story, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each line is removed, repeated, exchanged with the next and the last one, and changed in each of its members."""
+    lines = story.audit.read_text().splitlines(keepends=True)
+    last = len(lines)
+
+    def edits() -> Iterator[tuple[str, list[str]]]:
+        for at, line in enumerate(lines):
+            yield f"without line {at}", [*lines[:at], *lines[at + 1 :]]
+            yield f"cut at line {at}", lines[:at]
+            yield f"line {at} twice", [*lines[:at], line, *lines[at:]]
+            yield f"half of line {at}", [*lines[:at], line[: len(line) // 2] + "\n", *lines[at + 1 :]]
+            for other in {at + 1, last - 1} & set(range(at + 1, last)):
+                swapped = lines.copy()
+                swapped[at], swapped[other] = lines[other], line
+                yield f"lines {at} and {other} exchanged", swapped
+                yield (
+                    f"line {at} moved behind line {other}",
+                    [
+                        *lines[:at],
+                        *lines[at + 1 : other + 1],
+                        line,
+                        *lines[other + 1 :],
+                    ],
+                )
+            facts = json.loads(line)
+            for name, value in facts.items():
+                changed = {**facts, name: f"{value}0" if isinstance(value, str) else 99 if value != 99 else 98}
+                yield f"line {at} with another {name}", [*lines[:at], text_of(changed), *lines[at + 1 :]]
+        yield "an empty file", []
+        yield "the files of two servers", [*lines, *lines]
+
+    def text_of(facts: dict[str, Any]) -> str:
+        return canonical(facts).decode() + "\n"
+
+    unnoticed = []
+    for what, edited in edits():
+        story.audit.write_text("".join(edited))
+        if story.verified(capsys, "--store", story.store)[0] != ExitCode.BROKEN:
+            unnoticed.append(what)
+    assert unnoticed == []
+    story.audit.write_text("".join(lines))
+    assert story.verified(capsys, "--store", story.store)[0] == ExitCode.OK
 
 
 def test_a_journal_that_was_edited_cut_or_written_anew_is_found(

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING
 from local_services.golang import go_environment, go_program
 
 if TYPE_CHECKING:
+    from certified_registry import CertifiedRegistry
     from guarded_registry import GuardedRegistry
     from local_services import RegistryProcess
 
 FOLDER = Path(__file__).with_name("go")
 
 
-def test_of_the_go_client(live_registry: RegistryProcess, guarded_registry: GuardedRegistry):
+def test_of_the_go_client(
+    live_registry: RegistryProcess, guarded_registry: GuardedRegistry, certified_registry: CertifiedRegistry
+):
+    known = guarded_registry.environment(REGISTRY_URL=live_registry.url, **certified_registry.environment())
     done = subprocess.run(
         [go_program(), "test", "-count=1", "-json", "./..."],
         cwd=FOLDER,
@@ -24,7 +28,7 @@ def test_of_the_go_client(live_registry: RegistryProcess, guarded_registry: Guar
         text=True,
         timeout=1200,  # the first run fetches the module and compiles the standard library
         check=False,
-        env={**guarded_registry.environment(REGISTRY_URL=live_registry.url), **go_environment()},
+        env={**known, **go_environment()},
     )
     events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     said = "".join(event.get("Output", "") for event in events)

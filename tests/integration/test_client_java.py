@@ -14,13 +14,16 @@ from counterfoil.converter.spark.java import check_java
 from local_services import jar_folder
 
 if TYPE_CHECKING:
+    from certified_registry import CertifiedRegistry
     from guarded_registry import GuardedRegistry
     from local_services import RegistryProcess
 
 SOURCE = Path(__file__).with_name("java") / "ConfluentClient.java"
 
 
-def test_of_the_java_client(live_registry: RegistryProcess, guarded_registry: GuardedRegistry):
+def test_of_the_java_client(
+    live_registry: RegistryProcess, guarded_registry: GuardedRegistry, certified_registry: CertifiedRegistry
+):
     class_path = ":".join(str(jar) for jar in sorted(jar_folder("confluent").glob("*.jar")))
     done = subprocess.run(
         [check_java(), "-cp", class_path, SOURCE, live_registry.url],
@@ -28,7 +31,7 @@ def test_of_the_java_client(live_registry: RegistryProcess, guarded_registry: Gu
         text=True,
         timeout=600,
         check=False,
-        env=guarded_registry.environment(),
+        env=guarded_registry.environment(**certified_registry.environment()),
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("passed: ") == SOURCE.read_text().count("stories.put(")

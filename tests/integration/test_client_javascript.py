@@ -14,6 +14,7 @@ import pytest
 from local_services.javascript import node_packages, node_program
 
 if TYPE_CHECKING:
+    from certified_registry import CertifiedRegistry
     from guarded_registry import GuardedRegistry
     from local_services import RegistryProcess
 
@@ -21,8 +22,14 @@ FOLDER = Path(__file__).with_name("javascript")
 
 
 @pytest.mark.parametrize("tests", sorted(FOLDER.glob("*.test.cjs")), ids=lambda path: path.name.partition(".")[0])
-def test_of_the_javascript_client(tests: Path, live_registry: RegistryProcess, guarded_registry: GuardedRegistry):
-    environment = guarded_registry.environment(NODE_PATH=str(node_packages(FOLDER)), REGISTRY_URL=live_registry.url)
+def test_of_the_javascript_client(
+    tests: Path,
+    live_registry: RegistryProcess,
+    guarded_registry: GuardedRegistry,
+    certified_registry: CertifiedRegistry,
+):
+    known = {"NODE_PATH": str(node_packages(FOLDER)), "REGISTRY_URL": live_registry.url}
+    environment = guarded_registry.environment(**known, **certified_registry.environment())
     done = subprocess.run(
         [node_program(), "--test", "--test-reporter=tap", tests],
         capture_output=True,

@@ -52,6 +52,10 @@ class NamedCallers:
     def revoke(self, name: str) -> None:
         del self._identities[name]
 
+    def admit(self, name: str) -> None:
+        """Accept the token of a caller, again after it was revoked."""
+        self._identities[name] = Identity(f"User:{name}", method="token")
+
 
 SCOPES = (Scope(frozenset({Operation.READ}), parse_pattern("own.*")),)
 

@@ -3,11 +3,15 @@
 package client_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +154,47 @@ func TestJWTUntilItEnds(t *testing.T) {
 		}
 	}
 	accepted(t, renewed) // its first token has ended, too: it is older
+}
+
+// certified returns a client that trusts an authority and shows a certificate; without a name it has none.
+func certified(t *testing.T, authority, name string, options ...sr.ClientOpt) *sr.Client {
+	t.Helper()
+	file := func(name string) string { return filepath.Join(os.Getenv("CERTIFICATES"), name) }
+	pem, err := os.ReadFile(file(authority + ".pem"))
+	must(t, err)
+	settings := &tls.Config{RootCAs: x509.NewCertPool()}
+	settings.RootCAs.AppendCertsFromPEM(pem)
+	if name != "" {
+		own, err := tls.LoadX509KeyPair(file(name+".crt"), file(name+".key"))
+		must(t, err)
+		settings.Certificates = []tls.Certificate{own}
+	}
+	all := append([]sr.ClientOpt{sr.URLs(os.Getenv("CERTIFIED_URL")), sr.DialTLSConfig(settings)}, options...)
+	cl, err := sr.NewClient(all...)
+	must(t, err)
+	return cl
+}
+
+func TestCertificate(t *testing.T) {
+	cl := certified(t, "authority", "caller")
+	_, err := cl.CreateSchema(t.Context(), uniqueName(t, "rides"), record("Ride", id))
+	must(t, err)
+	for _, result := range cl.SetCompatibility(t.Context(), sr.SetCompatibility{Level: sr.CompatNone}) {
+		refused(t, result.Err, 403, 40301)
+	}
+	notAccepted(t, certified(t, "authority", "nobody"))
+	notAccepted(t, certified(t, "authority", "caller", sr.BasicAuth("alice", "wrong"))) // the header is the identity
+	for _, name := range []string{"stranger", "expired", "revoked", ""} {
+		hasNoConnection(t, certified(t, "authority", name), name)
+	}
+	hasNoConnection(t, certified(t, "another-authority", "caller"), "a server that is not trusted")
+}
+
+func hasNoConnection(t *testing.T, cl *sr.Client, why string) {
+	t.Helper()
+	_, err := cl.Subjects(t.Context())
+	var answered *sr.ResponseError
+	if err == nil || errors.As(err, &answered) {
+		t.Fatalf("%s: wanted no connection, got %v", why, err)
+	}
 }

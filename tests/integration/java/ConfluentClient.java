@@ -48,6 +48,7 @@ public class ConfluentClient {
         stories.put("a password, until the user is disabled", ConfluentClient::password);
         stories.put("an API token, until it is revoked", ConfluentClient::apiToken);
         stories.put("a JWT, until it ends; OAUTHBEARER gets new ones", ConfluentClient::jwt);
+        stories.put("a certificate: right, wrong, expired, revoked", ConfluentClient::certificate);
         for (Map.Entry<String, Story> each : stories.entrySet()) {
             each.getValue().tell();
             System.out.println("passed: " + each.getKey());
@@ -225,6 +226,45 @@ public class ConfluentClient {
             return;
         }
         throw new AssertionError("wanted no token for a wrong secret");
+    }
+
+    private static void certificate() throws Exception {
+        SchemaRegistryClient client = certified("authority", "caller", Map.of());
+        equal(client.register(unique("rides"), record(ID)) > 0, true);
+        refused(403, 40301, () -> client.updateCompatibility(null, "NONE"));
+        refused(401, 401, () -> certified("authority", "nobody", Map.of()).getAllSubjects());
+        Map<String, Object> wrong = Map.of("basic.auth.credentials.source", "USER_INFO", "basic.auth.user.info", "alice:wrong");
+        refused(401, 401, () -> certified("authority", "caller", wrong).getAllSubjects()); // the header is the identity
+        for (String name : List.of("stranger", "expired", "revoked", "")) {
+            hasNoConnection(certified("authority", name, Map.of()));
+        }
+        hasNoConnection(certified("another-authority", "caller", Map.of())); // a server that is not trusted
+    }
+
+    private static void hasNoConnection(SchemaRegistryClient client) throws Exception {
+        try {
+            client.getAllSubjects();
+        } catch (java.io.IOException refusal) {
+            return;
+        }
+        throw new AssertionError("wanted no connection");
+    }
+
+    /** A client that trusts an authority and shows a certificate; without a name it has none. */
+    private static SchemaRegistryClient certified(String authority, String name, Map<String, Object> login) {
+        String folder = System.getenv("CERTIFICATES") + "/";
+        String ssl = "schema.registry.ssl.";
+        Map<String, Object> all = new java.util.HashMap<>(login);
+        all.put(ssl + "truststore.type", "PKCS12");
+        all.put(ssl + "truststore.location", folder + authority + ".p12");
+        all.put(ssl + "truststore.password", System.getenv("CERTIFICATES_PASSWORD"));
+        if (!name.isEmpty()) {
+            all.put(ssl + "keystore.type", "PKCS12");
+            all.put(ssl + "keystore.location", folder + name + ".p12");
+            all.put(ssl + "keystore.password", System.getenv("CERTIFICATES_PASSWORD"));
+            all.put(ssl + "key.password", System.getenv("CERTIFICATES_PASSWORD"));
+        }
+        return new CachedSchemaRegistryClient(System.getenv("CERTIFIED_URL"), 100, all);
     }
 
     private static boolean isAccepted(SchemaRegistryClient client) throws Exception {

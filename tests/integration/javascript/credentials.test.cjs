@@ -2,11 +2,14 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { Agent } = require('node:https');
+const { join } = require('node:path');
 const { test } = require('node:test');
 const { RestError, SchemaRegistryClient } = require('@confluentinc/schemaregistry');
 const { uniqueName, record, ID } = require('./started.cjs');
 
-const { GUARDED_URL, GUARDED_ADMIN, TOKEN_URL } = process.env;
+const { GUARDED_URL, GUARDED_ADMIN, TOKEN_URL, CERTIFIED_URL, CERTIFICATES } = process.env;
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const basic = (login) => ({ Authorization: `Basic ${Buffer.from(login).toString('base64')}` });
 
@@ -91,4 +94,32 @@ test('a JWT, until it ends; OAUTHBEARER gets new ones', async () => {
   }
   assert.ok(Array.isArray(await granted.getAllSubjects()));   // its first token has ended, too: it is older
   await assert.rejects(oauth('wrong').getAllSubjects());
+});
+
+// A client that trusts an authority and shows a certificate; without a name it has none.
+function certified(authority, name, login = {}) {
+  const file = (each) => readFileSync(join(CERTIFICATES, each));
+  const own = name ? { cert: file(`${name}.crt`), key: file(`${name}.key`) } : {};
+  const httpsAgent = new Agent({ ca: file(`${authority}.pem`), ...own });
+  return SchemaRegistryClient.newClient({
+    baseURLs: [CERTIFIED_URL], maxRetries: 0, createAxiosDefaults: { httpsAgent }, ...login,
+  });
+}
+
+async function hasNoConnection(client) {
+  await assert.rejects(client.getAllSubjects(), (error) => {
+    assert.ok(!(error instanceof RestError) && !error.response, String(error));
+    return true;
+  });
+}
+
+test('a certificate: right, wrong, expired, revoked', async () => {
+  const client = certified('authority', 'caller');
+  assert.ok(await client.register(uniqueName('rides'), record('Ride', ID)) > 0);
+  await assert.rejects(client.updateDefaultCompatibility('NONE'), refusal(403, 40301));
+  await isRefused(certified('authority', 'nobody'));
+  const wrong = { basicAuthCredentials: { credentialsSource: 'USER_INFO', userInfo: 'alice:wrong' } };
+  await isRefused(certified('authority', 'caller', wrong));   // the header is the identity
+  for (const name of ['stranger', 'expired', 'revoked', '']) await hasNoConnection(certified('authority', name));
+  await hasNoConnection(certified('another-authority', 'caller'));   // a server that is not trusted
 });

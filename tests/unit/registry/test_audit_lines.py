@@ -7,9 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from counterfoil.registry.audit.showing import event_text
 from counterfoil.registry.audit.verifying import Misfit, Verifier, read_line
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
-from counterfoil.registry.domain.audit.lines import Chain
+from counterfoil.registry.domain.audit.lines import Chain, canonical, hash_of
+from counterfoil.registry.domain.audit.selection import Selection
 
 names = st.text(max_size=6)
 events = st.builds(
@@ -51,9 +53,7 @@ def test_every_single_edit_is_found(lines: list[bytes], data: st.DataObject) -> 
     place = data.draw(st.integers(0, len(lines[at]) - 2))
     byte = data.draw(st.integers(0, 255).filter(lambda each: each not in {lines[at][place], 10}))
     edited = lines[at][:place] + bytes([byte]) + lines[at][place + 1 :]
-    found = misfits([*lines[:at], edited, *lines[at + 1 :]])
-    is_last_of_its_chain = at == len(lines) - 1  # what cannot be read at the end counts as cut off
-    assert found or is_last_of_its_chain
+    assert misfits([*lines[:at], edited, *lines[at + 1 :]])
 
 
 @given(files(), st.data())
@@ -66,6 +66,43 @@ def test_every_cut_and_swap_is_found(lines: list[bytes], data: st.DataObject) ->
         swapped = lines.copy()
         swapped[at], swapped[later[0]] = lines[later[0]], lines[at]
         assert misfits(swapped)
+
+
+NAMES = ("node", "seq", "prev", "event", "last", "of", "change", "head", "signature", "key", "caller", "time", "count")
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@given(
+    files(),
+    st.lists(
+        st.dictionaries(st.sampled_from(NAMES), VALUES | st.sampled_from(["one", "audit.head", "server.started"]))
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_lines_with_right_hashes_and_any_members_are_read(
+    lines: list[bytes], made: list[dict[str, Any]], random: Any
+) -> None:
+    """Whoever can write the file can write anything: it is reported as a misfit, and never ends the command."""
+    forged = [canonical({**facts, "hash": hash_of(facts)}) + b"\n" for facts in made]
+    for each in forged:
+        lines.insert(random.randint(0, len(lines)), each)
+    misfits(lines)
+    for each in forged:
+        facts = read_line("", each).facts
+        assert facts is not None
+        assert event_text(facts) != ""
+        Selection(caller="User:ana", subject="s", outcome="failed", since="2026").selects(facts)
+
+
+def test_a_line_that_is_nested_too_deep_is_no_line() -> None:
+    first, chain = Chain("one").lines([started()])
+    second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
+    deep = b"[" * 100_000 + b"\n"
+    assert [str(each) for each in misfits([first, deep, second])] == ["line 2: it is no JSON"]
 
 
 def test_a_file_begins_with_a_start_unless_earlier_ones_are_missing() -> None:
@@ -95,6 +132,8 @@ def test_an_incomplete_line_is_a_crash_only_at_the_end_or_before_a_start() -> No
     second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
     assert misfits([first, b'{"torn', next_one]) == []
     assert misfits([first, b'{"torn']) == []
+    assert misfits([first, second[:-1]]) == []
+    assert [str(each) for each in misfits([first, b'{"torn\n'])] == ["line 2: it is no JSON"]
     assert [str(each) for each in misfits([first, b'{"torn\n', second])] == ["line 2: it is no JSON"]
 
 

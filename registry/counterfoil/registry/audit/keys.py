@@ -72,7 +72,7 @@ class PublicKeys:
         if not self._keys:
             return None
         key, signature = facts.get(_KEY), facts.get(SIGNATURE)
-        if not isinstance(signature, str):
+        if not isinstance(signature, str) or not isinstance(key, str):
             return "it is not signed"
         if key not in self._keys:
             return f"it is signed by the key {key}; expected {', '.join(self._keys)}"

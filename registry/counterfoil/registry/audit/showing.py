@@ -25,8 +25,9 @@ def shown_lines(paths: Iterable[Path], selection: Selection, *, as_json: bool) -
 
 def event_text(facts: dict[str, Any]) -> str:
     """Return an event as a line of text."""
-    caller = facts.get("caller", {}).get("principal", "-")
-    parts = [facts.get("time", ""), facts.get("event", ""), caller, facts.get("from", "-")]
+    caller = facts.get("caller")
+    principal = caller.get("principal", "-") if isinstance(caller, dict) else "-"
+    parts = [facts.get("time", ""), facts.get("event", ""), principal, facts.get("from", "-")]
     parts += [
         facts[name]
         for name in ("action", "resource", "version", "detail", "status", "reason", "request_id")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.registry.domain.audit.events import EventKind
 from counterfoil.registry.domain.audit.lines import HASH, canonical, hash_of
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from counterfoil.registry.audit.keys import PublicKeys
+
+
+_BREAKS_OFF: Final = "it breaks off"
 
 
 class StoredHead(NamedTuple):
@@ -63,9 +66,11 @@ def read_lines(paths: Iterable[Path]) -> Iterator[Line]:
 
 def read_line(place: str, line: bytes) -> Line:
     """Return the line at ``place``; the members that it has are as they were written."""
+    if not line.endswith(b"\n"):
+        return Line(place, None, _BREAKS_OFF)
     try:
         facts = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Line(place, None, "it is no JSON")
     if not isinstance(facts, dict) or canonical(facts) + b"\n" != line:
         return Line(place, None, "it is not as this program writes lines")
@@ -110,7 +115,7 @@ class Verifier:
                 torn = line
             elif message := self._mistake(line.facts) or self._mistake_of_head(line.place, line.facts):
                 yield Misfit(line.place, message)
-        if torn is not None and not torn.mistake.startswith("it is no JSON"):
+        if torn is not None and torn.mistake != _BREAKS_OFF:
             yield Misfit(torn.place, torn.mistake)
         yield from self._misfits_of_heads()
 
@@ -138,14 +143,18 @@ class Verifier:
             return f"{facts['node']} begins with line {facts['seq']}: lines were removed, or earlier files are missing"
         if facts.get("event") != EventKind.SERVER_STARTED.text:
             return f"{facts['node']} does not begin with {EventKind.SERVER_STARTED.text}"
-        if facts.get("last") not in self._hashes:
+        last = facts.get("last")
+        if not (last is None or isinstance(last, str)) or last not in self._hashes:
             return "the line that was the last one when this process started is missing"
         return None
 
     def _mistake_of_head(self, place: str, facts: dict[str, Any]) -> str | None:
         if facts.get("event") != EventKind.AUDIT_HEAD.text:
             return None
-        self.journal_heads.append(JournalHead(place, int(facts.get("change", 0)), str(facts.get("head"))))
+        change = facts.get("change")
+        if not isinstance(change, int):
+            return "it is no head of the journal: it names no change"
+        self.journal_heads.append(JournalHead(place, change, str(facts.get("head"))))
         return None if self._keys is None else self._keys.mistake(facts)
 
     def _misfits_of_heads(self) -> Iterator[Misfit]:

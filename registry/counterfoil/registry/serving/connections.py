@@ -138,6 +138,11 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.certificate is not None:
             self.scope[CERTIFICATE] = self.certificate  # type: ignore[typeddict-unknown-key]  # a scope may hold more than this too
 
+    def on_headers_complete(self) -> None:
+        """Begin to answer a request. Fields that follow its body are none of its headers (RFC 9110, 6.5.1)."""
+        super().on_headers_complete()
+        self.headers = []
+
     def answer(self, scope: Scope, head: Sequence[bytes], body: bytes) -> bool:
         """Return whether the response was accepted: not if it would have to wait or is the connection's last one."""
         cycle = self.cycle
@@ -162,10 +167,14 @@ class LimitedProtocol(HttpToolsProtocol):
         """Answer a request for another protocol as an ordinary one (RFC 9110, 7.8).
 
         Java's own client requests an upgrade to HTTP/2 with its first request; the parser then ignores the request's
-        body.
+        body. A CONNECT is being answered already, as a method that no route has; what follows it is for a tunnel that
+        is not made.
         """
+        if self.parser.get_method() == b"CONNECT":
+            self.cycle.keep_alive = False
+            return
         head = [self.scope["method"].encode(), b" ", self.url, b" HTTP/1.1\r\n"]
-        for name, value in self.headers:
+        for name, value in self.scope["headers"]:
             if name not in _UPGRADE_HEADERS:
                 head += [name, b": ", value, b"\r\n"]
         self.parser = httptools.HttpRequestParser(self)

@@ -3,123 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from access_callers import CALLERS, access
-from contract_stories import LINK, promise
+from access_matrix import CELLS, ROWS, Cell, anonymous_mistake, request, seed
 from counterfoil.registry.api.routes.table import ROUTES
-from counterfoil.schema.documents.nodes import plain_value
-from counterfoil.schema.documents.yaml_reader import read_yaml
 from registry_driver import InProcessRegistry
 
-MATRIX = plain_value(read_yaml((Path(__file__).parents[3] / "data" / "access.yaml").read_text()))  # type: ignore[arg-type]  # the file is not empty
-SETS, ROWS = MATRIX["sets"], MATRIX["routes"]
-PLAN = """\
-bridge: {n}
-source: {{topic: a, subject: {s}}}
-target: {{topic: b, subject: {s}}}
-fields:
-  x: {{from: nothing}}
-"""
-NAMES = {
-    "own": {"{s}": "own.s", "{n}": "own", "{id}": "1"},
-    "foreign": {"{s}": "foreign.s", "{n}": "foreign", "{id}": "2"},
-    "absent": {"{s}": "own.absent", "{n}": "own-absent", "{id}": "99", "{guid}": "0" * 32, "{d}": "0"},
-}
 _FIRST_CODE = 1000
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One request about one kind of thing, and who gets which status or code."""
-
-    route: str
-    send: str
-    body: Any
-    place: str
-    needs: str
-    expected: int
-
-    @property
-    def allowed(self) -> list[str]:
-        if self.needs == "open":
-            return list(CALLERS)
-        sets = SETS["foreign" if self.place == "foreign" else "own"]
-        return list(sets[self.needs])
-
-
-CELLS = [
-    Cell(
-        route,
-        row["send"],
-        row.get("body"),
-        place,
-        row.get("absent_needs", row["needs"]) if place == "absent" else row["needs"],
-        row[place],
-    )
-    for route, rows in ROWS.items()
-    for row in rows
-    for place in NAMES
-    if place in row
-]
-
-
-async def seed(registry: InProcessRegistry) -> dict[str, dict[str, str]]:
-    """Store the things of both teams as the administrator; return the names of each place."""
-
-    async def done(method: str, path: str, body: Any = None) -> Any:
-        reply = await registry.send(method, path, "admin", body)
-        assert reply.status < 300, (path, reply.text)
-        return reply.json if reply.body else None
-
-    names = {place: dict(values) for place, values in NAMES.items()}
-    for team in ("own", "foreign"):
-        text = json.dumps({"type": "enum", "name": team, "symbols": ["A"]})
-        made = await done("POST", f"/subjects/{team}.s/versions", {"schema": text})
-        names[team]["{guid}"] = made["guid"]
-        await done("PUT", f"/config/{team}.s", {"compatibility": "NONE"})
-        association = {"subject": f"{team}.s", "associationType": "value", "lifecycle": "WEAK"}
-        resource = {"resourceName": team, "resourceNamespace": "x", "resourceId": team, "resourceType": "topic"}
-        await done("POST", "/associations", {**resource, "associations": [association]})
-        await done("POST", "/dek-registry/v1/keks", {"name": team, "kmsType": "test", "kmsKeyId": "k"})
-        dek = {"encryptedKeyMaterial": "bWF0ZXJpYWw="}
-        await done("POST", f"/dek-registry/v1/keks/{team}/deks/{team}.s", dek)
-        contract = {"content": promise("1.0.0", contract=team), "schemas": {LINK: {"schema": text}}}
-        publication = {"application": team, "version": "1", "contracts": [contract]}
-        await done("POST", "/contracts/v1/publish", publication)
-        await done("PUT", f"/contracts/v1/environments/{team}", {})
-        deployments = f"/contracts/v1/environments/{team}/deployments"
-        names[team]["{d}"] = (await done("POST", deployments, {"application": team, "version": "1"}))["id"]
-    return names
-
-
-def filled(value: Any, names: dict[str, str]) -> Any:
-    """Return a path or a body with the names of one place in it."""
-    if isinstance(value, dict):
-        return {key: filled(each, names) for key, each in value.items()}
-    if isinstance(value, list):
-        return [filled(each, names) for each in value]
-    if value == "{plan}":
-        return PLAN.format(n=names["{n}"], s=names["{s}"])
-    if isinstance(value, str):
-        for key, name in names.items():
-            value = value.replace(key, name)
-    return value
-
-
 READS = [cell for cell in CELLS if cell.send.startswith("GET ")]
 WRITES = [cell for cell in CELLS if not cell.send.startswith("GET ")]
-
-
-def request(cell: Cell, names: dict[str, dict[str, str]]) -> tuple[str, str, Any]:
-    method, path = filled(cell.send, names[cell.place]).split(" ", 1)
-    return method, path, filled(cell.body, names[cell.place])
 
 
 def test_who_is_refused() -> None:
@@ -186,24 +81,10 @@ def test_the_anonymous_caller_has_nothing_by_default() -> None:
         for cell in CELLS:
             method, path, body = request(cell, names)
             reply = await registry.send(method, path, None, body)
-            is_open = cell.needs == "open" and reply.status == cell.expected
-            is_empty = (
-                cell.needs == "member"
-                and reply.status in {200, 207, 404}
-                and not has_names(reply.text, names[cell.place])
-            )
-            if not (is_open or is_empty or (reply.status, reply.code) == (403, 40301)):
-                found.append(f"{cell.send} {cell.place}: {reply.status} {reply.text[:200]}")
-        return found
+            found.append(anonymous_mistake(cell, reply, names[cell.place]))
+        return [each for each in found if each]
 
     assert asyncio.run(story()) == []
-
-
-def has_names(text: str, sent: dict[str, str]) -> bool:
-    """Return whether a response names a thing that the request does not."""
-    for name in (*sent.values(), "unknown"):
-        text = text.replace(name, "")
-    return "own" in text or "foreign" in text
 
 
 def test_every_route_has_a_row_and_every_row_a_route() -> None:

@@ -19,20 +19,13 @@ from counterfoil.registry.domain.access.resources import subject_resource
 from counterfoil.registry.domain.access.rights import Rights
 from counterfoil.registry.domain.access.rules import Rule, administrator, allow, deny
 from counterfoil.schema.contexts import parse_subject
+from marked_schemas import enum, full, record
 from registry_driver import InProcessRegistry, Reply
 
 ALICE, ADMIN = "alice", "admin"
 NAMES = ("alpha", "bravo", "charlie", ":.ctx:alpha", ":.ctx:delta", ":.ctx:echo")
 ALIASES = ("foxtrot", "golf")
 _REQUESTS = 60
-
-
-def enum(mark: str) -> str:
-    return json.dumps({"type": "enum", "name": mark, "symbols": ["A"]})
-
-
-def record(mark: str, refers: str) -> str:
-    return json.dumps({"type": "record", "name": mark, "fields": [{"name": "f", "type": refers}]})
 
 
 # Each subject has a text with a mark of its own, or the text of another subject, or refers to one.
@@ -158,10 +151,6 @@ class World:
 def plain(reply: Reply) -> tuple[int, str]:
     """Return what two registries with the same content answer alike: all but times."""
     return reply.status, re.sub(r'"(ts|time)":("[^"]*"|\d+)', "", reply.text)
-
-
-def full(name: str) -> str:
-    return name if name.startswith(":") else f":.:{name}"
 
 
 @settings(max_examples=8, deadline=None)

@@ -77,7 +77,11 @@ def _weak(file: AccessFile) -> Iterator[AccessWarning]:
 
 def _no_admin(file: AccessFile) -> Iterator[AccessWarning]:
     if not file.admins:
-        yield AccessWarning(Doubt.NO_ADMIN, str(file.path), "nobody is listed in admins; nobody may change access")
+        yield AccessWarning(
+            Doubt.NO_ADMIN,
+            str(file.path),
+            "nobody is listed in admins; nobody but an administrator in the store may change access",
+        )
 
 
 def _prefixes(file: AccessFile) -> Iterator[AccessWarning]:

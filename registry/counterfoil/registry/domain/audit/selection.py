@@ -25,13 +25,15 @@ class Selection:
     until: str | None = None
 
     def selects(self, facts: Mapping[str, Any]) -> bool:
-        """Return whether the event with ``facts`` is wanted."""
-        resource = facts.get("resource", "")
+        """Return whether the event with ``facts`` is wanted; somebody may have made a line of a file by hand."""
+        resource, time = str(facts.get("resource", "")), str(facts.get("time", ""))
+        caller = facts.get("caller")
+        principal = caller.get("principal") if isinstance(caller, dict) else None
         return (
-            (not self.events or facts.get("event") in self.events)
-            and self.caller in {None, facts.get("caller", {}).get("principal")}
-            and self.subject in {None, resource, resource.removeprefix(_SUBJECT), facts.get("subject")}
-            and self.outcome in {None, facts.get("outcome")}
-            and (self.since or "") <= facts.get("time", "")
-            and (self.until is None or facts.get("time", "") < self.until)
+            (not self.events or str(facts.get("event")) in self.events)
+            and self.caller in (None, principal)
+            and self.subject in (None, resource, resource.removeprefix(_SUBJECT), facts.get("subject"))
+            and self.outcome in (None, facts.get("outcome"))
+            and (self.since or "") <= time
+            and (self.until is None or time < self.until)
         )
