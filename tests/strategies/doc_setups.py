@@ -36,6 +36,20 @@ CONTRACT = (
     " schema: [{name: Order, physicalName: orders,\n"
     "           authoritativeDefinitions: [{type: schema, url: order.avsc}]}]}\n"
 )
+UNITS = """apiVersion: v3.1.0
+kind: DataContract
+id: orders
+version: %s
+status: active
+schema:
+  - name: Order
+    physicalName: orders
+    properties:
+      - name: total
+        logicalType: integer
+        customProperties:
+          - {property: unit, value: %s}
+%s"""
 PRODUCT = (
     "{{apiVersion: v1.0.0, kind: DataProduct, id: {0}, name: {0}, version: {1}, status: active,\n"
     " inputPorts: [{{name: orders, version: '1', contractId: orders,\n"
@@ -140,9 +154,17 @@ def a_file_without_a_subject(stage: Stage) -> None:
 
 
 def changes_to_tell(stage: Stage) -> None:
-    """Make an order and a message that changed in several ways."""
-    before = {"order.avsc": ORDER % ("long", NOTE), "shop/order.proto": PROTO % ("id", "int64", "")}
-    after = {"order.avsc": ORDER % ("int", ""), "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;")}
+    """Make an order, a message and a contract that changed in several ways."""
+    before = {
+        "order.avsc": ORDER % ("long", NOTE),
+        "shop/order.proto": PROTO % ("id", "int64", ""),
+        "orders.odcs.yaml": UNITS % ("1.0.0", "EUR.cent", ""),
+    }
+    after = {
+        "order.avsc": ORDER % ("int", ""),
+        "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;"),
+        "orders.odcs.yaml": UNITS % ("1.1.0", "EUR", "      - name: note\n"),
+    }
     _changed(stage.folder, before, after)
 
 

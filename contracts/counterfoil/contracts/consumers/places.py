@@ -45,8 +45,10 @@ def place_of(change: TopicChange, found: Found) -> tuple[str, Position | None]:
     schema = None if later is None else later.key_schema if is_key else later.schema
     if path is None or schema is None:
         return change.after.path, change.after.promise.position
+    if finding.pointer:
+        return path, schema.locate(finding.pointer)
     inside = finding.element[1:] if is_key else finding.element
-    return path, _in_schema(schema, _earlier_schema(change.earlier, is_key=is_key), finding, inside)
+    return path, place_in_schema(schema, _earlier_schema(change.earlier, is_key=is_key), inside)
 
 
 def _earlier_schema(offer: Offer | None, *, is_key: bool) -> ParsedSchema | None:
@@ -86,12 +88,13 @@ def _part(promise: FieldPromise, key: str) -> object:
     return parts[key]
 
 
-def _in_schema(
-    schema: ParsedSchema, earlier: ParsedSchema | None, finding: ReadFinding, path: FieldPath
-) -> Position | None:
-    """Return the place of a difference; for a field that is gone, that of the part which contained it."""
-    if finding.pointer:
-        return schema.locate(finding.pointer)
+def is_about_promises(rule: str) -> bool:
+    """Return whether findings of a rule are about what a contract promises, and not about its schema."""
+    return rule in _PARTS_BY_RULE
+
+
+def place_in_schema(schema: ParsedSchema, earlier: ParsedSchema | None, path: FieldPath) -> Position | None:
+    """Return the place of a field; for one that is gone, that of the part which contained it."""
     around, pointer = _nearest(schema, path)
     if around == path:
         return schema.locate(pointer)
