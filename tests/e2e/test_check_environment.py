@@ -64,7 +64,7 @@ def test_a_break_of_a_live_consumer_is_found_at_its_place(run, shop, counterfoil
     assert found.code == 1, found
     assert f"  error  consumer-field-missing\n         total: in {shop.environment}: " in found.out
     assert f"read by {shop.billing} 4 (breaks)" in found.out
-    assert found.out.startswith(f"{shop.contract}-value  order.avsc:4:2\n")
+    assert found.out.startswith(f"{shop.contract}-value  order.avsc:4:12\n")
     assert f" and what is live in {shop.environment} in http" in found.out.splitlines()[-1]
     report = run("--format", "json").report
     Draft202012Validator(report_json_schema()).validate(report)

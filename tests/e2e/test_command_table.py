@@ -198,7 +198,7 @@ def world(workshop, live_registry, unique_name, refusing):
     workshop.commit()
     workshop.write("changed.avsc", SCHEMA.replace('"shop"', '"changed"').replace('"type": "long"}', '"type": "int"}'))
     with Registry(live_registry.url) as registry:
-        registry.register(f"{name}-value", Schema(schema(status=None)))
+        registry.register(f"{name}-value", Schema(schema(extra="string")))
         registry.call(operations.put_environment(Environment(name)))
         for version, text in (("1", schema()), ("2", schema(total=None))):
             contract = NewContract(promise(f"2.{int(version)}.0", contract=name), {LINK: Schema(text)})

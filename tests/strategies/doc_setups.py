@@ -137,6 +137,20 @@ def a_note_that_billing_reads(stage: Stage) -> None:
     _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
 
 
+def a_note_that_live_billing_reads(stage: Stage) -> None:
+    """Make a producer and a consumer that are live in a registry, and a repository that removes a field of theirs."""
+    files = {"order.avsc": ORDER % ("long", NOTE), "orders.odcs.yaml": CONTRACT}
+    _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
+    url = stage.url()
+    send(url, "PUT", "/contracts/v1/environments/production", {"production": True})
+    of_shop = {"content": CONTRACT, "schemas": {"order.avsc": {"schema": files["order.avsc"]}}}
+    of_billing = {"content": PRODUCT.format("billing", "4.7.1", "id, note")}
+    for application, version, contract in (("shop", "1.4.0", of_shop), ("billing", "4.7.1", of_billing)):
+        live = {"application": application, "version": version}
+        send(url, "POST", "/contracts/v1/publish", {**live, "contracts": [contract]})
+        send(url, "POST", "/contracts/v1/environments/production/deployments", live)
+
+
 def decimal_became_finer(stage: Stage) -> None:
     """Make two files to compare."""
     for name, scale in (("old", 2), ("new", 4)):
@@ -429,7 +443,7 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     for each in (
         certificates_of_server_and_clients,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
-        offer_with_two_lines, a_note_that_billing_reads, decimal_became_finer, a_file_without_a_subject,
+        offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer, a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,

@@ -149,8 +149,13 @@ def test_repairs_are_written_to_all_files_or_to_none(tmp_path: Path) -> None:
     assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == {"a.odcs.yaml": data["a.odcs.yaml"]}
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone" / "b.odcs.yaml").write_bytes(data["gone/b.odcs.yaml"])
-    reads = iter([*data.values(), *data.values(), data["a.odcs.yaml"], b"edited meanwhile"])
-    hasty = replace(given, read=lambda _: next(reads))
+    reads: list[str] = []
+
+    def read_while_someone_edits(path: str) -> bytes | None:
+        reads.append(path)
+        return b"edited meanwhile" if reads.count("gone/b.odcs.yaml") == 3 else data.get(path)  # to compare again
+
+    hasty = replace(given, read=read_while_someone_edits)
     with pytest.raises(PreconditionFailed, match=r"gone/b.odcs.yaml was changed while it was checked"):
         fix_files(str(tmp_path), hasty, reported)
     assert (tmp_path / "a.odcs.yaml").read_bytes() == data["a.odcs.yaml"]

@@ -23,7 +23,6 @@ from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoReposi
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.contracts.yaml_files import is_yaml
-from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
@@ -141,6 +140,8 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
 
 
 def _read_agreement(label: str, data: bytes) -> ReadAgreement:
+    from counterfoil.schema.agreements.document import read_agreement  # PyYAML costs start time
+
     try:
         reading = read_agreement(data.decode())
     except UnicodeDecodeError as error:

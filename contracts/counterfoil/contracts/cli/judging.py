@@ -163,12 +163,13 @@ class Judging(NamedTuple):
 
         Nothing is read unless something is broken and a contract names a migration.
         """
-        from counterfoil.contracts.linting.collecting import agreement_test
         from counterfoil.schema.reports.model import Severity
 
         recorded = self._recorded()
         if not report.count(Severity.ERROR):
             return report
+        from counterfoil.contracts.linting.collecting import agreement_test
+
         head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
         contents = head.contents([path for path in head.paths if is_agreement(path)])
         if not any(b"migration" in each for each in contents.values()):
