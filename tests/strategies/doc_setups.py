@@ -443,7 +443,8 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     for each in (
         certificates_of_server_and_clients,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
-        offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer, a_file_without_a_subject,
+        offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer,
+        a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,
