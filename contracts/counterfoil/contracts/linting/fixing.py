@@ -183,8 +183,8 @@ def _write(root: str, fixing: Fixing, read: Callable[[str], bytes | None]) -> No
         for path, data in fixing.after.items():
             place = os.path.realpath(Path(root) / path)
             written.append((_written_beside(place, data), place))
-        for path, data in fixing.before.items():
-            if read(path) != data:
+        for path, was in fixing.before.items():
+            if read(path) != was:
                 raise PreconditionFailed(f"{path} was changed while it was checked, so nothing was fixed; run it again")
         for beside, place in written:
             Path(beside).replace(place)

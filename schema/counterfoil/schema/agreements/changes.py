@@ -86,7 +86,7 @@ def agreement_changes(earlier: Agreement, later: Agreement) -> tuple[AgreementCh
     now = {each.key: each for each in _facts(later)}
     gone = [_gone(fact) for key, fact in was.items() if key not in now and _is_own(fact, now)]
     rest = [
-        AgreementChange(fact.noun, fact.element, before and before.words, fact.words, _place(before), fact.position)
+        AgreementChange(fact.noun, fact.element, _words(before), fact.words, _place(before), fact.position)
         for key, fact in now.items()
         if _is_own(fact, was) and ((before := was.get(key)) is None or before.words != fact.words)
     ]
@@ -95,6 +95,10 @@ def agreement_changes(earlier: Agreement, later: Agreement) -> tuple[AgreementCh
 
 def _gone(fact: _Fact) -> AgreementChange:
     return AgreementChange(fact.noun, fact.element, fact.words, None, fact.position)
+
+
+def _words(fact: _Fact | None) -> str | None:
+    return None if fact is None else fact.words
 
 
 def _place(fact: _Fact | None) -> Position | None:
