@@ -23,6 +23,8 @@ def _lines() -> Iterator[str]:
     yield from ("", "## Rules of files", "", "`counterfoil lint` reports them.")
     for rule in LINT_RULES:
         yield from _rule(rule.id, rule.severity, rule.why, rule.fix)
+        if rule.repaired:
+            yield from ("", f"`--fix` repairs: {rule.repaired}.")
     yield from ("", "## Rules of records", "", "`counterfoil test` reports them.")
     for rule in RECORD_RULES:
         yield from _rule(rule.id, rule.severity, rule.why, rule.fix)

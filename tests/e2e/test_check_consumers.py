@@ -124,11 +124,11 @@ BREAKS = {
         ("consumer-type-narrowed", "error", PRODUCT, "as: integer", "as: string", 17),
         ("expectation-unbacked", "warning", PRODUCT, "min: 0,", "min: 0, max: 9,", 17),
         ("unit-changed", "error", PRODUCT, "unit: EUR.cent", "unit: EUR", 17),
-        ("contract-unknown", "warning", OTHER, "contractId: orders.placed", "contractId: orders.lost", 10),
+        ("contract-unknown", "warning", OTHER, "contractId: orders.placed", "contractId: orders.lost", 12),
     ],
     "of references": [
         ("schema-file-missing", "error", ORDERS, "order.avsc}", "lost.avsc}", 12),
-        ("contract-version-differs", "warning", OTHER, 'version: "2"', 'version: "7"', 10),
+        ("contract-version-differs", "warning", OTHER, 'version: "2"', 'version: "7"', 11),
     ],
     "of a document": [("document-invalid", "error", OTHER, "inputPorts:", "inputPort:", 9)],
 }
@@ -168,6 +168,27 @@ def test_each_break_is_found_at_its_line_and_nothing_else(run, shop, breaks):
     outcome = run(*BY_LEVEL_NONE, "--format", "json")
     assert sorted(_places(outcome)) == sorted((rule, word, path, line) for rule, word, path, _, _, line in breaks)
     assert outcome.code == 1
+
+
+def test_a_break_of_a_type_is_at_the_line_of_the_type(run, shop):
+    shop.write(ORDER, json.loads(SCHEMA))
+    shop.commit()
+    for before, after in (
+        (
+            '"name": "order_id",\n   "type": "string"',
+            '"name": "order_id",\n   "type": [\n    "null",\n    "string"\n   ]',
+        ),
+        ('"name": "total_cents",\n   "type": "long"', '"name": "total_cents",\n   "type": "double"'),
+        ('"PAID"', '"PAID",\n     "LOST"'),
+    ):
+        _edit(shop, ORDER, before, after)
+    lines = (shop.folder / ORDER).read_text().splitlines()
+    outcome = run(*BY_LEVEL_NONE, "--against", "HEAD", "--format", "json")
+    assert [(place[0], lines[place[3] - 1].strip()) for place in _places(outcome)] == [
+        ("consumer-nullable", '"type": ['),
+        ("consumer-type-narrowed", '"type": "double"'),
+        ("consumer-enum-unknown", '"symbols": ['),
+    ]
 
 
 def test_an_unchanged_repository_has_no_findings(run):
@@ -411,7 +432,7 @@ def test_a_json_schema_and_its_readers(run, shop):
     outcome = run(*BY_LEVEL_NONE, "--against", "HEAD", "--format", "json")
     assert [(place[0], place[3]) for place in _places(outcome)] == [
         ("consumer-nullable", 5),
-        ("consumer-type-narrowed", 8),
+        ("consumer-type-narrowed", 9),
     ]
 
 

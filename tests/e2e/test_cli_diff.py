@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from jsonschema import Draft202012Validator
+
+from agreement_files import APPLICATION, CONTRACT, SCHEMA
+from counterfoil.contracts.reports.json_schema import report_json_schema
 
 
 @pytest.fixture
@@ -154,9 +158,72 @@ def test_folders_outside_of_git(counterfoil, tmp_path):
 def test_a_folder_is_compared_with_folders_alone(counterfoil, folders):
     result = counterfoil("diff", "schemas", "schemas/order.avsc", folder=folders.folder)
     assert (result.code, result.out) == (2, "")
-    assert "schemas is a folder, and schemas/order.avsc is none; compare two folders, or two schemas" in result.err
+    assert "schemas is a folder, and schemas/order.avsc is none; compare two folders, or two files" in result.err
     folders.write("schemas/bad.avsc", '{"type":\n}')
     folders.commit()
     result = counterfoil("diff", "HEAD:schemas", "schemas", folder=folders.folder)
     assert (result.code, result.out) == (14, "")
     assert "HEAD:schemas/bad.avsc:2:1" in result.err
+
+
+@pytest.fixture
+def contracts(workshop):
+    """Since the last commit, a contract promises less, a consumer reads more, and a third file is new."""
+    workshop.write("c/orders.odcs.yaml", CONTRACT)
+    workshop.write("c/billing.odps.yaml", APPLICATION)
+    workshop.write("c/order.avsc", SCHEMA)
+    workshop.commit()
+    workshop.write("c/orders.odcs.yaml", CONTRACT.replace("value: EUR.cent", "value: EUR").replace("2.1.0", "2.2.0"))
+    workshop.write("c/billing.odps.yaml", APPLICATION.replace("- order_id", "- order_id\n          - email"))
+    workshop.write("c/more.odcs.yaml", CONTRACT.replace("id: orders.placed", "id: more"))
+    return workshop
+
+
+def test_contract_files_are_compared(counterfoil, contracts):
+    result = counterfoil("diff", "main:c/orders.odcs.yaml", "c/orders.odcs.yaml", folder=contracts.folder)
+    assert (result.code, result.out.splitlines()) == (
+        0,
+        [
+            "~ version changed: 2.1.0 → 2.2.0  (c/orders.odcs.yaml:5:10)",
+            "~ OrderPlaced.total_cents: unit changed: EUR.cent → EUR  (c/orders.odcs.yaml:45:37)",
+            "2 changes from main:c/orders.odcs.yaml to c/orders.odcs.yaml",
+        ],
+    ), result
+    product = counterfoil("diff", "main:c/billing.odps.yaml", "./c/billing.odps.yaml", folder=contracts.folder)
+    assert product.out.startswith("+ orders.email: read added  (./c/billing.odps.yaml:"), product
+    here = counterfoil("diff", "main:./billing.odps.yaml", "billing.odps.yaml", folder=contracts.folder / "c")
+    assert here.out.endswith("1 change from main:./billing.odps.yaml to billing.odps.yaml\n"), here
+
+
+def test_contract_files_of_folders_are_compared_beside_schemas(counterfoil, contracts):
+    for base, head, below in (("main:c", "c", ""), ("main:", ".", "c/")):
+        result = counterfoil("diff", base, head, folder=contracts.folder)
+        assert [line.partition("  (")[0] for line in result.out.splitlines()] == [
+            f"~ {below}billing.odps.yaml",
+            "  + orders.email: read added",
+            f"+ {below}more.odcs.yaml: file added",
+            f"~ {below}orders.odcs.yaml",
+            "  ~ version changed: 2.1.0 → 2.2.0",
+            "  ~ OrderPlaced.total_cents: unit changed: EUR.cent → EUR",
+            f"3 changed files from {base} to {head}",
+        ], result
+    report = counterfoil("diff", "main:c", "c", "--format", "json", folder=contracts.folder).report
+    Draft202012Validator(report_json_schema()).validate(report)
+    assert report["files"][0]["changes"][0]["kind"] == "read-added"
+
+
+@pytest.mark.parametrize(
+    ("operands", "code", "said"),
+    [
+        ("c/orders.odcs.yaml c/billing.odps.yaml", 14, "one is a contract and one a product"),
+        ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is none; compare two of them"),
+        ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "'c/nothing.odcs.yaml' is no file here"),
+        ("main:c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "main has no file 'c/nothing.odcs.yaml'"),
+        ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "git knows no commit 'nowhere'"),
+        ("c/bad.odcs.yaml c/orders.odcs.yaml", 14, "c/bad.odcs.yaml:6:1 is no valid contract or product file"),
+    ],
+)
+def test_contract_files_that_cannot_be_compared(counterfoil, contracts, operands, code, said):
+    contracts.write("c/bad.odcs.yaml", CONTRACT.replace("status:", "statsu:"))
+    result = counterfoil("diff", *operands.split(), folder=contracts.folder)
+    assert (result.code, result.out, said in result.err) == (code, "", True), result

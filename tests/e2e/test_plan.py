@@ -162,3 +162,34 @@ def test_without_a_registry_or_a_project_nothing_is_planned(counterfoil, shop):
     (shop.folder / "counterfoil.yaml").unlink()
     result = counterfoil("plan", folder=shop.folder)
     assert (result.code, "there is no counterfoil.yaml" in result.err) == (14, True)
+
+
+def _server(environment, url):
+    own = [{"property": "registry", "value": url}]
+    server = {"server": environment, "type": "kafka", "host": "kafka:9092", "customProperties": own}
+    return {**server, "environment": environment}
+
+
+def test_the_registry_of_an_environment_is_the_one_that_contracts_name(counterfoil, shop, live_registry):
+    from agreement_files import CONTRACT
+
+    shop.declare()
+    project = (shop.folder / "counterfoil.yaml").read_text()
+    shop.write("counterfoil.yaml", project.replace(live_registry.url, "http://127.0.0.1:1"))
+    nothing = counterfoil("plan", "--env", "staging", folder=shop.folder)
+    assert (nothing.code, "no registry is known for it" in nothing.err) == (2, True), nothing
+    head, _, rest = CONTRACT.partition("servers:\n")
+    servers = json.dumps([_server("staging", live_registry.url), _server("production", "http://127.0.0.1:1")])
+    shop.write("orders.odcs.yaml", f"{head}servers: {servers}\nschema:{rest.partition('schema:')[2]}")
+    planned = counterfoil("plan", "--env", "staging", "--out", "plan.json", folder=shop.folder)
+    assert (planned.code, f" for {live_registry.url}" in planned.out) == (0, True), planned
+    given = {"COUNTERFOIL_REGISTRY_URL": "http://127.0.0.1:1"}
+    other = counterfoil("plan", "--env", "staging", folder=shop.folder, settings=given)
+    assert (other.code, "give one of them" in other.err) == (2, True), other
+    applied = counterfoil("apply", "plan.json", "--env", "staging", folder=shop.folder)
+    assert applied.code == 0, applied
+    assert counterfoil("plan", "--env", "staging", "--fail-on-changes", folder=shop.folder).code == 0
+    more = json.dumps([_server("staging", live_registry.url), _server("staging", "http://127.0.0.1:2")])
+    shop.write("orders.odcs.yaml", f"{head}servers: {more}\nschema:{rest.partition('schema:')[2]}")
+    several = counterfoil("plan", "--env", "staging", folder=shop.folder)
+    assert (several.code, "name several registries" in several.err) == (2, True), several

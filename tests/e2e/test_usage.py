@@ -9,7 +9,7 @@ import pytest
 
 from contract_stories import LINK, expectation, promise, schema
 from counterfoil.schema.model import Schema
-from counterfoil.schema.rest.contracts import NewContract, NewPublication
+from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
 from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
 from counterfoil.sdk import Registry, operations
 
@@ -67,6 +67,26 @@ def test_fields_are_printed_with_who_reads_them_and_those_that_nobody_reads(run,
     see(registry, topic, "mirror", "*", to="2020-01-01T00:00:00Z")
     stale = run("usage", topic, "--stale", "--format", "json").report
     assert [each["application"] for each in stale["consumers"]] == ["mirror"]
+
+
+def test_a_topic_whose_statistics_are_of_environments_is_asked_about_with_one(run, registry, topic):
+    nothing = run("usage", "--topic", topic)
+    assert nothing.code == 4
+    assert f"counterfoil test --topic {topic} --publish stores" in nothing.err
+    for name in (f"{topic}-staging", f"{topic}-production"):
+        registry.call(operations.put_environment(Environment(name)))
+        registry.call(operations.post_topic_stats(TopicStats(topic, name, records=1, schemas=(SchemaCount(1, 1),))))
+    asked = run("usage", "--topic", topic)
+    assert (asked.code, asked.out) == (4, "")
+    assert asked.err == (
+        f"counterfoil: Nothing is stored about the records of topic '{topic}', but there is something for "
+        f"{topic}-production (--env {topic}-production) and for {topic}-staging (--env {topic}-staging)\n"
+    )
+    assert run("usage", "--topic", topic, "--env", f"{topic}-staging").code == 0
+    registry.call(operations.post_topic_stats(TopicStats(topic, records=1, schemas=(SchemaCount(1, 1),))))
+    assert run("usage", "--topic", topic).code == 0
+    other = run("usage", "--topic", topic, "--env", "nowhere")
+    assert (other.code, "for no environment (no --env) and for" in other.err) == (4, True), other
 
 
 def test_a_topic_is_printed_with_its_schema_ids(run, registry, topic):

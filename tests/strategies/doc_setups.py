@@ -36,6 +36,20 @@ CONTRACT = (
     " schema: [{name: Order, physicalName: orders,\n"
     "           authoritativeDefinitions: [{type: schema, url: order.avsc}]}]}\n"
 )
+UNITS = """apiVersion: v3.1.0
+kind: DataContract
+id: orders
+version: %s
+status: active
+schema:
+  - name: Order
+    physicalName: orders
+    properties:
+      - name: total
+        logicalType: integer
+        customProperties:
+          - {property: unit, value: %s}
+%s"""
 PRODUCT = (
     "{{apiVersion: v1.0.0, kind: DataProduct, id: {0}, name: {0}, version: {1}, status: active,\n"
     " inputPorts: [{{name: orders, version: '1', contractId: orders,\n"
@@ -123,6 +137,20 @@ def a_note_that_billing_reads(stage: Stage) -> None:
     _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
 
 
+def a_note_that_live_billing_reads(stage: Stage) -> None:
+    """Make a producer and a consumer that are live in a registry, and a repository that removes a field of theirs."""
+    files = {"order.avsc": ORDER % ("long", NOTE), "orders.odcs.yaml": CONTRACT}
+    _changed(stage.folder, files, {"order.avsc": ORDER % ("long", "")})
+    url = stage.url()
+    send(url, "PUT", "/contracts/v1/environments/production", {"production": True})
+    of_shop = {"content": CONTRACT, "schemas": {"order.avsc": {"schema": files["order.avsc"]}}}
+    of_billing = {"content": PRODUCT.format("billing", "4.7.1", "id, note")}
+    for application, version, contract in (("shop", "1.4.0", of_shop), ("billing", "4.7.1", of_billing)):
+        live = {"application": application, "version": version}
+        send(url, "POST", "/contracts/v1/publish", {**live, "contracts": [contract]})
+        send(url, "POST", "/contracts/v1/environments/production/deployments", live)
+
+
 def decimal_became_finer(stage: Stage) -> None:
     """Make two files to compare."""
     for name, scale in (("old", 2), ("new", 4)):
@@ -140,9 +168,17 @@ def a_file_without_a_subject(stage: Stage) -> None:
 
 
 def changes_to_tell(stage: Stage) -> None:
-    """Make an order and a message that changed in several ways."""
-    before = {"order.avsc": ORDER % ("long", NOTE), "shop/order.proto": PROTO % ("id", "int64", "")}
-    after = {"order.avsc": ORDER % ("int", ""), "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;")}
+    """Make an order, a message and a contract that changed in several ways."""
+    before = {
+        "order.avsc": ORDER % ("long", NOTE),
+        "shop/order.proto": PROTO % ("id", "int64", ""),
+        "orders.odcs.yaml": UNITS % ("1.0.0", "EUR.cent", ""),
+    }
+    after = {
+        "order.avsc": ORDER % ("int", ""),
+        "shop/order.proto": PROTO % ("key", "string", "\n  bool paid = 5;"),
+        "orders.odcs.yaml": UNITS % ("1.1.0", "EUR", "      - name: note\n"),
+    }
     _changed(stage.folder, before, after)
 
 
@@ -407,7 +443,8 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     for each in (
         certificates_of_server_and_clients,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
-        offer_with_two_lines, a_note_that_billing_reads, decimal_became_finer, a_file_without_a_subject,
+        offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer,
+        a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
         a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,

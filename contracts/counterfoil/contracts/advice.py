@@ -133,6 +133,12 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Where a consumer needs such a field, give it a rule in the converter, or keep it in the new version.",
         ),
         FileRule(
+            "environment-unjudged",
+            "A schema refers to another one that the registry does not have, so that the registry could not be asked "
+            "what the change breaks in the environment of --env.",
+            "Register what the schema refers to first, or check without --env.",
+        ),
+        FileRule(
             "subject-unknown",
             "The file's name without its suffix does not end in -key or -value and no --subject names its subject, so "
             "its earlier versions cannot be requested from the registry.",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.schema.documents.nodes import Repair
     from counterfoil.schema.position import Position
     from counterfoil.schema.reports.model import Approval
 
@@ -156,7 +157,7 @@ class Finding:
     result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
     many records of the topic trigger it, if a sketch of the topic was given. ``readers`` are the consumers of the
     contract, if consumers were given. A finding with an ``approval`` is accepted and breaks no check, nor does one that
-    ``is_observed``.
+    ``is_observed``. ``repair`` is what is meant instead, where that is certain.
     """
 
     rule: str
@@ -177,6 +178,7 @@ class Finding:
     readers: Readers | None = None
     approval: Approval | None = None
     is_observed: bool = False
+    repair: Repair | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ class CheckReport:
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
     the result is "cannot say" if a file could not be judged. ``fail_on_by_path`` has the least severity that fails for
     the files that have one of their own. ``consumers`` counts the consumers whose reads were compared; None if none
-    were given.
+    were given. ``environment`` names the one whose registry was asked, if any; ``is_undecided``: it could not say.
     """
 
     against: str
@@ -219,6 +221,8 @@ class CheckReport:
     needs_all: bool = False
     fail_on_by_path: Mapping[str, FailOn] = field(default_factory=dict)
     consumers: int | None = None
+    environment: str = ""
+    is_undecided: bool = False
 
     @property
     def checked(self) -> int:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.linting.lint import LintInput
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.registration import SchemaRegistry
+    from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement, Migration
     from counterfoil.schema.model import Schema
 
@@ -83,16 +84,26 @@ class ContractFiles:
         )
 
     def _schema(self, name: str, path: str, registry: SchemaRegistry) -> Schema:
-        referred = self._tree.referred(path).values()
-        named = {each: named_subject(self._project, self._tree, each) for each in referred}
-        subjects = {path: name} | {each: subject for each, subject in named.items() if subject is not None}
-        try:
-            return Registration(self._tree, [path], subject_by_path=subjects, registry=registry).schema(path)
-        except (SubjectNotFound, SchemaNotFound, VersionNotFound) as missing:
-            raise PreconditionFailed(
-                f"{path} refers to {', '.join(referred)}, and not all of it is registered ({missing}); register it "
-                "first, for example with counterfoil apply"
-            ) from None
+        return schema_to_send(self._tree, self._project, name, path, registry)
+
+
+def schema_to_send(
+    tree: SchemaTree, project: Project | None, subject: str, path: str, registry: SchemaRegistry
+) -> Schema:
+    """Return the schema in the file at ``path`` as a registry takes it, with references to what is registered there.
+
+    Raises ``PreconditionFailed`` if not all that it refers to is, ``InvalidOperand`` if it is no valid schema.
+    """
+    referred = tree.referred(path).values()
+    named = {each: named_subject(project, tree, each) for each in referred}
+    subjects = {path: subject} | {each: name for each, name in named.items() if name is not None}
+    try:
+        return Registration(tree, [path], subject_by_path=subjects, registry=registry).schema(path)
+    except (SubjectNotFound, SchemaNotFound, VersionNotFound) as missing:
+        raise PreconditionFailed(
+            f"{path} refers to {', '.join(referred)}, and not all of it is registered ({missing}); register it "
+            "first, for example with counterfoil apply"
+        ) from None
 
 
 def renewed(given: ContractMigration, held: ContractMigration | None) -> ContractMigration:

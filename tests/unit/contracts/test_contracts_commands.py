@@ -81,7 +81,7 @@ def test_lint_exit_codes_and_json(folder: Path, capsys: pytest.CaptureFixture[st
     assert document["summary"] == {"checked": 8, "errors": 1, "warnings": 1, "notices": 0}
     assert [(each["rule"], each["path"], each["line"]) for each in document["findings"]] == [
         ("owner-missing", "orders.odcs.yaml", 1),
-        ("unit-unknown", "orders.odcs.yaml", 38),
+        ("unit-unknown", "orders.odcs.yaml", 43),
     ]
     assert run(lint, ["--rules", "owner-missing"]) == 0
     assert run(lint, ["--rules", "owner-missing", "--fail-on", "warning"]) == 1

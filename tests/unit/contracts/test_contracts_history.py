@@ -21,6 +21,9 @@ class ListedRepository:
     def commit(self, ref):
         return self._refs.get(ref)
 
+    def find_commits(self, refs):
+        assert refs
+
     def is_shallow(self):
         return self._is_shallow
 

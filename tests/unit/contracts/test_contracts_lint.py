@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 import pytest
 
 from agreement_files import APPLICATION, BRIDGE, CONTRACT, SCHEMA
-from counterfoil.contracts.errors import UsageMistake
+from counterfoil.contracts.errors import PreconditionFailed, UsageMistake
+from counterfoil.contracts.linting.fixing import fix_files
 from counterfoil.contracts.linting.lint import LintInput, LintReport, lint_files
 from counterfoil.contracts.linting.rules import LINT_RULES
 from counterfoil.contracts.linting.selection import exit_code_of, is_failing, parse_rules, selected
@@ -16,6 +19,9 @@ from counterfoil.contracts.project.document import read_project
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TODAY = date(2026, 11, 23)
 PROJECT = "schemas:\n  - {files: schemas/*.avsc, subject: orders.placed-value}\n"
@@ -77,19 +83,19 @@ SEEDED = [
     ("type-differs", APPLICATION_FILE, "as: integer", "as: timestamp", ""),
     ("type-differs", APPLICATION_FILE, "as: integer, min: 0", "as: array", "as: array"),
     ("promise-unkept", CONTRACT_FILE, "name: email,", "name: email, required: true,", "name: email"),
-    ("unit-unknown", CONTRACT_FILE, "value: EUR.cent", "value: EURO", "name: total_cents"),
+    ("unit-unknown", CONTRACT_FILE, "value: EUR.cent", "value: EURO", "value: EURO"),
     ("unit-unknown", APPLICATION_FILE, "unit: EUR.cent", "unit: cents", "unit: cents"),
     ("cel-invalid", CONTRACT_FILE, "total_cents >= message", "total_cents >= = message", ">= ="),
     ("converter-missing", CONTRACT_FILE, "converters/orders.yaml", "converters/order.yaml", "converters/order.yaml"),
     ("converter-invalid", "converters/orders.yaml", "target", "tarqet", ""),
     ("migration-version-unknown", CONTRACT_FILE, 'to: "2"', 'to: "3"', "converters/orders.yaml"),
     ("sunset-passed", CONTRACT_FILE, "2027-03-31", "2026-11-22", "2026-11-22"),
-    ("contract-unknown", APPLICATION_FILE, "contractId: orders.placed", "contractId: orders.sent", "name: orders"),
-    ("contract-version-differs", APPLICATION_FILE, 'version: "2"', 'version: "1"', "name: orders"),
+    ("contract-unknown", APPLICATION_FILE, "contractId: orders.placed", "contractId: orders.sent", "orders.sent"),
+    ("contract-version-differs", APPLICATION_FILE, 'version: "2"', 'version: "1"', 'version: "1"'),
     ("owner-missing", CONTRACT_FILE, "team:\n  name: checkout\n", "", "apiVersion"),
-    ("version-not-semantic", CONTRACT_FILE, "version: 2.1.0", "version: two", "apiVersion"),
+    ("version-not-semantic", CONTRACT_FILE, "version: 2.1.0", "version: two", "version: two"),
     ("pii-unclassified", CONTRACT_FILE, "classification: confidential, ", "", "name: email"),
-    ("id-taken", "copy.odcs.yaml", "", CONTRACT, "apiVersion"),
+    ("id-taken", "copy.odcs.yaml", "", CONTRACT, "id: orders.placed"),
 ]
 
 
@@ -126,9 +132,61 @@ def test_what_is_read_of_the_key_must_be_in_its_schema() -> None:
     assert found.position.line == line_of(APPLICATION_FILE, wrong, "$key.number")
 
 
+def test_repairs_are_written_to_all_files_or_to_none(tmp_path: Path) -> None:
+    files = {
+        "a.odcs.yaml": CONTRACT.replace("id: orders.placed", "id: a").replace("value: EUR.cent", "value: eur"),
+        "gone/b.odcs.yaml": CONTRACT.replace("id: orders.placed", "id: b").replace("value: EUR.cent", "value: eur"),
+    }
+    data = {path: text.encode() for path, text in files.items()}
+    (tmp_path / "a.odcs.yaml").write_bytes(data["a.odcs.yaml"])
+    given = LintInput(tree=SchemaTree([], validation=Validation.STRICT), read=data.get, agreements=[*files])
+
+    def reported(asked: LintInput) -> LintReport:
+        return lint_files(asked, today=TODAY)
+
+    with pytest.raises(FileNotFoundError, match="gone"):
+        fix_files(str(tmp_path), given, reported)
+    assert {place.name: place.read_bytes() for place in tmp_path.iterdir()} == {"a.odcs.yaml": data["a.odcs.yaml"]}
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "b.odcs.yaml").write_bytes(data["gone/b.odcs.yaml"])
+    reads: list[str] = []
+
+    def read_while_someone_edits(path: str) -> bytes | None:
+        reads.append(path)
+        return b"edited meanwhile" if reads.count("gone/b.odcs.yaml") == 3 else data.get(path)  # to compare again
+
+    hasty = replace(given, read=read_while_someone_edits)
+    with pytest.raises(PreconditionFailed, match=r"gone/b.odcs.yaml was changed while it was checked"):
+        fix_files(str(tmp_path), hasty, reported)
+    assert (tmp_path / "a.odcs.yaml").read_bytes() == data["a.odcs.yaml"]
+    assert len([*(tmp_path / "gone").iterdir()]) == 1
+    made = fix_files(str(tmp_path), given, reported)
+    assert [(each.path, str(each)) for each in made] == [(path, "eur → EUR") for path in files]
+    assert (tmp_path / "gone" / "b.odcs.yaml").read_bytes() == data["gone/b.odcs.yaml"].replace(b"eur}", b"EUR}")
+
+
 def test_every_rule_is_seeded() -> None:
     without_engine = {"cel-unchecked"}
     assert {rule.id for rule in LINT_RULES} - without_engine == {each[0] for each in SEEDED}
+
+
+def test_a_field_in_a_part_that_may_be_missing_can_be_required() -> None:
+    address = '["null", {"type": "record", "name": "Address", "fields": [{"name": "city", "type": "string"}]}]'
+    schema = SCHEMA.replace(
+        '  {"name": "placed_at"', f'  {{"name": "address", "type": {address}}},\n  {{"name": "placed_at"'
+    )
+    promise = (
+        "      - name: address\n        logicalType: object\n        properties:\n"
+        "          - {name: city, logicalType: string, required: true}\n"
+    )
+    contract = CONTRACT.replace("slaProperties:", f"{promise}slaProperties:")
+    assert lint({**FILES, SCHEMA_FILE: schema, CONTRACT_FILE: contract}).findings == ()
+    whole = contract.replace("      - name: address\n", "      - name: address\n        required: true\n")
+    found = lint({**FILES, SCHEMA_FILE: schema, CONTRACT_FILE: whole}).findings
+    assert [(each.rule, each.element) for each in found] == [("promise-unkept", "address")]
+    optional = schema.replace('{"name": "city", "type": "string"}', '{"name": "city", "type": ["null", "string"]}')
+    found = lint({**FILES, SCHEMA_FILE: optional, CONTRACT_FILE: contract}).findings
+    assert [(each.rule, each.element) for each in found] == [("promise-unkept", "address.city")]
 
 
 def test_the_converter_of_a_migration_must_be_a_bridge_file() -> None:

@@ -118,7 +118,9 @@ def counted(batch, *, contract=CONTRACT, schemas=(ORDER,), consumer=None, **opti
     assert not [fault for file in files for fault in file.reading.faults]
     sides = Agreements.of(files, consumer_files=frozenset({"billing.odps.yaml"}))
     (path, agreement) = sides.contracts["orders"]
-    test = topic_test(agreement, agreement.promises[0], file=path, consumers=sides.of_contract("orders"))
+    window_ms = options.pop("window_ms", 0)
+    readers = sides.of_contract("orders")
+    test = topic_test(agreement, agreement.promises[0], file=path, consumers=readers, window_ms=window_ms)
     registry = registry_of(*schemas)
     proposed = options.pop("proposed", None)
     plan = Plan(test, keys=Writers(lambda: registry), has_proposed=proposed is not None, **options)
@@ -169,6 +171,30 @@ def test_each_constraint_names_the_records_that_fail_it():
     assert outside.text.endswith("first at partition 0 offset 2 (id 1), partition 0 offset 3 (id 1)")
     assert (str(outside.position), outside.severity.value) == ("13:9", "error")
     assert found["value-unlisted", "status"].severity.value == "warning"
+
+
+@pytest.mark.usefixtures("each_tier")
+def test_a_required_field_is_missing_only_where_what_is_around_it_is_there():
+    city = {"name": "city", "type": ["null", "string"], "default": None}
+    address = {"type": "record", "name": "Address", "fields": [city]}
+    schema = {"type": "record", "name": "Order", "fields": [{"name": "address", "type": ["null", address]}]}
+    contract = CONTRACT.partition("      - {name: id")[0] + (
+        "      - name: address\n        logicalType: object\n        properties:\n"
+        "          - {name: city, logicalType: string, required: true}\n"
+    )
+    whole = contract.replace("logicalType: object\n        properties", "required: true\n        properties")
+    messages = [
+        message({"address": each}, Schema(json.dumps(schema))) for each in (None, {"city": None}, {"city": "Ulm"})
+    ]
+    found = findings(batch_of(messages), contract=contract, schemas=(Schema(json.dumps(schema)),))
+    assert {key: each.text.partition(":")[0] for key, each in found.items()} == {
+        ("value-missing", "address.city"): "1 of 3 records"
+    }
+    found = findings(batch_of(messages), contract=whole, schemas=(Schema(json.dumps(schema)),))
+    assert {key: each.text.rpartition("offset ")[2] for key, each in found.items()} == {
+        ("value-missing", "address"): "0 (id 1)",
+        ("value-missing", "address.city"): "1 (id 1)",
+    }
 
 
 def test_what_cannot_be_decoded_fails_and_tombstones_are_counted():
@@ -330,6 +356,29 @@ def test_windows_of_time_that_are_complete_are_counted():
     assert notice.rule == "quality-unchecked"
 
 
+def test_a_window_is_given_to_the_rules_that_name_none():
+    start = NOW_MS // HOUR * HOUR - 5 * HOUR
+    batch = batch_of([message(FINE, ORDER)] * 4, timestamps=[start, start + 1, start + HOUR, start + 3 * HOUR])
+    sample = Sample("orders", "newest", offsets={0: ((0, 4),)}, bounds={0: (0, 4)}, taken_ms=start + 4 * HOUR)
+    without = quality(
+        "{id: one, type: library, metric: duplicateValues, arguments: {properties: [id]}, mustBe: 0}",
+        "{id: two, type: library, metric: rowCount, mustBeBetween: [2, 4]}",
+        "{id: own, type: library, metric: rowCount, arguments: {window: P1D}, mustBeLessThan: 9}",
+    )
+    whole = findings(batch, contract=without, sample=sample)
+    assert "duplicateValues is 3, and must be exactly 0" in whole["quality-failed", "one"].text
+    assert ("quality-failed", "two") not in whole
+    hourly = findings(batch, contract=without, sample=sample, window_ms=HOUR)
+    assert (
+        "duplicateValues is 1, and must be exactly 0, in the windows of 1 hour" in hourly["quality-failed", "one"].text
+    )
+    assert (
+        "rowCount is 1, and must be between 2 and 4, in the windows of 1 hour" in hourly["quality-failed", "two"].text
+    )
+    assert {key[1] for key in hourly} == {"one", "two", "own"}  # no whole day was read, which a notice says
+    assert hourly["quality-unchecked", "own"].rule == "quality-unchecked"
+
+
 def test_duplicates_shares_and_rules_that_cannot_be_checked():
     values = [FINE, FINE, FINE | {"id": "o2"}, FINE | {"mail": None}]
     batch = batch_of([message(each, ORDER) for each in values])
@@ -429,6 +478,9 @@ def call(capsys):
         (("ids",), 4, "0 records of 0 topics"),
         ((), 2, "test needs --bootstrap-servers"),
         (("--sample", "newst"), 2, "did you mean newest?"),
+        (("--from-file", "good.hex", "--window", "hourly"), 2, "--window 'hourly' is no duration such as PT1H"),
+        (("--from-file", "good.hex", "--window", "PT0S"), 2, "is no duration such as PT1H or P1D"),
+        (("--from-file", "good.hex", "--window", "PT1H"), 0, "2 records of 1 topic tested"),
         (("--sample", "since=once"), 2, "names no moment"),
         (("--topic", "order", "--from-file", "good.hex"), 2, "did you mean orders?"),
         (("--server", "production"), 2, "has no such server"),

@@ -9,6 +9,7 @@ import os
 import posixpath
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _REGULAR_MODES: Final = frozenset({"100644", "100755"})
 _SHORT_HASH_LENGTH: Final = 7
+_OUTSIDE: Final = ("not a git repository", "must be run in a work tree")
+"""What git says of a folder in no repository, and of one in a bare repository or in ``.git``."""
+_SKIPPED: Final = "S"
+"""The letter of a file of the index that a sparse checkout leaves out."""
 _SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "log.showSignature=false")
 
 
@@ -30,18 +35,31 @@ class Blob:
 
 
 class GitRepository:
-    """The repository that contains ``folder``. Made by :func:`open_repository`."""
+    """The repository that contains ``folder``. Made by :func:`open_repository`.
+
+    Each start of git costs milliseconds, so that what was requested once is kept.
+    """
 
     def __init__(self, folder: str, *, top: str) -> None:
         self.top = top
         self._folder = folder
+        self._commit_by_ref: dict[str, str | None] = {}
 
     def commit(self, ref: str) -> str | None:
         """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
-        printed = _run(
-            self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", fails=(1, 128)
-        )
-        return printed.decode().strip() or None
+        if ref not in self._commit_by_ref:
+            wanted = f"{ref}^{{commit}}"
+            printed = _run(self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, fails=(1, 128))
+            self._commit_by_ref[ref] = printed.decode().strip() or None
+        return self._commit_by_ref[ref]
+
+    def find_commits(self, refs: Sequence[str]) -> None:
+        """Find the commits of several refs at once, which :meth:`commit` then returns."""
+        given = "".join(f"{ref}^{{commit}}\n" for ref in refs).encode()
+        printed = self._run_here("cat-file", "--batch-check", given=given).decode().splitlines()
+        for ref, line in zip(refs, printed, strict=True):
+            object_id, _, facts = line.partition(" ")
+            self._commit_by_ref[ref] = object_id if facts.startswith("commit ") else None
 
     def known_as(self, ref: str) -> str | None:
         """Return ``ref`` if it exists, else the branch of that name in ``origin``, or None."""
@@ -87,18 +105,19 @@ class GitRepository:
 
     def working_paths(self) -> list[str]:
         """Return the paths of all files in the working tree that git tracks or would track, ignored ones left out."""
+        return sorted({path for _, path in self._listed})
+
+    @cached_property
+    def _listed(self) -> Sequence[tuple[str, str]]:
+        """The paths of the index and of the working tree, each with the letter that git gives it."""
         printed = self._run_here(
-            "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/"
+            "ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--full-name", "--", ":/"
         )
-        return sorted(set(_records(printed)))
+        return [(record[0], record[2:]) for record in _records(printed)]
 
     def sparse_blobs(self) -> list[Blob]:
         """Return the files that a sparse checkout leaves out of the working tree; they count as unchanged."""
-        absent = {
-            line[2:]
-            for line in _records(self._run_here("ls-files", "-z", "-t", "--cached", "--full-name", "--", ":/"))
-            if line.startswith("S ")
-        }
+        absent = {path for letter, path in self._listed if letter == _SKIPPED}
         return [blob for blob in self.staged_blobs() if blob.path in absent] if absent else []
 
     def staged_blobs(self) -> list[Blob]:
@@ -127,14 +146,12 @@ def open_repository(folder: str) -> GitRepository:
 def find_repository(folder: str) -> GitRepository | None:
     """Return the repository in whose working tree ``folder`` is; None when it is in none."""
     try:
-        is_inside = _run(folder, "rev-parse", "--is-inside-work-tree").strip() == b"true"
+        printed = _run(folder, "rev-parse", "--show-toplevel")
     except GitFailed as failure:
-        if "not a git repository" not in str(failure):
+        if not any(words in str(failure) for words in _OUTSIDE):
             raise
         return None
-    if not is_inside:
-        return None
-    return GitRepository(folder, top=os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).removesuffix("\n"))
+    return GitRepository(folder, top=os.fsdecode(printed).removesuffix("\n"))
 
 
 def reader_of_blobs(repository: GitRepository, blobs: Sequence[Blob]) -> Callable[[str], bytes | None]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import GitRepository
 
 HISTORY_LIMIT: Final = 100
+_HEAD: Final = "HEAD"
 _REMOTE_HEAD: Final = "origin/HEAD"
 _DEFAULT_BRANCHES: Final = (_REMOTE_HEAD, "origin/main", "origin/master", "main", "master")
 _UNSHALLOW: Final = (
@@ -29,14 +30,15 @@ _UNSHALLOW: Final = (
 
 def default_base(repository: GitRepository) -> tuple[str, str]:
     """Return the default branch, and the commit at which HEAD left it."""
+    repository.find_commits((*_DEFAULT_BRANCHES, _HEAD))
     branch = next((name for name in _DEFAULT_BRANCHES if repository.commit(name)), None)
     if branch is None:
         cure = _UNSHALLOW if repository.is_shallow() else "name what to compare with: --against REF"
         raise BaselineNotFound(f"the default branch is unknown, since there is no origin/HEAD, main or master; {cure}")
-    base = repository.merge_base("HEAD", branch)
+    base = repository.merge_base(_HEAD, branch)
     if base is None:
         raise BaselineNotFound(f"this clone has no common ancestor of HEAD and {branch}; {_cure(repository, branch)}")
-    if base == repository.commit("HEAD") and repository.is_shallow():
+    if base == repository.commit(_HEAD) and repository.is_shallow():
         raise BaselineNotFound(f"HEAD is on {branch} and the commits before it are missing, since {_UNSHALLOW}")
     return (repository.upstream_name(branch) if branch == _REMOTE_HEAD else branch), base
 

@@ -11,19 +11,29 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from counterfoil.contracts.baselines.git import find_repository, inside, open_repository
 from counterfoil.contracts.baselines.history import missing_ref, states_at
 from counterfoil.contracts.baselines.registry import read_version
-from counterfoil.contracts.baselines.workspace import neighbours, read_head, read_schema_file, reader_of, scope_of
+from counterfoil.contracts.baselines.workspace import (
+    neighbours,
+    paths_below,
+    read_head,
+    read_schema_file,
+    reader_of,
+    scope_of,
+)
 from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
+from counterfoil.contracts.yaml_files import is_yaml
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.tree import ReadSchema
+    from counterfoil.schema.agreements.model import Agreement
 
+_AGREEMENT: Final = "contract or product file"
 SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0-9]*)")
 
 
@@ -35,17 +45,34 @@ class Operand(NamedTuple):
     path: str = ""
 
 
+class ReadAgreement(NamedTuple):
+    """A contract or product file: what the command line called it, and what it declares."""
+
+    label: str
+    agreement: Agreement
+
+
 class Folder(NamedTuple):
-    """A folder with schema files, as ``operand`` names it: their paths in ``tree`` by their paths inside the folder."""
+    """A folder with schema files, as ``operand`` names it: their paths in ``tree`` by their paths inside the folder.
+
+    ``agreements`` are the bytes of its contract and product files by their paths inside the folder.
+    """
 
     operand: str
     tree: SchemaTree
     path_by_name: Mapping[str, str]
+    agreements: Mapping[str, bytes]
+
+    def _label(self, name: str) -> str:
+        return f"{self.operand}{'' if self.operand.endswith((':', '/')) else '/'}{name}"
+
+    def read_agreement(self, name: str) -> ReadAgreement:
+        """Return a contract or product file of the folder; raise ``InvalidOperand`` if it is not valid."""
+        return _read_agreement(self._label(name), self.agreements[name])
 
     def read(self, name: str) -> ReadSchema:
         """Return the schema of a file of the folder; raise ``InvalidOperand`` if it is none."""
-        separator = "" if self.operand.endswith((":", "/")) else "/"
-        label = f"{self.operand}{separator}{name}"
+        label = self._label(name)
         found = self.tree.read(self.path_by_name[name])
         if found.problem is not None:
             raise InvalidOperand(label, found.problem.text, position=found.problem.position)
@@ -63,18 +90,66 @@ def find_folder(operand: str, current: str) -> Folder | None:
         repository = find_repository(str(place))
         scope = scope_of(str(place), [], repository=repository)
         tree = read_head(scope, repository=repository, validation=Validation.LENIENT)
-        return _folder(operand, tree, scope.wanted[0])
+        listed = repository.working_paths() if repository else paths_below(scope.root, is_yaml)
+        read = reader_of(scope.root)
+        contents = ((path, read(path)) for path in _agreements_in(listed, scope.wanted[0]))
+        return _folder(operand, tree, scope.wanted[0], {path: data for path, data in contents if data is not None})
     ref, separator, path = operand.partition(":")
     if place.is_file() or not (separator and ref):
         return None
-    tree, path = _state(open_repository(current), ref, path or ".", current)
-    found = _folder(operand, tree, "" if path == "." else path)
-    return found if path not in tree.paths and found.path_by_name else None
+    repository = open_repository(current)
+    tree, path = _state(repository, ref, path or ".", current)
+    folder = "" if path == "." else path
+    found = _folder(operand, tree, folder, _agreements_at(repository, ref, folder))
+    return found if path not in tree.paths and (found.path_by_name or found.agreements) else None
 
 
-def _folder(operand: str, tree: SchemaTree, folder: str) -> Folder:
+def _agreements_in(paths: Iterable[str], folder: str) -> list[str]:
+    return [path for path in paths if path.endswith(AGREEMENT_SUFFIXES) and path != folder and inside(path, [folder])]
+
+
+def _agreements_at(repository: GitRepository, ref: str, folder: str) -> dict[str, bytes]:
+    """Return the contract and product files below a folder at a commit."""
+    commit = repository.commit(repository.known_as(ref) or ref) or ref
+    object_by_path = {blob.path: blob.object_id for blob in repository.blobs(commit, is_yaml)}
+    wanted = _agreements_in(object_by_path, folder)
+    contents = repository.contents(object_by_path[path] for path in wanted)
+    return {path: contents[object_by_path[path]] for path in wanted}
+
+
+def _folder(operand: str, tree: SchemaTree, folder: str, agreements: Mapping[str, bytes]) -> Folder:
     paths = [path for path in tree.paths if inside(path, [folder])]
-    return Folder(operand, tree, {posixpath.relpath(path, folder or "."): path for path in paths})
+    within = {posixpath.relpath(path, folder or "."): path for path in paths}
+    named = {posixpath.relpath(path, folder or "."): data for path, data in agreements.items()}
+    return Folder(operand, tree, within, named)
+
+
+def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
+    """Return the contract or product file that ``operand`` names: a YAML file on disk or, as ``REF:PATH``, in git.
+
+    Raises ``InputNotFound``, ``BaselineNotFound``, and ``InvalidOperand`` for a file that is not valid.
+    """
+    place = Path(current) / operand
+    if place.is_file():
+        return _read_agreement(operand, place.read_bytes())
+    ref, separator, path = operand.partition(":")
+    if not (separator and ref and path):
+        raise InputNotFound(f"{operand!r} is no file here, and not REF:PATH")
+    found = _read_in_git(open_repository(current), ref, path, current)
+    return _read_agreement(operand, b"" if found.tree is None else found.tree.data(found.path))
+
+
+def _read_agreement(label: str, data: bytes) -> ReadAgreement:
+    from counterfoil.schema.agreements.document import read_agreement  # PyYAML costs start time
+
+    try:
+        reading = read_agreement(data.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidOperand(label, f"it is not UTF-8 ({error.reason})", what=_AGREEMENT) from None
+    if reading.agreement is None or reading.faults:
+        fault = reading.faults[0]
+        raise InvalidOperand(label, fault.problem, position=fault.position, what=_AGREEMENT)
+    return ReadAgreement(label, reading.agreement)
 
 
 def read_operand(operand: str, current: str, *, registry: Callable[[], RegistryReader] | None) -> ReadSchema:
@@ -91,7 +166,7 @@ def find_operand(operand: str, current: str, *, registry: Callable[[], RegistryR
     """
     found = _find(operand, current, registry)
     if found.path.endswith(AGREEMENT_SUFFIXES) and found.read.problem is not None:
-        raise UsageMistake(f"{operand} is a contract or product file, and schema files are compared here")
+        raise UsageMistake(f"{operand} is a contract or product file, and a schema is expected here")
     if found.read.problem is not None:
         raise InvalidOperand(operand, found.read.problem.text, position=found.read.problem.position)
     return found

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from counterfoil.contracts.cli.options import format_option, parse_outputs, write_report
+from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.cli.versions import Versioned
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -48,7 +48,7 @@ _FORMATS: Final = ("text", "json", "junit", "markdown")
 @click.option("--explain", is_flag=True, help="Also print the pairs that are fine, and what each reason is about.")
 @project_option
 @registry_options(THE_REGISTRY)
-@format_option(_FORMATS)
+@output_options(_FORMATS, has_style=False)
 def can_i_deploy(
     version: Versioned | None,
     environment: str | None,
@@ -60,7 +60,7 @@ def can_i_deploy(
     explain: bool,
     config: str | None,
     registry: RegistryAccess,
-    formats: tuple[str, ...],
+    writer: ReportWriter,
 ) -> ExitCode:
     """Print whether a version of an application may be deployed to an environment, and why.
 
@@ -70,19 +70,12 @@ def can_i_deploy(
 
     Exit codes: 0 yes, 1 no, 2 usage, 4 unknown, 11 registry unreachable, 12 registry refused.
     """
-    from counterfoil.contracts.reports.deployment import (
-        Question,
-        exit_code_of,
-        json_verdict,
-        report_of,
-        text_verdict,
-    )
+    from counterfoil.contracts.reports.deployment import Question, VerdictForms, exit_code_of
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk import operations
 
     if (environment is None) == (branch is None):
         raise click.UsageError("give either --to ENV, or --merge BRANCH")
-    outputs = parse_outputs(formats, _FORMATS)
     if version is not None and retire is None and environment is not None:
         operation = operations.can_i_deploy(
             version.name, version.version, environment, ignored=ignored, max_age_days=max_age
@@ -103,11 +96,5 @@ def can_i_deploy(
     access = registry_of(registry, found.project if found is not None else None)
     with access.open() as client, unknown_cannot_be_judged():
         verdict = client.call(operation)
-
-    write_report(
-        outputs,
-        text=lambda _: text_verdict(question, verdict, is_explained=explain),
-        json=partial(json_verdict, question, verdict),
-        report=lambda version: report_of(question, verdict, version=version),
-    )
+    writer.write(VerdictForms(question, verdict, explain))
     return ExitCode.OK if dry_run else exit_code_of(verdict)

@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from counterfoil.contracts.cli.judging import CONFIRMED, generated_code_option, judging_options
-from counterfoil.contracts.cli.options import (
-    REPORT_FORMATS,
-    Output,
-    fail_on_option,
-    output_options,
-    parse_outputs,
-    text_style,
-    write_report,
-)
+from counterfoil.contracts.cli.options import fail_on_option
+from counterfoil.contracts.cli.output import output_options
 
 if TYPE_CHECKING:
     from counterfoil.contracts.cli.judging import Judging
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.reports.model import Report
     from counterfoil.schema.sketch import TopicSketch
     from counterfoil.sdk.registry_options import RegistryAccess
 
-_FORMATS = ("text", "json", *REPORT_FORMATS)
 _STORED = "registry"
 
 
@@ -62,7 +54,7 @@ _STORED = "registry"
     is_flag=True,
     help="With --sketch: a finding that no record of the topic triggers is a notice.",
 )
-@output_options(_FORMATS)
+@output_options()
 def check(
     judging: Judging,
     fail_on: str | None,
@@ -72,10 +64,7 @@ def check(
     allow_unmapped: bool,
     sketches: tuple[str, ...],
     ignore_untriggered: bool,
-    formats: tuple[str, ...],
-    no_color: bool,
-    quiet: bool,
-    verbose: int,
+    writer: ReportWriter,
 ) -> ExitCode:
     """Check the schema files in PATHS against their earlier versions.
 
@@ -88,34 +77,16 @@ def check(
     registry unreachable, 12 registry refused, 14 a file or git ref is missing.
     """
     from counterfoil.contracts.model import FailOn
+    from counterfoil.contracts.reports.check import CheckForms
     from counterfoil.contracts.verdict import exit_code_of
 
-    outputs = parse_outputs(formats, _FORMATS)
     topics = _topics(sketches, None if judging.offline else judging.registry, ignores_untriggered=ignore_untriggered)
     comparison, report = judging.run(
         confirm=confirm, topics=topics, allow_unmapped=allow_unmapped, generated_code=generated_code
     )
     severity = FailOn(fail_on) if fail_on else None
     code = exit_code_of(report, fail_on=severity, is_empty_fine=allow_empty)
-
-    def text(output: Output) -> str:
-        from counterfoil.contracts.reports.text import text_report
-
-        prefix = comparison.scope.prefix
-        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=prefix)
-        return text_report(report, exit_code=code, style=style)
-
-    def json() -> str:
-        from counterfoil.contracts.reports.json import json_report
-
-        return json_report(report, exit_code=code)
-
-    def entries(version: str) -> Report:
-        from counterfoil.contracts.reports.entries import report_of
-
-        return report_of(report, exit_code=code, fail_on=severity, version=version)
-
-    write_report(outputs, text=text, json=json, report=entries)
+    writer.write(CheckForms(report, code, severity), prefix=comparison.scope.prefix)
     return code
 
 

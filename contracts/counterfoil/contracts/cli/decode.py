@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from counterfoil.contracts.cli.kafka import needed
-from counterfoil.contracts.cli.options import Output, text_style
+from counterfoil.contracts.cli.output import ReportWriter
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
@@ -81,8 +81,7 @@ def decode(
     if as_json:
         click.echo(json_decoded(found), nl=False)
     else:
-        style = text_style(Output("text"), no_color=False, quiet=True, verbose=0)
-        click.echo(text_decoded(found, style), nl=False)
+        click.echo(text_decoded(found, ReportWriter(is_quiet=True).style()), nl=False)
     is_unread = found.reader is not None and found.reader[1].error is not None
     return ExitCode.BROKEN if found.written.error is not None or is_unread else ExitCode.OK
 

@@ -54,6 +54,7 @@ class Judging(NamedTuple):
     consumers: tuple[str, ...]
     gate: str | None
     recorded: str | None
+    environment: str | None
 
     def run(
         self,
@@ -87,6 +88,8 @@ class Judging(NamedTuple):
                 generated_code=GeneratedCode(generated_code),
             )
             report = self._with_migrations(comparison, self._with_consumers(comparison, report))
+        if self.environment is not None:
+            report = self._with_live(comparison, report, self.environment)
         report = _accepted(comparison, report, load_approvals(comparison.scope.root))
         return comparison, self._with_registered_approvals(comparison, report)
 
@@ -137,17 +140,36 @@ class Judging(NamedTuple):
 
         return apply_gates(report, comparison.head, Gates(comparison.head, project, given), {})
 
+    def _with_live(self, comparison: Comparison, report: CheckReport, environment: str) -> CheckReport:
+        """Return the report with what breaks for the versions that are live in an environment."""
+        from counterfoil.contracts.cli.environments import registry_in
+        from counterfoil.contracts.consumers.selection import request_of
+        from counterfoil.contracts.deployed import LiveRequest, check_live
+        from counterfoil.contracts.model import Gate
+
+        if self.offline:
+            raise click.UsageError("--env asks a registry who is live in the environment; expected no --offline")
+        agreements = request_of(comparison, self.consumers, Gate(self.gate) if self.gate else None)
+        named = (each.reading.agreement for each in agreements.after.files.values())
+        access = registry_in(environment, named, given=self.registry, project=comparison.project)
+        given = parse_subjects(self.subjects)
+        subjects = {comparison.scope.relative(path): subject for path, subject in given.items()}
+        with access.open() as client:
+            label = shown_address(access.url or "")
+            return check_live(report, LiveRequest(agreements, environment, client, label, subjects))
+
     def _with_migrations(self, comparison: Comparison, report: CheckReport) -> CheckReport:
         """Return the report with the breaks approved that a migration of a contract permits.
 
         Nothing is read unless something is broken and a contract names a migration.
         """
-        from counterfoil.contracts.linting.collecting import agreement_test
         from counterfoil.schema.reports.model import Severity
 
         recorded = self._recorded()
         if not report.count(Severity.ERROR):
             return report
+        from counterfoil.contracts.linting.collecting import agreement_test
+
         head, is_agreement = comparison.yaml_files, agreement_test(comparison.project, ())
         contents = head.contents([path for path in head.paths if is_agreement(path)])
         if not any(b"migration" in each for each in contents.values()):
@@ -273,6 +295,14 @@ _OPTIONS: Final = chain(
         metavar="DIR",
         help="A folder with recorded records, TOPIC.jsonl with the lines that `counterfoil consume --json` prints: the "
         "converter of a migration is tried on them, too.",
+    ),
+    click.option(
+        "--env",
+        "--environment",
+        "environment",
+        metavar="ENV",
+        help="Also ask the registry what the change breaks for the versions that are live in this environment. Without "
+        "--registry, it is the one that the project, or a server of a contract with this environment, names.",
     ),
     click.option("--staged", is_flag=True, help="Check what is staged for the next commit, not the working tree."),
 )

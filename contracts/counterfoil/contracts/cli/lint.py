@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.cli.options import (
-    REPORT_FORMATS,
-    Output,
-    fail_on_option,
-    output_options,
-    parse_outputs,
-    text_style,
-    write_report,
-)
+from counterfoil.contracts.cli.options import fail_on_option
+from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import project_option
 
 if TYPE_CHECKING:
+    from counterfoil.contracts.cli.output import ReportWriter
+    from counterfoil.contracts.linting.lint import LintInput, LintReport
     from counterfoil.schema.exit_codes import ExitCode
-
-_FORMATS = ("text", "json", *REPORT_FORMATS)
 
 
 @click.command()
@@ -32,52 +24,57 @@ _FORMATS = ("text", "json", *REPORT_FORMATS)
     metavar="RULE[,RULE]...",
     help="Report findings of these rules alone; with a minus in front of each, of all others.",
 )
+@click.option(
+    "--fix",
+    "is_fixing",
+    is_flag=True,
+    help="Repair in the files what can be repaired with certainty, and report what is left. Comments and layout stay.",
+)
 @fail_on_option
 @click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
-@output_options(_FORMATS)
+@output_options()
 def lint(
     paths: tuple[str, ...],
     config: str | None,
     rules: str | None,
+    is_fixing: bool,
     fail_on: str | None,
     allow_empty: bool,
-    formats: tuple[str, ...],
-    no_color: bool,
-    quiet: bool,
-    verbose: int,
+    writer: ReportWriter,
 ) -> ExitCode:
     """Check contract files (ODCS), product files (ODPS), the project file and schema files by themselves.
 
     PATHS are files and folders; without any, the current folder. Contract and product files end in .odcs.yaml and
     .odps.yaml, or match `contracts` of the project file, or are named in PATHS. Each must be valid under its standard,
     the fields it names must be in the schema file it refers to, units must be known, and rules in CEL must compile.
-    Nothing is fetched, and no file is changed.
+    Nothing is fetched, and no file is changed without --fix.
 
-    Exit codes: 0 no finding, 1 at least one finding of --fail-on, 2 usage, 4 nothing was checked, 14 a path does not
-    exist.
+    Exit codes: 0 no finding (with --fix: none is left), 1 at least one finding of --fail-on, 2 usage, 4 nothing was
+    checked, 14 a path does not exist, or with --fix a file has an unresolved conflict of a merge.
     """
+    from dataclasses import replace
     from datetime import UTC, datetime
 
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.lint import lint_files
     from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
-    from counterfoil.contracts.reports.lint import json_report, report_of, text_report
+    from counterfoil.contracts.reports.lint import LintForms
 
-    outputs = parse_outputs(formats, _FORMATS)
     chosen = parse_rules(rules)
+    today = datetime.now(UTC).date()
     collected = collect(".", paths, config=config)
-    today, limit = datetime.now(UTC).date(), limit_of(fail_on, collected.project)
-    report = selected(lint_files(collected.given, today=today), chosen, collected.project, today=today)
+
+    def reported(given: LintInput) -> LintReport:
+        return selected(lint_files(given, today=today), chosen, collected.project, today=today)
+
+    fixes = None
+    if is_fixing:
+        from counterfoil.contracts.linting.fixing import fix_files
+
+        fixes = fix_files(collected.root, collected.given, reported)
+        collected = collect(".", paths, config=config)
+    report = replace(reported(collected.given), fixes=fixes)
+    limit = limit_of(fail_on, collected.project)
     code = exit_code_of(report, limit, is_empty_fine=allow_empty)
-
-    def text(output: Output) -> str:
-        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
-        return text_report(report, exit_code=code, style=style)
-
-    write_report(
-        outputs,
-        text=text,
-        json=partial(json_report, report, exit_code=code),
-        report=lambda version: report_of(report, exit_code=code, limit=limit, version=version),
-    )
+    writer.write(LintForms(report, code, limit), prefix=collected.prefix)
     return code

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from counterfoil.contracts.cli.options import (
-    Output,
-    chain,
-    output_options,
-    parse_outputs,
-    shown_address,
-    text_style,
-    write_outputs,
-)
+from counterfoil.contracts.cli.options import chain, shown_address
+from counterfoil.contracts.cli.output import ReportWriter, output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.contracts.baselines.choose import Comparison
     from counterfoil.contracts.registration import Registration
+    from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.state.model import StatePlan
     from counterfoil.contracts.state.registry import StateRegistry
     from counterfoil.schema.exit_codes import ExitCode
@@ -31,6 +26,13 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("text", "json", "markdown")
 _options: Final = chain(
     project_option,
+    click.option(
+        "--env",
+        "--environment",
+        "environment",
+        metavar="ENV",
+        help="The registry is the one that the servers of the contract files name for this environment.",
+    ),
     registry_options(THE_REGISTRY),
     click.option(
         "--prune",
@@ -54,14 +56,12 @@ class _Planned(NamedTuple):
 @output_options(_FORMATS)
 def plan(
     config: str | None,
+    environment: str | None,
     registry: RegistryAccess,
     prune: bool,
     out: str | None,
     fail_on_changes: bool,
-    formats: tuple[str, ...],
-    no_color: bool,
-    quiet: bool,
-    verbose: int,
+    writer: ReportWriter,
 ) -> ExitCode:
     """Print what has to change in a registry so that it has what counterfoil.yaml and its files declare.
 
@@ -74,22 +74,20 @@ def plan(
     from counterfoil.contracts.state.printing import json_plan, markdown_plan, text_plan
     from counterfoil.schema.exit_codes import ExitCode
 
-    outputs = parse_outputs(formats, _FORMATS)
-    with _planned(config, registry, prune=prune) as planned:
+    with _planned(config, registry, environment, prune=prune) as planned:
         found = planned.plan
 
-    def render(output: Output) -> str:
-        if output.format == "text":
-            if quiet and not found.changes:
-                return ""
-            return _findings(planned, no_color=no_color, verbose=verbose) + text_plan(found)
-        return json_plan(found) if output.format == "json" else markdown_plan(found)
+    def render(form: str, style: TextStyle) -> str:
+        if form == "text":
+            is_empty = writer.is_quiet and not found.changes
+            return "" if is_empty else _findings(found, style) + text_plan(found)
+        return json_plan(found) if form == "json" else markdown_plan(found)
 
     if out is not None:
         from pathlib import Path
 
         Path(out).write_text(json_plan(found), encoding="utf-8")
-    write_outputs(outputs, render)
+    writer.write_each(render, prefix=planned.prefix)
     if _is_refused(found):
         return ExitCode.BROKEN
     return ExitCode.PENDING if fail_on_changes and found.changes else ExitCode.OK
@@ -98,7 +96,9 @@ def plan(
 @click.command()
 @click.argument("plan_file", metavar="[PLAN]", required=False)
 @_options
-def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, prune: bool) -> ExitCode:
+def apply(
+    plan_file: str | None, config: str | None, environment: str | None, registry: RegistryAccess, prune: bool
+) -> ExitCode:
     """Make the changes that `counterfoil plan` prints, subject by subject, all of a subject's changes or none.
 
     With PLAN, a file that `counterfoil plan --out` wrote, nothing is changed unless the plan is still the same: neither
@@ -115,12 +115,13 @@ def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, p
 
     document = _read_plan(plan_file) if plan_file is not None else None
     is_pruned = prune or (document is not None and is_pruning(document))
-    with _planned(config, registry, prune=is_pruned) as planned:
+    with _planned(config, registry, environment, prune=is_pruned) as planned:
         if document is not None and document != plan_document(planned.plan):
             raise PlanStale(
                 f"{plan_file} is stale: the files or the registry have changed since it was written; make a new plan"
             )
-        click.echo(_findings(planned, no_color=False, verbose=0) + text_plan(planned.plan), nl=False)
+        style = ReportWriter().style(planned.prefix)
+        click.echo(_findings(planned.plan, style) + text_plan(planned.plan), nl=False)
         if _is_refused(planned.plan):
             click.echo("Nothing was changed.")
             return ExitCode.BROKEN
@@ -134,7 +135,7 @@ def apply(plan_file: str | None, config: str | None, registry: RegistryAccess, p
 
 
 @contextmanager
-def _planned(config: str | None, access: RegistryAccess, *, prune: bool) -> Iterator[_Planned]:
+def _planned(config: str | None, access: RegistryAccess, environment: str | None, *, prune: bool) -> Iterator[_Planned]:
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import Request, open_comparison
     from counterfoil.contracts.cli.defects import defects_on_stderr
@@ -148,25 +149,37 @@ def _planned(config: str | None, access: RegistryAccess, *, prune: bool) -> Iter
     folder = place.folder_below(found.scope.root)
     paths = [path for path in found.head.paths if not folder or path.startswith(f"{folder}/")]
     address = access.url or project.settings.registry
+    if environment is not None:
+        address = _address_in(environment, found, given=access.url)
     with access.at(address).open() as client, defects_on_stderr():
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
         yield _Planned(planning.plan(label=label, prune=prune), planning.registration, client, found.scope.prefix)
 
 
+def _address_in(environment: str, comparison: Comparison, *, given: str | None) -> str:
+    """Return the address of the registry of an environment. Raises ``UsageError`` if another one is ``given``."""
+    from counterfoil.contracts.cli.environments import agreements_of, only_registry, registries_of
+
+    address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
+    if given is not None and given.rstrip("/") != address.rstrip("/"):
+        shown = shown_address(given)
+        raise click.UsageError(f"--env {environment} is {address}, and the registry given is {shown}; give one of them")
+    return address
+
+
 def _is_refused(plan: StatePlan) -> bool:
     return plan.report.is_broken(None)
 
 
-def _findings(planned: _Planned, *, no_color: bool, verbose: int) -> str:
+def _findings(plan: StatePlan, style: TextStyle) -> str:
     """Return the report on the new schemas if a level refuses one of them."""
-    if not _is_refused(planned.plan):
+    if not _is_refused(plan):
         return ""
     from counterfoil.contracts.reports.text import text_report
     from counterfoil.schema.exit_codes import ExitCode
 
-    style = text_style(Output("text"), no_color=no_color, quiet=False, verbose=verbose, prefix=planned.prefix)
-    return text_report(planned.plan.report, exit_code=ExitCode.BROKEN, style=style)
+    return text_report(plan.report, exit_code=ExitCode.BROKEN, style=style)
 
 
 def _read_plan(path: str) -> dict[str, Any]:

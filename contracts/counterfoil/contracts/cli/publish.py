@@ -134,11 +134,11 @@ def _print(publication: Publication, *, is_dry: bool) -> None:
 
 def _print_errors(report: LintReport, *, prefix: str) -> None:
     """Print the errors in the files, because of which nothing is published."""
-    from counterfoil.contracts.cli.options import Output, text_style
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.reports.lint import text_report
     from counterfoil.schema.exit_codes import ExitCode
 
-    style = text_style(Output("text"), no_color=False, quiet=False, verbose=0, prefix=prefix)
+    style = ReportWriter().style(prefix)
     click.echo(text_report(report, exit_code=ExitCode.BROKEN, style=style), nl=False)
     click.echo("Nothing was published.")
 

@@ -141,10 +141,10 @@ def register(
 
 def _print_report(plan: Plan, *, prefix: str) -> None:
     """Print the findings because of which nothing is registered."""
-    from counterfoil.contracts.cli.options import Output, text_style
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.reports.text import text_report
 
-    style = text_style(Output("text"), no_color=False, quiet=False, verbose=0, prefix=prefix)
+    style = ReportWriter().style(prefix)
     click.echo(text_report(plan.report, exit_code=ExitCode.BROKEN, style=style), nl=False)
 
 

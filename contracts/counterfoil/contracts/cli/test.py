@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from counterfoil.contracts.cli.kafka import opened_once
-from counterfoil.contracts.cli.options import (
-    REPORT_FORMATS,
-    Output,
-    fail_on_option,
-    output_options,
-    parse_outputs,
-    text_style,
-    write_report,
-)
+from counterfoil.contracts.cli.options import fail_on_option
+from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import project_option, registry_of
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
@@ -24,6 +16,7 @@ from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.testing.collecting import ChosenTest
     from counterfoil.contracts.testing.publishing import Publisher
     from counterfoil.contracts.testing.verdict import TestReport
@@ -31,8 +24,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
-
-_FORMATS = ("text", "json", *REPORT_FORMATS)
 
 
 @click.command()
@@ -54,6 +45,12 @@ _FORMATS = ("text", "json", *REPORT_FORMATS)
 @click.option("--limit", type=click.IntRange(min=1), default=1000, show_default=True, help="Read at most N records.")
 @click.option("--limit-bytes", type=click.IntRange(min=1), metavar="N", help="End after so many bytes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides about spread and random samples.")
+@click.option(
+    "--window",
+    metavar="DURATION",
+    help="The windows of time, such as PT1H, for which rules with a metric hold that name no window of their own. "
+    "Without it, they hold for all records that are read.",
+)
 @click.option(
     "--from-file",
     type=click.Path(exists=True, dir_okay=False),
@@ -97,7 +94,7 @@ _FORMATS = ("text", "json", *REPORT_FORMATS)
 @project_option
 @registry_options(THE_REGISTRY)
 @kafka_options
-@output_options(_FORMATS)
+@output_options()
 @click.pass_context
 def test(
     context: click.Context,
@@ -109,6 +106,7 @@ def test(
     limit: int,
     limit_bytes: int | None,
     seed: int,
+    window: str | None,
     from_file: str | None,
     bundle: str | None,
     schemas: str | None,
@@ -122,10 +120,7 @@ def test(
     config: str | None,
     registry: RegistryAccess,
     kafka: KafkaAccess | None,
-    formats: tuple[str, ...],
-    no_color: bool,
-    quiet: bool,
-    verbose: int,
+    writer: ReportWriter,
 ) -> ExitCode:
     """Test records of the topics of contract files (ODCS) against what the contracts promise.
 
@@ -146,15 +141,14 @@ def test(
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.selection import limit_of
     from counterfoil.contracts.testing.collecting import chosen_tests
-    from counterfoil.contracts.testing.report import json_report, report_of, text_report
+    from counterfoil.contracts.testing.report import RecordForms
     from counterfoil.contracts.testing.session import Session, Settings, exit_code_of
     from counterfoil.contracts.testing.sources import SampleChoice
 
-    outputs = parse_outputs(formats, _FORMATS)
     _check_options(context)
     choice = SampleChoice.parse(sample, limit=limit, limit_bytes=limit_bytes, seed=seed)
     collected = collect(".", paths, config=config)
-    tests = chosen_tests(collected.given, topics=topics, server=server)
+    tests = chosen_tests(collected.given, topics=topics, server=server, window_ms=_window_ms(window))
     least = limit_of(fail_on, collected.project)
     if len(tests) != 1 and (proposed is not None or from_file is not None):
         option = "--proposed" if proposed is not None else "--from-file"
@@ -180,19 +174,9 @@ def test(
         publisher = Publisher(opened(), tests, read=given.read, environment=environment, build_url=build_url or "")
     report = Session(settings).run(tests)
     code = exit_code_of(report, least, is_empty_fine=allow_empty)
-
-    def text(output: Output) -> str:
-        style = text_style(output, no_color=no_color, quiet=quiet, verbose=verbose, prefix=collected.prefix)
-        return text_report(report, exit_code=code, style=style)
-
-    write_report(
-        outputs,
-        text=text,
-        json=partial(json_report, report, exit_code=code),
-        report=lambda version: report_of(report, exit_code=code, limit=least, version=version),
-    )
+    writer.write(RecordForms(report, code, least), prefix=collected.prefix)
     if publisher is not None:
-        _publish(publisher, report, is_quiet=quiet)
+        _publish(publisher, report, is_quiet=writer.is_quiet)
     return code
 
 
@@ -216,6 +200,21 @@ def _check_options(context: click.Context) -> None:
         raise click.UsageError("give --bundle or --schemas, and not both")
     if given["build_url"] is not None and not given["publish"]:
         raise click.UsageError("--build-url is about what --publish stores; give both")
+
+
+def _window_ms(text: str | None) -> int:
+    """Return the length of a window; 0 without one."""
+    from counterfoil.schema.sampling.moments import read_duration_ms
+
+    if text is None:
+        return 0
+    try:
+        length = read_duration_ms(text)
+    except ValueError:
+        length = 0
+    if length <= 0:
+        raise click.UsageError(f"--window {text!r} is no duration such as PT1H or P1D")
+    return length
 
 
 def _at_server(access: RegistryAccess, tests: list[ChosenTest]) -> RegistryAccess:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from counterfoil.contracts.cli.options import format_option, parse_outputs, write_outputs
+from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from counterfoil.contracts.cli.options import Output
+    from counterfoil.contracts.cli.output import ReportWriter
     from counterfoil.contracts.usage.subject import Selection
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -36,7 +36,7 @@ _FORMATS: Final = ("text", "json", "markdown")
 )
 @project_option
 @registry_options(THE_REGISTRY)
-@format_option(_FORMATS)
+@output_options(_FORMATS, has_style=False)
 def usage(
     subject: str | None,
     topic: str | None,
@@ -46,7 +46,7 @@ def usage(
     imported: str | None,
     config: str | None,
     registry: RegistryAccess,
-    formats: tuple[str, ...],
+    writer: ReportWriter,
 ) -> None:
     """Print who reads a subject, or one field of it: what consumers declare, and what was seen of them.
 
@@ -58,7 +58,6 @@ def usage(
     """
     from pathlib import Path
 
-    outputs = parse_outputs(formats, _FORMATS)
     if sum(each is not None for each in (subject, topic, imported)) != 1:
         raise click.UsageError("give one of SUBJECT, --topic TOPIC and --import FILE")
     if (is_unused or is_stale) and (subject is None or (is_unused and is_stale)):
@@ -68,9 +67,9 @@ def usage(
         if imported is not None:
             _import(client, Path(imported))
         elif topic is not None:
-            _print_topic(client, topic, environment, outputs)
+            _print_topic(client, topic, environment, writer)
         elif subject is not None:
-            _print_subject(client, subject, environment, _selection(is_unused=is_unused, is_stale=is_stale), outputs)
+            _print_subject(client, subject, environment, _selection(is_unused=is_unused, is_stale=is_stale), writer)
 
 
 def _selection(*, is_unused: bool, is_stale: bool) -> Selection:
@@ -82,17 +81,17 @@ def _selection(*, is_unused: bool, is_stale: bool) -> Selection:
 
 
 def _print_subject(
-    client: Registry, subject: str, environment: str | None, selection: Selection, outputs: tuple[Output, ...]
+    client: Registry, subject: str, environment: str | None, selection: Selection, writer: ReportWriter
 ) -> None:
     from counterfoil.contracts.usage.printing import json_usage, markdown_usage, text_usage
     from counterfoil.contracts.usage.subject import usage_of
 
     found = usage_of(client, subject, environment=environment, selection=selection)
     forms = {"text": text_usage, "json": json_usage, "markdown": markdown_usage}
-    write_outputs(outputs, lambda output: forms[output.format](found))
+    writer.write_each(lambda form, _: forms[form](found))
 
 
-def _print_topic(client: Registry, topic: str, environment: str | None, outputs: tuple[Output, ...]) -> None:
+def _print_topic(client: Registry, topic: str, environment: str | None, writer: ReportWriter) -> None:
     from counterfoil.contracts.errors import NotKnown
     from counterfoil.contracts.usage.printing import json_topic, markdown_topic, text_topic
     from counterfoil.schema.errors import TopicStatsNotFound
@@ -101,9 +100,20 @@ def _print_topic(client: Registry, topic: str, environment: str | None, outputs:
     try:
         stats = client.call(operations.topic_stats(topic, environment=environment))
     except TopicStatsNotFound as missing:
-        raise NotKnown(missing.message) from None
+        raise NotKnown(f"{missing.message}{_known_elsewhere(client, topic)}") from None
     forms = {"text": text_topic, "json": json_topic, "markdown": markdown_topic}
-    write_outputs(outputs, lambda output: forms[output.format](stats))
+    writer.write_each(lambda form, _: forms[form](stats))
+
+
+def _known_elsewhere(client: Registry, topic: str) -> str:
+    """Return the end of a sentence about a topic without statistics: where there are some, or how to store them."""
+    from counterfoil.sdk import operations
+
+    known = sorted(each.environment for each in client.call(operations.topics()) if each.topic == topic)
+    if not known:
+        return f"; counterfoil test --topic {topic} --publish stores how many records have which schema id"
+    places = " and ".join(f"for {each} (--env {each})" if each else "for no environment (no --env)" for each in known)
+    return f", but there is something {places}"
 
 
 def _import(client: Registry, path: Path) -> None:

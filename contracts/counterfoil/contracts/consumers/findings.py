@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 WAS_SO: Final = " (it was so before this change)"
+_NO_HEADER: Final = "header-missing"
+_UNBACKED: Final = "expectation-unbacked"
 _OWN_FIX: Final = "Change what the consumer expects, or have the producer of {contract} offer it first."
 
 
@@ -52,7 +54,11 @@ def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence
             group.found, group.texts = found, {}
         if found.consumer is None or group.found.consumer is not None:
             group.texts[sentence_of(finding)] = None
-    yield from (_finding(group, consumers) for group in groups.values())
+    headers = {group.found.finding.element for group in groups.values() if group.found.finding.rule == _NO_HEADER}
+    for group in groups.values():
+        finding = group.found.finding
+        if finding.rule != _UNBACKED or finding.element not in headers:  # the promise that is gone says it already
+            yield _finding(group, consumers)
 
 
 def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:

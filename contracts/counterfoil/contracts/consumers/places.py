@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, resolve_path
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ _PARTS_BY_RULE: Final[Mapping[str, tuple[str, ...]]] = {
 """The rules about what a contract promises, with the keys that promise it; the others are about its schemas."""
 
 
+_NULLABLE: Final = "consumer-nullable"
+_TYPE: Final = (("type",),)
+_PARTS_OF_TYPE: Final[Mapping[str, tuple[Pointer, ...]]] = {
+    "consumer-type-narrowed": _TYPE,
+    _NULLABLE: _TYPE,
+    "consumer-enum-unknown": (("type", "symbols"), ("enum",), *_TYPE),
+}
+"""The rules about the type of a field, with the parts of its declaration in JSON that may say it."""
+
+
 def place_of(change: TopicChange, found: Found) -> tuple[str, Position | None]:
     """Return the file of a finding, and the place in it."""
     finding = found.finding
@@ -45,8 +56,21 @@ def place_of(change: TopicChange, found: Found) -> tuple[str, Position | None]:
     schema = None if later is None else later.key_schema if is_key else later.schema
     if path is None or schema is None:
         return change.after.path, change.after.promise.position
+    if finding.pointer:
+        return path, _of_type(schema, finding)
     inside = finding.element[1:] if is_key else finding.element
-    return path, _in_schema(schema, _earlier_schema(change.earlier, is_key=is_key), finding, inside)
+    return path, place_in_schema(schema, _earlier_schema(change.earlier, is_key=is_key), inside)
+
+
+def _of_type(schema: ParsedSchema, finding: ReadFinding) -> Position | None:
+    """Return the place of what a finding is about: where it is the type of a field, that of the type, if it has one."""
+    pointer = finding.pointer
+    is_of_type = finding.rule != _NULLABLE or schema.schema_type is SchemaType.AVRO  # elsewhere it may be `required`
+    if is_of_type and not format_for(schema.schema_type).pointers_are_names:
+        for steps in _PARTS_OF_TYPE.get(finding.rule, ()):
+            if (found := schema.locate((*pointer, *steps))) != schema.locate((*pointer, *steps[:-1])):
+                return found
+    return schema.locate(pointer)
 
 
 def _earlier_schema(offer: Offer | None, *, is_key: bool) -> ParsedSchema | None:
@@ -86,12 +110,13 @@ def _part(promise: FieldPromise, key: str) -> object:
     return parts[key]
 
 
-def _in_schema(
-    schema: ParsedSchema, earlier: ParsedSchema | None, finding: ReadFinding, path: FieldPath
-) -> Position | None:
-    """Return the place of a difference; for a field that is gone, that of the part which contained it."""
-    if finding.pointer:
-        return schema.locate(finding.pointer)
+def is_about_promises(rule: str) -> bool:
+    """Return whether findings of a rule are about what a contract promises, and not about its schema."""
+    return rule in _PARTS_BY_RULE
+
+
+def place_in_schema(schema: ParsedSchema, earlier: ParsedSchema | None, path: FieldPath) -> Position | None:
+    """Return the place of a field; for one that is gone, that of the part which contained it."""
     around, pointer = _nearest(schema, path)
     if around == path:
         return schema.locate(pointer)

@@ -96,7 +96,8 @@ def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding
         known, known_before = after.contracts.get(port.contract_id), before.contracts.get(port.contract_id)
         was_so = same is not None and same.expectation.version == port.version
         severity = Severity.NOTICE if was_so else Severity.WARNING
-        place = _Place(consumer.application.id, consumer.path, port.position)
+        key = "contractId" if known is None else "version"
+        place = _Place(consumer.application.id, consumer.path, port.places.get(key, port.position))
         if known is None and known_before is None:
             text = f"no file here is the contract {port.contract_id}, so its reads are not compared"
             yield _finding(_UNKNOWN, severity, text, place, was_so=was_so)

@@ -10,9 +10,9 @@ from counterfoil.contracts.languages import language_of
 from counterfoil.contracts.linting.expressions import compile_rule
 from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.agreements.units import is_unit
+from counterfoil.schema.agreements.units import currency_of, is_unit
 from counterfoil.schema.bridges.document import read_bridge
-from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.documents.nodes import InvalidDocument, Repair
 from counterfoil.schema.paths import KEY, InvalidPath, PathNotFound, StepKind, parse_path, print_path, resolve_path
 from counterfoil.schema.paths.model import member
 from counterfoil.schema.reads.facts import SchemaFacts
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 _VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+([-+].*)?", re.ASCII)
+_SHORT_VERSION: Final = re.compile(r"v?\d+(\.\d+)?", re.ASCII)
 _CEL: Final = "cel"
 
 
@@ -93,7 +94,15 @@ def _check_head(agreement: Contract | Application, findings: FileFindings) -> No
         findings.add("owner-missing", "the file names no team that owns it", agreement.position)
     if agreement.version is not None and not _VERSION.fullmatch(agreement.version):
         text = f"the version {agreement.version} is not of the form major.minor.patch"
-        findings.add("version-not-semantic", text, agreement.position)
+        place = agreement.places.get("version", agreement.position)
+        findings.add("version-not-semantic", text, place, repair=_whole_version(agreement.version, place))
+
+
+def _whole_version(version: str, place: Position) -> Repair | None:
+    """Return a version of one or two numbers with the others, which are zero; None for any other text."""
+    if not _SHORT_VERSION.fullmatch(version):
+        return None
+    return Repair(place, version, version + ".0" * (2 - version.count(".")))
 
 
 def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles) -> None:
@@ -121,25 +130,27 @@ def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles)
 def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: FileFindings) -> None:
     element = print_path(field.path)
     if field.unit is not None:
-        _check_unit(field.unit, findings, field.position, element)
+        _check_unit(field.unit, findings, field.places.get("unit", field.position), element)
     if field.is_personal and not field.classification:
-        findings.add(
-            "pii-unclassified", "it is personal data without a classification", field.position, element=element
-        )
+        place = field.places.get("tags", field.position)
+        findings.add("pii-unclassified", "it is personal data without a classification", place, element=element)
     facts = schema.at(field.path) if schema and _check_path(field.path, schema, findings, field.position) else None
     if facts is None:
         return
     if field.logical_type is not None and not facts.may_be(field.logical_type):
         text = f"it is {field.logical_type} here, and {facts.words} in the schema"
-        findings.add("type-differs", text, field.position, element=element)
-    if field.is_required and facts.may_be_missing:
+        place = field.places.get("logicalType", field.position)
+        findings.add("type-differs", text, place, element=element)
+    if field.is_required and facts.is_optional:  # what is around it may be missing: then nothing is promised
         text = "it is required here, and the schema allows records without it"
-        findings.add("promise-unkept", text, field.position, element=element)
+        findings.add("promise-unkept", text, field.places.get("required", field.position), element=element)
 
 
 def _check_unit(unit: str, findings: FileFindings, position: Position, element: str) -> None:
     if not is_unit(unit):
-        findings.add("unit-unknown", f"{unit} is no unit", position, element=element)
+        meant = currency_of(unit)
+        repair = None if meant is None else Repair(position, unit, meant)
+        findings.add("unit-unknown", f"{unit} is no unit", position, element=element, repair=repair)
 
 
 def _check_path_text(text: str, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str) -> None:
@@ -199,13 +210,13 @@ def check_application(
         files.linked(each.reader_schema, findings)
         for read in each.reads or ():
             if read.unit is not None:
-                _check_unit(read.unit, findings, read.position, print_path(read.path))
+                _check_unit(read.unit, findings, read.places.get("unit", read.position), print_path(read.path))
         known = contracts.get(each.contract_id)
         if known is not None:
             _check_expectation(each, findings, files, known)
         elif has_all_contracts:
             text = f"no file here is the contract {each.contract_id}, so its reads are not compared with a schema"
-            findings.add("contract-unknown", text, each.position)
+            findings.add("contract-unknown", text, each.places.get("contractId", each.position))
 
 
 def _check_expectation(
@@ -214,7 +225,8 @@ def _check_expectation(
     path, contract = known
     if major_of(expectation.version) != major_of(contract.version):
         text = f"it reads version {expectation.version} of {contract.id}, and {path} is version {contract.version}"
-        findings.add("contract-version-differs", text, expectation.position)
+        place = expectation.places.get("version", expectation.position)
+        findings.add("contract-version-differs", text, place)
         return
     topics = [
         _Topic(
@@ -262,7 +274,7 @@ def _check_read(read: Read, topics: list[_Topic], findings: FileFindings) -> Non
         facts = schema.at(read.path)
         if read.type is not None and facts is not None and not facts.may_be(read.type):
             text = f"it is read as {read.type}, and is {facts.words} in the schema"
-            findings.add("type-differs", text, read.position, element=print_path(read.path))
+            findings.add("type-differs", text, read.places.get("as", read.position), element=print_path(read.path))
 
 
 def _missing(schema: SchemaFacts, path: FieldPath) -> PathNotFound | None:

@@ -8,6 +8,7 @@ from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
 from counterfoil.contracts.model import Finding, fingerprint
 
 if TYPE_CHECKING:
+    from counterfoil.schema.documents.nodes import Repair
     from counterfoil.schema.position import Position
     from counterfoil.schema.reports.model import Severity
 
@@ -29,6 +30,7 @@ class FileFindings:
         element: str = "",
         severity: Severity | None = None,
         fix: str | None = None,
+        repair: Repair | None = None,
     ) -> None:
         """Add a finding; severity and advice are those of the rule unless they are given."""
         known = LINT_RULE_BY_ID.get(rule)
@@ -43,5 +45,6 @@ class FileFindings:
                 position=position,
                 element=element,
                 advice=(known.fix if known else "") if fix is None else fix,
+                repair=repair,
             )
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.acceptance import STALE
 from counterfoil.contracts.advice import advice_for
@@ -12,7 +12,7 @@ from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.contracts.project.document import read_project
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
-from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.documents.nodes import InvalidDocument, Repair
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reports.model import Severity
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import date
 
+    from counterfoil.contracts.linting.fixing import Fix
     from counterfoil.contracts.model import Finding
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
@@ -44,12 +45,19 @@ class LintInput:
     all_paths: Sequence[str] = ()
 
 
+BYTE_ORDER_MARK: Final = "\ufeff"
+
+
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """The files that were checked, and the findings, in the order of paths and positions."""
+    """The files that were checked, and the findings, in the order of paths and positions.
+
+    ``fixes`` are the repairs that were made before; None if none were asked for.
+    """
 
     files: tuple[str, ...]
     findings: tuple[Finding, ...]
+    fixes: tuple[Fix, ...] | None = None
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings with this severity that are not approved."""
@@ -77,7 +85,7 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
         findings.add("project-invalid", f"the file is not UTF-8 ({error.reason})", None)
         return findings.found
     except InvalidDocument as mistake:
-        findings.add("project-invalid", mistake.problem, mistake.position)
+        findings.add("project-invalid", mistake.problem, mistake.position, repair=mistake.repair)
         return findings.found
     moved = project.within(path.rpartition("/")[0])
     used = {found.line for each in given.all_paths if (found := moved.mapping(each)) is not None}
@@ -99,7 +107,8 @@ def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
         findings.add("schema-invalid", read.problem.text, read.problem.position)
     if read.has_byte_order_mark:
         text = "the file starts with a byte order mark, which some readers refuse"
-        findings.add("byte-order-mark", text, Position(1, 1), severity=Severity.WARNING, fix="")
+        repair = Repair(Position(1, 1), BYTE_ORDER_MARK, "")
+        findings.add("byte-order-mark", text, Position(1, 1), severity=Severity.WARNING, fix="", repair=repair)
     if read.problem is None:
         for missing in read.missing:
             findings.add("missing-import", missing.text, missing.position, severity=Severity.WARNING, fix="")
@@ -153,7 +162,7 @@ class _Agreements:
             findings.subject = reading.agreement.id
         self._has_unreadable = self._has_unreadable or reading.agreement is None
         for fault in reading.faults:
-            findings.add(fault.rule, fault.problem, fault.position)
+            findings.add(fault.rule, fault.problem, fault.position, repair=fault.repair)
         return reading.agreement, findings
 
     def _check_ids(self, read: Sequence[tuple[str, Agreement, FileFindings]]) -> None:
@@ -162,7 +171,7 @@ class _Agreements:
             key = (type(agreement), agreement.id, agreement.version)
             if key in first:
                 text = f"{first[key]} declares {agreement.id} {agreement.version} as well"
-                findings.add("id-taken", text, agreement.position)
+                findings.add("id-taken", text, agreement.places.get("id", agreement.position))
             first.setdefault(key, path)
 
     def _look_for(self, application: Application) -> None:

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A rule: its id, how severe its findings are, ``why`` it exists and how to ``fix`` a finding."""
+    """A rule: its id, how severe its findings are, ``why`` it exists and how to ``fix`` a finding.
+
+    ``repaired`` says which findings ``--fix`` repairs, and how; empty if none.
+    """
 
     id: str
     severity: Severity
     why: str
     fix: str = ""
+    repaired: str = ""
 
 
 LINT_RULES: Final = (
@@ -27,18 +31,23 @@ LINT_RULES: Final = (
         Severity.ERROR,
         "The file is not valid under its standard (ODCS, ODPS) or not YAML, so that no tool reads it.",
         "Correct the file at the place that is named.",
+        "a number where the standard wants a text is put in quotes; a key, a listed word, `kind` or `apiVersion` that "
+        "is one of the standard's but for letter case, hyphens and underscores (or the `v` of a version) is spelled as "
+        "there",
     ),
     LintRule(
         "property-invalid",
         Severity.ERROR,
         "A custom property of this project has a value that it cannot have, so that it would have no effect.",
         "Correct the value; docs/contracts.md lists the properties.",
+        "a key or a listed word in other letter case, or with hyphens or underscores, is spelled as expected",
     ),
     LintRule(
         "project-invalid",
         Severity.ERROR,
         "The project file cannot be read, so that no command knows which file belongs to which subject.",
         "Correct the file at the place that is named.",
+        "a key or a listed word in other letter case, or with hyphens or underscores, is spelled as expected",
     ),
     LintRule(
         "project-line-unused",
@@ -81,6 +90,8 @@ LINT_RULES: Final = (
         Severity.ERROR,
         "A unit is neither a UCUM code nor a currency, so that nobody can compare it with another one.",
         "Write a UCUM code such as ms, or an ISO 4217 currency such as EUR or EUR.cent.",
+        "a currency in other letter case, such as `eur.cent`; the letter case of UCUM codes has a meaning, so that no "
+        "other unit is repaired",
     ),
     LintRule(
         "cel-invalid",
@@ -147,6 +158,7 @@ LINT_RULES: Final = (
         Severity.WARNING,
         "The version is not of the form major.minor.patch, and consumers refer to the major version.",
         "Write a version such as 2.1.0.",
+        "a version of one or two numbers gets the others, which are 0: `2.1` becomes `2.1.0`",
     ),
     LintRule(
         "pii-unclassified",

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import FailOn, Gate
+from counterfoil.contracts.project.associations import TopicAssociation
 from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
@@ -32,7 +33,6 @@ from counterfoil.contracts.project.model import (
     Project,
     SchemaLine,
     Settings,
-    TopicAssociation,
 )
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy

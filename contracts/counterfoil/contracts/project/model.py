@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.languages import stem_of, subject_in_name
 from counterfoil.contracts.project.globs import is_match
-from counterfoil.schema.rest.associations import AssociationType, Lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import date
 
     from counterfoil.contracts.model import FailOn, Gate
+    from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.position import Position
@@ -55,20 +55,6 @@ class Settings:
             self.registry if self.registry is not None else other.registry,
             self.gate if self.gate is not None else other.gate,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class TopicAssociation:
-    """The association of a subject with a topic that `counterfoil plan` creates: the topic, and its part."""
-
-    topic: str
-    namespace: str
-    id: str
-    type: AssociationType = AssociationType.VALUE
-    lifecycle: Lifecycle = Lifecycle.WEAK
-
-    def __str__(self) -> str:
-        return f"{self.type} of {self.namespace}/{self.topic} ({self.id}), {self.lifecycle}"
 
 
 @dataclass(frozen=True, slots=True)

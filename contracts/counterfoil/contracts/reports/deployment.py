@@ -17,11 +17,13 @@ from counterfoil.schema.rest.verdicts import Reason, verdict_document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
 
 SCHEMA_VERSION: Final = 1
 _PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
-_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+UNKNOWN_REASONS: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+"""The reasons because of which a verdict is neither yes nor no."""
 _SEVERITY: Final = {
     Reason.UNBACKED: Severity.WARNING,
     Reason.PENDING: Severity.NOTICE,
@@ -53,6 +55,28 @@ class Question:
         if verdict.deployable is None:
             return f"It is unknown whether {self.about} can be {self.done} {self.environment}"
         return f"{self.about} {'can' if verdict.deployable else 'cannot'} be {self.done} {self.environment}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictForms:
+    """The report of a verdict."""
+
+    question: Question
+    verdict: DeploymentVerdict
+    is_explained: bool = False
+
+    def text(self, style: TextStyle) -> str:
+        """Return the report as text, which has one look."""
+        del style
+        return text_verdict(self.question, self.verdict, is_explained=self.is_explained)
+
+    def json(self) -> str:
+        """Return the report as indented JSON."""
+        return json_verdict(self.question, self.verdict)
+
+    def report(self, *, version: str) -> Report:
+        """Return the report for any writer."""
+        return report_of(self.question, self.verdict, version=version)
 
 
 def exit_code_of(verdict: DeploymentVerdict) -> ExitCode:
@@ -108,7 +132,7 @@ def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -
         against=question.environment,
         entries=tuple(map(_entry, found)),
         checked=tuple(
-            Checked(_pair(each), "", each.text, is_skipped=each.reason in _UNKNOWN) for each in verdict.reasons
+            Checked(_pair(each), "", each.text, is_skipped=each.reason in UNKNOWN_REASONS) for each in verdict.reasons
         ),
         rules={
             each.rule: Rule(RULE_BY_ID[each.rule].why, f"{_PAGE}#{each.rule}")
@@ -120,8 +144,7 @@ def report_of(question: Question, verdict: DeploymentVerdict, *, version: str) -
 
 
 def _entry(reason: VerdictReason) -> Entry:
-    severity = _SEVERITY.get(reason.reason, Severity.ERROR)
-    rule = reason.rule or reason.reason.lower().replace("_", "-")
+    severity, rule = severity_of(reason), rule_of(reason)
     return Entry(
         rule=rule,
         severity=severity,
@@ -129,9 +152,19 @@ def _entry(reason: VerdictReason) -> Entry:
         fingerprint=reason.fingerprint or fingerprint(rule, reason.contract, _pair(reason), reason.path),
         subject=_pair(reason),
         details=tuple(_facts(reason)),
-        advice=_advice(reason),
-        is_failing=severity is Severity.ERROR and reason.reason not in _UNKNOWN,
+        advice=advice_on(reason),
+        is_failing=severity is Severity.ERROR and reason.reason not in UNKNOWN_REASONS,
     )
+
+
+def rule_of(reason: VerdictReason) -> str:
+    """Return the rule of a reason; without one, the reason itself in the form of a rule."""
+    return reason.rule or reason.reason.lower().replace("_", "-")
+
+
+def severity_of(reason: VerdictReason) -> Severity:
+    """Return the severity of a reason."""
+    return _SEVERITY.get(reason.reason, Severity.ERROR)
 
 
 def _pair(reason: VerdictReason) -> str:
@@ -146,11 +179,12 @@ def _details(reason: VerdictReason) -> Iterator[str]:
     yield from _facts(reason)
     if reason.rule in RULE_BY_ID:
         yield f"why: {RULE_BY_ID[reason.rule].why}"
-    if advice := _advice(reason):
+    if advice := advice_on(reason):
         yield f"fix: {advice}"
 
 
-def _advice(reason: VerdictReason) -> str:
+def advice_on(reason: VerdictReason) -> str:
+    """Return what to do about a reason; empty if there is nothing."""
     rule = RULE_BY_ID.get(reason.rule)
     return rule.fix if rule is not None else _ADVICE.get(reason.reason, "")
 

@@ -1,38 +1,58 @@
-"""The changes between two schemas, or the schemas of two folders, as text, Markdown and JSON."""
+"""The changes between two schemas, contract or product files, or those of two folders, as text, Markdown and JSON."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import click
 
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.reports.text import Verbosity, printable
+from counterfoil.schema.agreements.changes import agreement_changes
 from counterfoil.schema.counting import counted
 from counterfoil.schema.diff import find_changes
 from counterfoil.schema.reports.markdown import code, plain
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.baselines.operands import Folder
+    from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.change import Change
-    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.position import Position
 
 SCHEMA_VERSION = 1
 _COLOURS: Final = {"~": "yellow", "+": "green", "-": "red"}
 
 
+class PlacedChange(NamedTuple):
+    """One change, with its place on each side that has one."""
+
+    kind: str
+    element: str
+    earlier: str | None
+    later: str | None
+    text: str
+    earlier_position: Position | None
+    later_position: Position | None
+
+
+class DiffSide(NamedTuple):
+    """What is compared: what the command line called it, and the name that it has itself."""
+
+    label: str
+    name: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """Two schemas and what changed between them."""
+    """Two schemas, or two contract or product files, and what changed between them."""
 
-    earlier: ReadSchema
-    later: ReadSchema
-    changes: tuple[Change, ...]
+    earlier: DiffSide
+    later: DiffSide
+    changes: tuple[PlacedChange, ...]
 
     @classmethod
     def of(cls, earlier: ReadSchema, later: ReadSchema) -> Self:
@@ -42,20 +62,53 @@ class DiffReport:
         """
         was, now = earlier.schema, later.schema
         if was and now and was.schema_type is now.schema_type:
-            return cls(earlier, later, tuple(find_changes(was, now)))
+            changes = (_placed(each, was, now) for each in find_changes(was, now))
+            return cls(DiffSide(earlier.label, was.name), DiffSide(later.label, now.name), tuple(changes))
         languages = (f"{side.label} ({side.schema.schema_type})" for side in (earlier, later) if side.schema)
         raise PreconditionFailed(f"{' and '.join(languages)} are not schemas of one language")
 
-    def position(self, change: Change) -> tuple[ReadSchema, Position | None]:
+    @classmethod
+    def of_agreements(cls, earlier: ReadAgreement, later: ReadAgreement) -> Self:
+        """Return the report on two contract files, or two product files."""
+        was, now = earlier.agreement, later.agreement
+        if type(was) is not type(now):
+            raise PreconditionFailed(f"of {earlier.label} and {later.label}, one is a contract and one a product")
+        changes = (
+            PlacedChange(
+                each.kind,
+                each.element,
+                each.earlier,
+                each.later,
+                each.text,
+                each.earlier_position,
+                each.later_position,
+            )
+            for each in agreement_changes(was, now)
+        )
+        return cls(DiffSide(earlier.label, was.id), DiffSide(later.label, now.id), tuple(changes))
+
+    def position(self, change: PlacedChange) -> tuple[DiffSide, Position | None]:
         """Return the side that shows the change, and the position there: the later side, except for removed parts."""
-        if change.later is None and change.earlier_pointer and self.earlier.schema:
-            return self.earlier, self.earlier.schema.locate(change.earlier_pointer)
-        return self.later, self.later.schema.locate(change.later_pointer) if self.later.schema else None
+        if change.later is None and change.earlier_position is not None:
+            return self.earlier, change.earlier_position
+        return self.later, change.later_position
+
+
+def _placed(change: Change, was: ParsedSchema, now: ParsedSchema) -> PlacedChange:
+    return PlacedChange(
+        change.kind,
+        change.element,
+        change.earlier,
+        change.later,
+        change.text,
+        was.locate(change.earlier_pointer),
+        now.locate(change.later_pointer),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class FolderDiffReport:
-    """Two folders and what changed between their schema files, which are compared by their paths inside the folder.
+    """Two folders and what changed between their schema, contract and product files, which have the same paths inside.
 
     ``changed`` has the files that are in both and differ.
     """
@@ -69,8 +122,8 @@ class FolderDiffReport:
     @classmethod
     def of(cls, earlier: Folder, later: Folder) -> Self:
         """Return the report on two folders."""
-        was, now = earlier.path_by_name.keys(), later.path_by_name.keys()
-        reports = {name: DiffReport.of(earlier.read(name), later.read(name)) for name in sorted(was & now)}
+        was, now = {*earlier.path_by_name, *earlier.agreements}, {*later.path_by_name, *later.agreements}
+        reports = {name: _compared(name, earlier, later) for name in sorted(was & now)}
         changed = {name: report for name, report in reports.items() if report.changes}
         return cls(earlier, later, tuple(sorted(now - was)), tuple(sorted(was - now)), changed)
 
@@ -83,6 +136,12 @@ class FolderDiffReport:
     def count(self) -> str:
         """How many files differ, in words."""
         return counted(len(self.names), "changed file")
+
+
+def _compared(name: str, earlier: Folder, later: Folder) -> DiffReport:
+    if name in earlier.agreements and name in later.agreements:
+        return DiffReport.of_agreements(earlier.read_agreement(name), later.read_agreement(name))
+    return DiffReport.of(earlier.read(name), later.read(name))
 
 
 def text_diff(report: DiffReport | FolderDiffReport, style: TextStyle) -> str:
@@ -109,7 +168,7 @@ def _file_lines(report: FolderDiffReport, name: str, style: TextStyle) -> list[s
     return [_signed("+" if is_added else "-", f"{name}: file {'added' if is_added else 'removed'}", style)]
 
 
-def _line(report: DiffReport, change: Change, style: TextStyle) -> str:
+def _line(report: DiffReport, change: PlacedChange, style: TextStyle) -> str:
     sign = "+" if change.kind.endswith("-added") else "-" if change.kind.endswith("-removed") else "~"
     side, position = report.position(change)
     element = f"{change.element}: " if change.element else ""
@@ -165,25 +224,24 @@ def _file(report: FolderDiffReport, name: str) -> dict[str, Any]:
 
 
 def _changes(report: DiffReport) -> list[dict[str, Any]]:
-    return [_change(report, change) for change in report.changes]
+    return [_change(change) for change in report.changes]
 
 
-def _side(side: ReadSchema) -> dict[str, Any]:
-    return {"operand": side.label, "name": side.schema.name if side.schema else None}
+def _side(side: DiffSide) -> dict[str, Any]:
+    return {"operand": side.label, "name": side.name}
 
 
-def _change(report: DiffReport, change: Change) -> dict[str, Any]:
+def _change(change: PlacedChange) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "element": change.element,
         "earlier": change.earlier,
         "later": change.later,
         "text": change.text,
-        "earlierPosition": _position(report.earlier, change.earlier_pointer),
-        "laterPosition": _position(report.later, change.later_pointer),
+        "earlierPosition": _position(change.earlier_position),
+        "laterPosition": _position(change.later_position),
     }
 
 
-def _position(side: ReadSchema, pointer: Pointer) -> dict[str, int] | None:
-    found = side.schema.locate(pointer) if side.schema else None
+def _position(found: Position | None) -> dict[str, int] | None:
     return {"line": found.line, "column": found.column} if found else None

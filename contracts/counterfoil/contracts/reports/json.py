@@ -32,6 +32,7 @@ def json_report(report: CheckReport, *, exit_code: ExitCode) -> str:
         "schemaVersion": SCHEMA_VERSION,
         "kind": "check",
         "against": report.against,
+        **({"environment": report.environment} if report.environment else {}),
         "note": report.note,
         "exitCode": int(exit_code),
         "summary": {

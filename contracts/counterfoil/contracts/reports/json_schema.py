@@ -1,8 +1,8 @@
-"""The JSON reports of ``lint``, ``check``, ``diff``, ``plan``, ``can-i-deploy`` and ``test`` as a JSON schema."""
+"""The JSON reports of the commands about contracts as a JSON schema."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from counterfoil.contracts.model import FINGERPRINT_LENGTH, Status
 from counterfoil.contracts.reports import deployment, diff, json, lint
@@ -10,10 +10,17 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel, Directio
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.model import Severity
-from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
+from counterfoil.schema.rest.object_forms import FLAG, INTEGER, TEXT, TEXTS
+from counterfoil.schema.rest.topic_stats import TOPIC_STATS
+from counterfoil.schema.rest.verdicts import CONSUMER, VERDICT_REASON, Reason
 
+if TYPE_CHECKING:
+    from counterfoil.schema.rest.object_forms import ObjectForm
+
+_KINDS = ("lint", "check", "diff", "plan", "can-i-deploy", "test", "usage", "topic")
 _TEXT = {"type": "string"}
 _COUNT = {"type": "integer", "minimum": 0}
+_INTEGER = {"type": "integer"}
 _FLAG = {"type": "boolean"}
 _LINE = {"type": ["integer", "null"], "minimum": 1}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -23,13 +30,13 @@ _TEXT_OR_NULL = {"type": ["string", "null"]}
 def report_json_schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of the reports; later versions only add members.
 
-    >>> sorted(report_json_schema()["$defs"])
-    ['can-i-deploy', 'check', 'diff', 'finding', 'lint', 'plan', 'record-finding', 'test', 'verification']
+    >>> [each["$ref"].rpartition("/")[2] for each in report_json_schema()["oneOf"]]
+    ['lint', 'check', 'diff', 'plan', 'can-i-deploy', 'test', 'usage', 'topic']
     """
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Reports of counterfoil lint, check, diff, plan, can-i-deploy and test with --format json",
-        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in ("lint", "check", "diff", "plan", "can-i-deploy", "test")],
+        "title": "Reports of counterfoil lint, check, diff, plan, can-i-deploy, test and usage with --format json",
+        "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in _KINDS],
         "$defs": {
             "lint": _lint(),
             "check": _check(),
@@ -38,6 +45,8 @@ def report_json_schema() -> dict[str, Any]:
             "plan": _plan(),
             "can-i-deploy": _can_i_deploy(),
             "test": _test(),
+            "usage": _usage(),
+            "topic": _topic(),
             "verification": _verification(),
             "record-finding": _record_finding(),
         },
@@ -58,15 +67,18 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lint() -> dict[str, Any]:
+    fix = {"rule": _TEXT, "path": _TEXT, "line": _LINE, "column": _LINE, "before": _TEXT, "after": _TEXT}
     return _object(
         {
             "schemaVersion": {"const": lint.SCHEMA_VERSION},
             "kind": {"const": "lint"},
             "exitCode": {"enum": [int(code) for code in ExitCode]},
-            "summary": _object(dict.fromkeys(("checked", "errors", "warnings", "notices"), _COUNT)),
+            "summary": _object(dict.fromkeys(("checked", "errors", "warnings", "notices", "fixed"), _COUNT), "fixed"),
             "files": _TEXTS,
+            "fixes": _list(_object(fix)),
             "findings": _list({"$ref": "#/$defs/record-finding"}),
-        }
+        },
+        "fixes",
     )
 
 
@@ -88,12 +100,14 @@ def _check() -> dict[str, Any]:
             "schemaVersion": {"const": json.SCHEMA_VERSION},
             "kind": {"const": "check"},
             "against": _TEXT,
+            "environment": _TEXT,
             "note": _TEXT,
             "exitCode": {"enum": [int(code) for code in ExitCode]},
             "summary": _object(dict.fromkeys((*counts, "consumers"), _COUNT), "consumers"),
             "files": _list(_object(file)),
             "findings": _list({"$ref": "#/$defs/finding"}),
-        }
+        },
+        "environment",
     )
 
 
@@ -204,6 +218,39 @@ def _test() -> dict[str, Any]:
             "findings": _list({"$ref": "#/$defs/record-finding"}),
         }
     )
+
+
+def _usage() -> dict[str, Any]:
+    consumer = _form(CONSUMER)
+    return _object(
+        {
+            "schemaVersion": {"const": 1},
+            "kind": {"const": "usage"},
+            "subject": _TEXT,
+            "version": _INTEGER,
+            "environment": _TEXT_OR_NULL,
+            "path": _TEXT,
+            "consumers": _list(consumer),
+            "fields": _list(_object({"path": _TEXT, "consumers": _list(consumer)})),
+            "warnings": _TEXTS,
+        }
+    )
+
+
+def _topic() -> dict[str, Any]:
+    count = _object(
+        {"schemaId": _INTEGER, "count": _COUNT, "subject": _TEXT, "version": _INTEGER}, "subject", "version"
+    )
+    form = _form(TOPIC_STATS, schemas=_list(count))
+    head = {"schemaVersion": {"const": 1}, "kind": {"const": "topic"}}
+    return {**form, "required": [*head, *form["required"]], "properties": {**head, **form["properties"]}}
+
+
+def _form(form: ObjectForm[Any], **parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object of the registry; ``parts`` are those of members with types of their own."""
+    known = {TEXT: _TEXT, INTEGER: _INTEGER, FLAG: _FLAG, TEXTS: _TEXTS}
+    members = {each.key: parts[each.key] if each.key in parts else known[each.type] for each in form.members}
+    return _object(members, *(each.key for each in form.members if each.is_optional))
 
 
 def _verification() -> dict[str, Any]:

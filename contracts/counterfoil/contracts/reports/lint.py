@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.advice import FILE_RULE_BY_ID
@@ -14,6 +15,7 @@ from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
 
 if TYPE_CHECKING:
+    from counterfoil.contracts.linting.fixing import Fix
     from counterfoil.contracts.linting.lint import LintReport
     from counterfoil.contracts.model import FailOn, Finding
     from counterfoil.contracts.reports.text import TextStyle
@@ -24,11 +26,32 @@ PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
 """The page of the rules about files and records."""
 
 
+@dataclass(frozen=True, slots=True)
+class LintForms:
+    """The report of a run of lint; findings that are at least as severe as ``limit`` fail it."""
+
+    found: LintReport
+    exit_code: ExitCode
+    limit: FailOn
+
+    def text(self, style: TextStyle) -> str:
+        """Return the report as text."""
+        return text_report(self.found, exit_code=self.exit_code, style=style)
+
+    def json(self) -> str:
+        """Return the report as indented JSON."""
+        return json_report(self.found, exit_code=self.exit_code)
+
+    def report(self, *, version: str) -> Report:
+        """Return the report for any writer."""
+        return report_of(self.found, exit_code=self.exit_code, limit=self.limit, version=version)
+
+
 def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) -> str:
     """Return the report as text with a summary at the end; quiet text has no notices and is empty without findings."""
     is_quiet = style.verbosity is Verbosity.QUIET
     findings = [one for one in report.findings if not is_quiet or one.severity is not Severity.NOTICE]
-    lines: list[str] = []
+    lines = [] if is_quiet else [_fixed(each, style) for each in report.fixes or ()]
     if style.verbosity is Verbosity.VERBOSE:
         unfine = {finding.path for finding in report.findings}
         lines += [printable(f"{style.shown_path(path)}  valid") for path in report.files if path not in unfine]
@@ -38,10 +61,16 @@ def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) ->
     return "".join(f"{line}\n" for line in lines)
 
 
+def _fixed(fix: Fix, style: TextStyle) -> str:
+    return printable(f"fixed  {style.shown_path(fix.path)}:{fix.repair.position}  {fix.rule}  {fix}")
+
+
 def summary(report: LintReport, exit_code: ExitCode) -> str:
     """Return the last line: how many findings there are, in how many files."""
     errors, warnings = report.count(Severity.ERROR), report.count(Severity.WARNING)
     found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    if report.fixes is not None:
+        found = f"{len(report.fixes)} fixed, {found} left"
     return f"{found}; {counted(len(report.files), 'file')} checked (exit {int(exit_code)})"
 
 
@@ -56,11 +85,18 @@ def json_report(report: LintReport, *, exit_code: ExitCode) -> str:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "notices": report.count(Severity.NOTICE),
+            **({"fixed": len(report.fixes)} if report.fixes is not None else {}),
         },
         "files": list(report.files),
+        **({"fixes": [_fix(each) for each in report.fixes]} if report.fixes is not None else {}),
         "findings": [finding_document(finding) for finding in report.findings],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    place = {"path": fix.path, "line": fix.repair.position.line, "column": fix.repair.position.column}
+    return {"rule": fix.rule, **place, "before": fix.repair.before, "after": fix.repair.after}
 
 
 def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version: str) -> Report:
@@ -73,6 +109,9 @@ def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version
         entries=tuple(entry_of(one, limit) for one in report.findings),
         checked=tuple(Checked(path, path, "valid") for path in report.files),
         rules={one.rule: _rule(one.rule) for one in report.findings},
+        note="; ".join(
+            f"fixed {each.rule} in {each.path}:{each.repair.position}: {each}" for each in report.fixes or ()
+        ),
     )
 
 

@@ -66,7 +66,8 @@ def summary(report: CheckReport, exit_code: ExitCode) -> str:
         counts.append(f"{report.approved} approved")
     policies = sorted({outcome.policy for outcome in report.files} - {_USUAL_POLICY})
     under = f" under {', '.join(policies)}" if policies else ""
-    return f"{', '.join(counts)}; {_looked_at(report)} against {report.against}{under} (exit {int(exit_code)})"
+    live = f" and what is live in {report.environment}" if report.environment else ""
+    return f"{', '.join(counts)}; {_looked_at(report)} against {report.against}{live}{under} (exit {int(exit_code)})"
 
 
 def _looked_at(report: CheckReport) -> str:

@@ -23,7 +23,7 @@ from counterfoil.sdk import operations
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from counterfoil.contracts.project.model import TopicAssociation
+    from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.contracts.registration import Entry, Registration
     from counterfoil.contracts.state.model import Change, StatePlan
     from counterfoil.contracts.state.registry import StateRegistry

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.contracts.model import CheckReport
-    from counterfoil.contracts.project.model import TopicAssociation
+    from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.contracts.registration import Entry
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy

@@ -27,7 +27,8 @@ from counterfoil.schema.rest.modes import Mode
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.contracts.project.model import FileMapping, Project, TopicAssociation
+    from counterfoil.contracts.project.associations import TopicAssociation
+    from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.registration import Entry
     from counterfoil.contracts.state.registry import StateRegistry
     from counterfoil.contracts.tree import SchemaTree

@@ -24,11 +24,14 @@ class ChosenTest(NamedTuple):
     server: Server | None
 
 
-def chosen_tests(given: LintInput, *, topics: Sequence[str] = (), server: str | None = None) -> list[ChosenTest]:
+def chosen_tests(
+    given: LintInput, *, topics: Sequence[str] = (), server: str | None = None, window_ms: int = 0
+) -> list[ChosenTest]:
     """Return the tests of all topics of the contracts among the files, or of those that are named.
 
-    Where consumers alone are among them, their contracts are looked for in the other files. Raises ``InvalidOperand``
-    for a file that is not valid, and ``UsageMistake`` for an unknown topic or server.
+    ``window_ms`` is the length of the windows of rules that name none; 0: they are about all records. Where consumers
+    alone are among the files, their contracts are looked for in the other files. Raises ``InvalidOperand`` for a file
+    that is not valid, and ``UsageMistake`` for an unknown topic or server.
     """
     wanted = frozenset(given.agreements)
     files = [read_file(path, given.read(path) or b"") for path in given.agreements]
@@ -45,7 +48,9 @@ def chosen_tests(given: LintInput, *, topics: Sequence[str] = (), server: str | 
     ]
     found = [
         ChosenTest(
-            topic_test(contract, promise, file=path, consumers=agreements.of_contract(contract.id)),
+            topic_test(
+                contract, promise, file=path, consumers=agreements.of_contract(contract.id), window_ms=window_ms
+            ),
             _server(contract, server),
         )
         for path, contract in contracts

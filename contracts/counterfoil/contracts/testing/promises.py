@@ -64,9 +64,14 @@ class TopicTest:
     unchecked: tuple[Unchecked, ...] = ()
 
 
-def topic_test(contract: Contract, promise: Promise, *, file: str, consumers: Iterable[Consumer] = ()) -> TopicTest:
-    """Return what is checked of the records of one topic of the contract in ``file``."""
-    compiler = _Compiler(file, contract, promise)
+def topic_test(
+    contract: Contract, promise: Promise, *, file: str, consumers: Iterable[Consumer] = (), window_ms: int = 0
+) -> TopicTest:
+    """Return what is checked of the records of one topic of the contract in ``file``.
+
+    ``window_ms`` is the length of the windows of rules with a metric that name none; 0: they are about all records.
+    """
+    compiler = _Compiler(file, contract, promise, window_ms=window_ms)
     compiler.add_promise()
     for consumer in consumers:
         for read in consumer.expectation.reads or ():
@@ -90,7 +95,8 @@ def severity_of(rule: QualityRule) -> Severity:
 
 
 class _Compiler:
-    def __init__(self, file: str, contract: Contract, promise: Promise) -> None:
+    def __init__(self, file: str, contract: Contract, promise: Promise, *, window_ms: int = 0) -> None:
+        self._window_ms = window_ms
         self._file = file
         self._contract = contract
         self._promise = promise
@@ -251,7 +257,7 @@ class _Compiler:
             any(is_hidden(each, self.hidden) for each in paths),
             metric,
             paths,
-            0 if window is None else read_duration_ms(str(window)),
+            self._window_ms if window is None else read_duration_ms(str(window)),
             limits,
             rule.is_percent,
             _counted(metric, rule.arguments),

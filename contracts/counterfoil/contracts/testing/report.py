@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.reports.lint import PAGE, entry_of, finding_document
@@ -22,6 +23,27 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 1
 _HEAD: Final = ("writer", "records", "fine", "undecodable", "unreadable", "unwritable", "failing")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordForms:
+    """The report of a test of records; findings that are at least as severe as ``limit`` fail it."""
+
+    found: TestReport
+    exit_code: ExitCode
+    limit: FailOn
+
+    def text(self, style: TextStyle) -> str:
+        """Return the report as text."""
+        return text_report(self.found, exit_code=self.exit_code, style=style)
+
+    def json(self) -> str:
+        """Return the report as indented JSON."""
+        return json_report(self.found, exit_code=self.exit_code)
+
+    def report(self, *, version: str) -> Report:
+        """Return the report for any writer."""
+        return report_of(self.found, exit_code=self.exit_code, limit=self.limit, version=version)
 
 
 def text_report(report: TestReport, *, exit_code: ExitCode, style: TextStyle) -> str:

@@ -35,5 +35,5 @@ def read_agreement(text: str, *, is_validated: bool = False) -> Reading:
         read = contract_of if standard[0] is ODCS else application_of
         agreement = read(root, faults)
     except InvalidDocument as mistake:
-        return Reading(None, (Fault(INVALID, mistake.problem, mistake.position),))
+        return Reading(None, (Fault(INVALID, mistake.problem, mistake.position, mistake.repair),))
     return Reading(agreement, tuple(faults.found))

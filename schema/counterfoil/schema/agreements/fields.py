@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.agreements.model import Scalar
     from counterfoil.schema.documents.nodes import Node
+    from counterfoil.schema.position import Position
 
 _Value = TypeVar("_Value")
 INVALID_PROPERTY: Final = "property-invalid"
@@ -31,7 +32,8 @@ class Faults:
         try:
             return read(node)
         except InvalidDocument as mistake:
-            self.found.append(Fault(INVALID_PROPERTY, mistake.problem, mistake.position or node.position))
+            place = mistake.position or node.position
+            self.found.append(Fault(INVALID_PROPERTY, mistake.problem, place, mistake.repair))
             return default
 
     def value(self, own: Mapping[str, Node], key: str, read: Callable[[Node], _Value], default: _Value) -> _Value:
@@ -96,6 +98,11 @@ class Entry:
             if value is not None:
                 found.setdefault(each.text("property") or "", value)
         return found
+
+    @property
+    def places(self) -> dict[str, Position]:
+        """The places of the values by key."""
+        return {key: node.position for key, node in self.node.entries.items()}
 
     def plain_at(self, key: str) -> object:
         """Return a value of any type as it would be in JSON."""

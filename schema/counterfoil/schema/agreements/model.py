@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
+    from counterfoil.schema.documents.nodes import Repair
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
 
@@ -223,7 +224,8 @@ def major_of(version: str) -> str:
 class Contract:
     """A producer's contract: an ODCS file. ``owner`` is the name of its team.
 
-    ``description`` has texts for people, such as its purpose, by their names in the file.
+    ``description`` has texts for people, such as its purpose, by their names in the file. ``places`` are those of the
+    keys at the top.
     """
 
     id: str
@@ -237,11 +239,15 @@ class Contract:
     servers: tuple[Server, ...] = ()
     migrations: tuple[Migration, ...] = ()
     description: Mapping[str, str] = field(default_factory=dict, compare=False)
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One path that a consumer reads, and what it expects there. ``when_present``: the field may be missing."""
+    """One path that a consumer reads, and what it expects there. ``when_present``: the field may be missing.
+
+    ``places`` are those of the keys that say more about the path.
+    """
 
     path: FieldPath
     position: Position
@@ -252,11 +258,15 @@ class Read:
     enum: tuple[Scalar, ...] | None = None
     unit: str | None = None
     when_present: bool = False
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a consumer expects of one contract: an input port. ``reads`` is None for the whole record."""
+    """What a consumer expects of one contract: an input port. ``reads`` is None for the whole record.
+
+    ``places`` are those of the keys, and of our own properties.
+    """
 
     name: str
     contract_id: str
@@ -269,11 +279,12 @@ class Expectation:
     reprocesses_from: str | None = None
     is_pinned: bool = False
     tags: tuple[str, ...] = ()
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """A consumer: an ODPS file. ``owner`` is the name of its team."""
+    """A consumer: an ODPS file. ``owner`` is the name of its team. ``places`` are those of the keys at the top."""
 
     id: str
     version: str | None
@@ -282,6 +293,7 @@ class Application:
     name: str | None = None
     owner: str | None = None
     expectations: tuple[Expectation, ...] = ()
+    places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
 
 Agreement: TypeAlias = Contract | Application
@@ -289,11 +301,15 @@ Agreement: TypeAlias = Contract | Application
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One mistake in a file: ``rule`` is its id, ``problem`` says what is wrong and what would be right."""
+    """One mistake in a file: ``rule`` is its id, ``problem`` says what is wrong and what would be right.
+
+    ``repair`` is what is meant, where that is certain.
+    """
 
     rule: str
     problem: str
     position: Position | None
+    repair: Repair | None = None
 
 
 @dataclass(frozen=True, slots=True)

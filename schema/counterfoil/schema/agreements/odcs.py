@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
     from counterfoil.schema.paths.model import FieldPath
 
+_TOPIC: Final = "physicalName"
 SCHEMA_TYPE: Final = "schema"
 """The type of the authoritative definition that names the schema file."""
 
@@ -66,13 +67,14 @@ def contract_of(root: Node, faults: Faults) -> Contract:
         servers=tuple(_server(each, faults) for each in top.entries("servers")),
         migrations=faults.value(own, "migration", _migrations, ()),
         description={key: str(text) for key, text in top.plain("description").items() if isinstance(text, str)},
+        places=top.places,
     )
 
 
 def _promise(entry: Entry, faults: Faults) -> Promise:
     own = entry.custom()
     name = entry.text("name") or ""
-    topic = entry.text("physicalName") or name
+    topic = entry.text(_TOPIC) or name
     read_level = partial(choice, choices=CompatibilityLevel, what="compatibility", folded=True)
     fields = tuple(each for one in entry.entries("properties") for each in _fields(one, (), faults))
     return Promise(
@@ -86,8 +88,15 @@ def _promise(entry: Entry, faults: Faults) -> Promise:
         headers=faults.value(own, "headers", _headers, ()),
         fields=tuple(each[0] for each in fields),
         quality=(*_quality(entry, ()), *(rule for each in fields for rule in each[1])),
-        places={key: node.position for key, node in own.items()},
+        places={key: node.position for key, node in (*_named(entry), *own.items())},
     )
+
+
+def _named(entry: Entry) -> Iterator[tuple[str, Node]]:
+    """Yield the key that names the topic, if there is one."""
+    node = entry.get(_TOPIC)
+    if node is not None:
+        yield _TOPIC, node
 
 
 def _schema_link(entry: Entry) -> SchemaLink | None:

@@ -52,6 +52,7 @@ def application_of(root: Node, faults: Faults) -> Application:
         name=top.text("name"),
         owner=None if team is None else Entry.of(team).text("name"),
         expectations=tuple(_expectation(each, faults) for each in top.entries("inputPorts")),
+        places=top.places,
     )
 
 
@@ -84,6 +85,7 @@ def _expectation(entry: Entry, faults: Faults) -> Expectation:
         reprocesses_from=faults.value(own, "reprocessesFrom", _since, None),
         is_pinned=faults.value(own, "pinned", partial(flag, what="pinned"), default=False),
         tags=entry.texts("tags"),
+        places={**entry.places, **{key: node.position for key, node in own.items()}},
     )
 
 
@@ -135,6 +137,7 @@ def _read_path(node: Node, entry: Entry) -> Read:
         enum=None if listed is None else tuple(_value(each) for each in items(listed, what="enum")),
         unit=entry.text("unit"),
         when_present=_own_flag(entry, "whenPresent"),
+        places=entry.places,
     )
 
 

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.agreements.model import Fault
 from counterfoil.schema.agreements.violations import INVALID, faults_of
-from counterfoil.schema.documents.blocks import likely, text_of
-from counterfoil.schema.documents.nodes import MappingNode, plain_value
+from counterfoil.schema.documents.blocks import likely, respelled, text_of
+from counterfoil.schema.documents.nodes import MappingNode, Repair, plain_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from counterfoil.schema.documents.nodes import Node
 
 _MAX_FAULTS: Final = 40
@@ -57,15 +59,24 @@ def standard_of(root: Node) -> tuple[Standard, str] | Fault:
     standard = kinds.get(text_of(kind_node))
     if standard is None:
         problem = f"kind must be {' or '.join(kinds)}, not {text_of(kind_node)}; {likely(text_of(kind_node), kinds)}"
-        return Fault(INVALID, problem, kind_node.position)
+        return Fault(INVALID, problem, kind_node.position, _meant(kind_node, respelled(text_of(kind_node), kinds)))
     versions = standard.file_by_version
     if version_node is None:
         return Fault(INVALID, f"the file needs apiVersion: one of {', '.join(versions)}", root.position)
     version = text_of(version_node)
     if version not in versions:
         problem = f"apiVersion must be one of {', '.join(versions)}, not {version}"
-        return Fault(INVALID, problem, version_node.position)
+        return Fault(INVALID, problem, version_node.position, _meant(version_node, _with_v(version, versions)))
     return standard, versions[version]
+
+
+def _with_v(version: str, versions: Iterable[str]) -> str | None:
+    """Return the version that is written without its first letter, or with a capital one; None if it is none."""
+    return respelled(f"v{version.removeprefix('V')}", versions)
+
+
+def _meant(node: Node, word: str | None) -> Repair | None:
+    return None if word is None else Repair(node.position, text_of(node), word)
 
 
 def violations(root: Node, file: str) -> tuple[Fault, ...]:

@@ -67,6 +67,20 @@ def is_unit(text: str) -> bool:
     return bool(text) and text.isascii() and _Parser(text).is_term()
 
 
+def currency_of(text: str) -> str | None:
+    """Return the currency that ``text`` is but for letter case and spaces around it; None where it is no currency.
+
+    UCUM distinguishes letter case, so that nothing else is certain.
+
+    >>> currency_of("eur.Cent"), currency_of("mhz")
+    ('EUR.cent', None)
+    """
+    currency, point, part = text.strip().partition(".")
+    meant = f"{currency.upper()}{point}{part.lower()}"
+    is_known = currency.upper() in CURRENCIES and (not point or part.lower() in _PARTS)
+    return meant if is_known and meant != text else None
+
+
 class _Parser:
     """UCUM's grammar: terms of components, with ``.``, ``/``, exponents, parentheses and annotations."""
 

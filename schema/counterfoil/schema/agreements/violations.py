@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from counterfoil.schema.agreements.model import Fault
-from counterfoil.schema.documents.blocks import likely
-from counterfoil.schema.documents.nodes import ListNode, MappingNode
+from counterfoil.schema.documents.blocks import likely, respelled
+from counterfoil.schema.documents.nodes import Kind, ListNode, MappingNode, Repair, ScalarNode
 from counterfoil.schema.excerpt import excerpt
 
 if TYPE_CHECKING:
@@ -64,13 +64,15 @@ def faults_of(errors: Sequence[Violation], root: Node, schema: dict[str, Any]) -
         path = list(error.absolute_path)
         node, position = _at(root, path)
         if error.validator not in _CLOSING:
-            yield Fault(INVALID, f"{_words(path)} {_problem(error)}", position)
+            yield Fault(INVALID, f"{_words(path)} {_problem(error)}", position, _repair(error, node))
             continue
         known = _known_keys(error.schema, schema, set())
         for key in _refused_keys(error, known):
             at = node.key_positions.get(key, position) if isinstance(node, MappingNode) else position
             hint = "this one belongs to another form" if key in known else likely(key, known)
-            yield Fault(INVALID, f"{_words(path)} has no key {key}; {hint}", at)
+            meant = None if key in known else respelled(key, known, taken=error.instance)
+            repair = None if meant is None else Repair(at, key, meant)
+            yield Fault(INVALID, f"{_words(path)} has no key {key}; {hint}", at, repair)
 
 
 def _most_specific(errors: Iterable[Violation], schema: dict[str, Any]) -> Iterator[Violation]:
@@ -96,6 +98,20 @@ def _nearest(error: Violation, schema: dict[str, Any]) -> Iterator[Violation]:
         yield error
     else:
         yield from _most_specific(branches[best], schema)
+
+
+def _repair(error: Violation, node: Node) -> Repair | None:
+    """Return what is meant: a number as text where a text must be, or a word in another spelling; None if unclear."""
+    if not isinstance(node, ScalarNode):
+        return None
+    limit = error.validator_value
+    types = [limit] if isinstance(limit, str) else limit
+    if error.validator == "type" and "string" in types and node.kind in {Kind.INTEGER, Kind.NUMBER}:
+        return Repair(node.position, node.text, f"'{node.text}'")
+    if error.validator == "enum" and isinstance(error.instance, str):
+        meant = respelled(error.instance, [each for each in limit if isinstance(each, str)])
+        return None if meant is None else Repair(node.position, node.text, meant)
+    return None
 
 
 def _problem(error: Violation) -> str:

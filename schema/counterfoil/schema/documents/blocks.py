@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from counterfoil.schema.documents.nodes import InvalidDocument, ListNode, MappingNode, ScalarNode
+from counterfoil.schema.documents.nodes import InvalidDocument, ListNode, MappingNode, Repair, ScalarNode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from counterfoil.schema.documents.nodes import Node
 
@@ -28,7 +28,9 @@ def block(node: Node, *, what: str, required: Iterable[str] = (), optional: Iter
     known = [*required, *optional]
     for key, position in node.key_positions.items():
         if key not in known:
-            raise InvalidDocument(f"{what} has no key {key}; {likely(key, known)}", position)
+            meant = respelled(key, known, taken=node.entries)
+            repair = None if meant is None else Repair(position, key, meant)
+            raise InvalidDocument(f"{what} has no key {key}; {likely(key, known)}", position, repair=repair)
     for key in required:
         if key not in node.entries:
             raise refusal(f"{what} needs {key}", node)
@@ -40,6 +42,22 @@ def likely(key: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = get_close_matches(key, names, n=1)
     return f"did you mean {near[0]}?" if near else f"it takes {', '.join(names)}"
+
+
+def respelled(word: str, known: Iterable[str], *, taken: Container[str] = ()) -> str | None:
+    """Return the only one of ``known`` that ``word`` is but for letter case, hyphens and underscores; else None.
+
+    One that is ``taken`` by another key does not count.
+
+    >>> respelled("physical_name", ["name", "physicalName"])
+    'physicalName'
+    """
+    meant = [each for each in dict.fromkeys(known) if _letters(each) == _letters(word)]
+    return meant[0] if len(meant) == 1 and meant[0] not in taken else None
+
+
+def _letters(word: str) -> str:
+    return word.replace("-", "").replace("_", "").casefold()
 
 
 def text_of(node: Node) -> str:
@@ -89,8 +107,14 @@ def address(node: Node, *, what: str) -> str:
 def choice(node: Node, choices: type[_Chosen], *, what: str, folded: bool = False) -> _Chosen:
     """Return the member of ``choices`` that is written; ``folded`` permits any letter case for names in capitals."""
     text = text_of(node).upper() if folded else text_of(node)
-    if text not in [str(each) for each in choices]:
-        raise refusal(f"{what} must be one of {', '.join(choices)}, not {text_of(node) or 'this'}", node)
+    names = [str(each) for each in choices]
+    if text not in names:
+        meant = respelled(text_of(node), names)
+        raise InvalidDocument(
+            f"{what} must be one of {', '.join(names)}, not {text_of(node) or 'this'}",
+            node.position,
+            repair=None if meant is None else Repair(node.position, text_of(node), meant),
+        )
     return choices(text)
 
 

@@ -14,13 +14,29 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 
-class InvalidDocument(CounterfoilError):
-    """A document cannot be read: ``problem`` is what is wrong and what would be right, ``position`` the place."""
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The only thing that can be meant instead of a word or scalar: ``before`` at ``position`` becomes ``after``.
 
-    def __init__(self, problem: str, position: Position | None = None) -> None:
+    Both are without quotes; where the word is in quotes, it stays in them.
+    """
+
+    position: Position
+    before: str
+    after: str
+
+
+class InvalidDocument(CounterfoilError):
+    """A document cannot be read: ``problem`` is what is wrong and what would be right, ``position`` the place.
+
+    ``repair`` is what is meant, where that is certain.
+    """
+
+    def __init__(self, problem: str, position: Position | None = None, *, repair: Repair | None = None) -> None:
         super().__init__(problem if position is None else f"{position}: {problem}")
         self.problem = problem
         self.position = position
+        self.repair = repair
 
 
 class Kind(Enum):

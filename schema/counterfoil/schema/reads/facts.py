@@ -39,7 +39,8 @@ class FieldFacts:
     """The facts about a field.
 
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
-    type. ``may_be_missing``: null is permitted, or a record without the field. ``symbols`` are those of an enum.
+    type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
+    ``is_optional``: so it is where that is there. ``symbols`` are those of an enum.
     ``pointer`` is the place of the field in the schema's text. ``numbers`` are those of the fields on the path, where
     the language has numbers.
     """
@@ -47,6 +48,7 @@ class FieldFacts:
     types: tuple[frozenset[str], ...] | None = None
     words: str = "of an unknown type"
     may_be_missing: bool = False
+    is_optional: bool = False
     symbols: tuple[str, ...] | None = None
     pointer: Pointer = ()
     numbers: tuple[int, ...] = ()
@@ -91,31 +93,38 @@ class SchemaFacts:
 
 
 def _follow(root: Node, path: FieldPath) -> FieldFacts:
-    node, may_be_missing = root, False
+    node, may_be_missing, is_optional = root, False, False
     numbers: list[int] = []
     rest = list(path)
     while rest:
         step = rest.pop(0)
         has_null, branches = _branches(node)
-        may_be_missing = may_be_missing or has_null
+        is_optional = False
         if step.kind is StepKind.BRANCH:
             found = next((each for each in branches if step.name in _names(each)), None)
-            may_be_missing = may_be_missing or len(branches) > 1
+            is_optional = len(branches) > 1
         else:
             only = branches[0] if len(branches) == 1 else None
             if isinstance(only, Record) and step.kind is StepKind.MEMBER:
                 field = _field(only, step, rest)
                 if field is None and only is root and step.name in (only.name, only.full_name):
                     continue
-                may_be_missing = may_be_missing or (field is not None and field.may_be_absent)
+                is_optional = field is not None and field.may_be_absent
                 found = None if field is None else field.type
                 numbers += [] if field is None or field.number is None else [field.number]
             else:
                 found = _part(only, step)
         if found is None:
             return _UNKNOWN
+        may_be_missing = may_be_missing or has_null or is_optional
         node = found
-    return replace(_facts(node, may_be_missing=may_be_missing), numbers=tuple(numbers))
+    facts = _facts(node)
+    return replace(
+        facts,
+        may_be_missing=may_be_missing or facts.is_optional,
+        is_optional=is_optional or facts.is_optional,
+        numbers=tuple(numbers),
+    )
 
 
 def _field(record: Record, step: Step, rest: list[Step]) -> Field | None:
@@ -154,14 +163,15 @@ def _names(node: Node) -> Iterator[str]:
         yield from (name for name in (node.name, node.full_name) if name)
 
 
-def _facts(node: Node, *, may_be_missing: bool) -> FieldFacts:
+def _facts(node: Node) -> FieldFacts:
     has_null, branches = _branches(node)
     types = [_types(each) for each in branches]
     symbols = branches[0].symbols if len(branches) == 1 and isinstance(branches[0], Leaf) else ()
     return FieldFacts(
         types=tuple(each for each in types if each is not None) if None not in types else None,
         words=" or ".join(_words(each) for each in branches) or "null",
-        may_be_missing=may_be_missing or has_null,
+        may_be_missing=has_null,
+        is_optional=has_null,
         symbols=symbols or None,
     )
 
