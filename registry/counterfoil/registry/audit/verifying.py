@@ -65,7 +65,7 @@ def read_line(place: str, line: bytes) -> Line:
     """Return the line at ``place``; the members that it has are as they were written."""
     try:
         facts = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Line(place, None, "it is no JSON")
     if not isinstance(facts, dict) or canonical(facts) + b"\n" != line:
         return Line(place, None, "it is not as this program writes lines")

@@ -10,6 +10,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from counterfoil.registry.domain.audit.events import EventKind, time_text
 
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ class LineHead(NamedTuple):
 
 def canonical(facts: Mapping[str, Any]) -> bytes:
     """Return the canonical JSON of ``facts``."""
-    return _ENCODER.encode(facts).encode("utf-8", "replace")
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # half of a surrogate pair, which Python's own library writes as a question mark
+        return _ENCODER.encode(facts).encode("utf-8", "replace")
 
 
 def hash_of(facts: Mapping[str, Any]) -> str:
