@@ -10,13 +10,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counterfoil.registry.domain.access.records import ACCESS_KINDS
-from counterfoil.registry.domain.access.resources import Kind, Resource, scope_resource, subject_resource
+from counterfoil.registry.domain.access.resources import Kind, Resource
 from counterfoil.registry.domain.associations import BY_ID, BY_NAME, BY_SUBJECT
 from counterfoil.registry.domain.bridges.stored import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.contracts import stored as contracts
 from counterfoil.registry.domain.contracts.hooks import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND
+from counterfoil.schema.contexts import TOP_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -250,8 +251,8 @@ def event_of_change(change: Change) -> AuditEvent | None:
     if kind is None:
         return None
     facts: dict[str, Any] = {"resource": _resource_of(change), "change": change.seq, "outcome": "success"}
-    if change.kind is not ChangeKind.RECORD:
-        facts |= context_facts(_scope_of(change))
+    if change.kind is not ChangeKind.RECORD and not _is_of_registry(change):
+        facts["context"] = change.subject.context
     if change.version is not None:
         facts["version"] = change.version
     if change.guid is not None:
@@ -267,9 +268,9 @@ def _kind_of(change: Change) -> EventKind | None:
     return _KINDS_OF_CHANGES[change.kind]
 
 
-def _scope_of(change: Change) -> Resource:
-    is_setting = change.kind is ChangeKind.SETTINGS
-    return scope_resource(change.subject) if is_setting else subject_resource(change.subject)
+def _is_of_registry(change: Change) -> bool:
+    """Return whether a change is one of the whole registry: of its config or mode, which the default context has."""
+    return change.subject.is_global or (change.kind is ChangeKind.SETTINGS and change.subject == TOP_LEVEL)
 
 
 def context_facts(resource: Resource) -> dict[str, str]:
