@@ -69,6 +69,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.api.gate import AccessControl
     from counterfoil.registry.domain.access.identity import ListedProxies
+    from counterfoil.registry.domain.access.measures import AccessCounts
     from counterfoil.registry.domain.access.patterns import Pattern
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
@@ -253,8 +254,8 @@ def assemble(
         lifecycle.is_open_to_everyone = access is None and not is_loopback(settings.host)
         lifecycle.access_state = None if access is None else lambda: access.state
         events.demands_credentials = access is not None
-        events.proxies = proxies = no_proxies if access is None else access.proxies
-        recorded = partial(AuditTrail, log=log, proxies=proxies) if access is not None or log.has_file else unrecorded
+        events.proxies = no_proxies if access is None else access.proxies
+        recorded = _recorder(log, access)
         asgi: ASGIApp = recorded(paths)
         if settings.fast_lane:
             asgi = FastLane(
@@ -265,17 +266,7 @@ def assemble(
                 answers_whole=not settings.cors_origins,  # their headers would be missing
                 checks_rights=access is not None,
             )
-        limits = None
-        if settings.rate_limit or settings.write_rate_limit:
-            limits = RequestLimits(
-                a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
-            )
-            asgi = RateLimits(asgi, limits, proxies=proxies, recorded=recorded)  # behind the gate: it counts by caller
-        if access is not None:
-            asgi = Gate(asgi, access, counts=telemetry.access, limits=limits, recorded=recorded)
-        if settings.cors_origins:
-            asgi = _open_to_pages(asgi, settings.cors_origins)
-        return PlainPort(asgi, settings.public_url) if settings.redirect_port else asgi
+        return _behind_checks(asgi, settings, access, counts=telemetry.access, recorded=recorded)
 
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     if access is None and server is not None:
@@ -292,6 +283,36 @@ def assemble(
         envelope.surround(composed(access), _guard(settings, has_access_control=access is not None))
 
     return RegistryApp(envelope, storage, lifecycle, courier)
+
+
+def _recorder(log: AuditRecords, access: AccessControl | None) -> Callable[[ASGIApp], ASGIApp]:
+    """Return the function that has the audit record what an application does, if there is anything to record it for."""
+    if access is None and not log.has_file:
+        return unrecorded
+    return partial(AuditTrail, log=log, proxies=no_proxies if access is None else access.proxies)
+
+
+def _behind_checks(
+    app: ASGIApp,
+    settings: ServerSettings,
+    access: AccessControl | None,
+    *,
+    counts: AccessCounts,
+    recorded: Callable[[ASGIApp], ASGIApp],
+) -> ASGIApp:
+    """Return ``app`` behind the checks that need no body: the limits innermost, since they count by caller."""
+    limits = None
+    if settings.rate_limit or settings.write_rate_limit:
+        limits = RequestLimits(
+            a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
+        )
+        proxies = no_proxies if access is None else access.proxies
+        app = RateLimits(app, limits, proxies=proxies, recorded=recorded)
+    if access is not None:
+        app = Gate(app, access, counts=counts, limits=limits, recorded=recorded)
+    if settings.cors_origins:
+        app = _open_to_pages(app, settings.cors_origins)
+    return PlainPort(app, settings.public_url) if settings.redirect_port else app
 
 
 def _guard(settings: ServerSettings, *, has_access_control: bool) -> OriginGuard | None:

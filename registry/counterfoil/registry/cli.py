@@ -91,7 +91,7 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
 
 @contextmanager
 def _ignoring_hangups() -> Iterator[None]:
-    """Ignore SIGHUP, which would end the process, until the server listens to it; it reads files at the start anyway."""
+    """Ignore SIGHUP, which would end the process, until the server listens to it: at the start it reads all files."""
     if threading.current_thread() is not threading.main_thread():  # Python sets signals in the main thread alone
         yield
         return

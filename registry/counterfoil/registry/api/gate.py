@@ -97,7 +97,7 @@ class AccessControl:
 class _Known(NamedTuple):
     """The header of a connection's last request, and whom it proves to a gate; None on a connection of a proxy.
 
-    ``count`` is where requests with remembered credentials of this method are counted.
+    ``uses`` is where requests with remembered credentials of this method are counted.
     """
 
     header: bytes | None
@@ -105,7 +105,7 @@ class _Known(NamedTuple):
     proof: Proof
     caller: Caller
     rules: Sequence[Rule]
-    count: list[int]
+    uses: list[int]
 
     def __repr__(self) -> str:
         """Return a text without the header."""
@@ -196,17 +196,17 @@ class Gate:
             and known.gate is self
             and known.proof.holds()
         ):
-            known.count[0] += 1
+            known.uses[0] += 1
             return known.caller
         proof = self._recall(header)
         if proof is None:
             return None
         caller = self._caller(proof.identity, policy)
-        count = self._counts.recalled_cell(proof.identity.method)
-        count[0] += 1
+        uses = self._counts.recalled_cell(proof.identity.method)
+        uses[0] += 1
         if connection is not None and (known is None or known.header is not None or known.gate is not self):
             kept = None if self._is_shared(scope) else header
-            connection.known_caller = _Known(kept, self, proof, caller, caller.rules, count)
+            connection.known_caller = _Known(kept, self, proof, caller, caller.rules, uses)
         return caller
 
     def _count(self, found: Identity | Refusal, header: bytes | None) -> None:

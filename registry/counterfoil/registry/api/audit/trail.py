@@ -77,8 +77,10 @@ class AuditTrail:
 
     def _record_writes(self, trail: Trail) -> None:
         facts = trail.facts()
-        for event in filter(None, map(event_of_change, trail.changes)):
-            self._log.record(AuditEvent(event.kind, {**facts, **event.facts}, event.at))
+        for change in trail.changes:
+            event = event_of_change(change, facts)
+            if event is not None:
+                self._log.record(event)
         for event in trail.events:
             self._log.record(event)
 

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counterfoil.registry.domain.access.records import ACCESS_KINDS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Change
 
 _MAX_AGENT: Final = 200
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Kept(Enum):
@@ -245,12 +247,20 @@ def time_text_of(ts: int) -> str:
     return time_text(datetime.fromtimestamp(ts / 1000, UTC))
 
 
-def event_of_change(change: Change) -> AuditEvent | None:
-    """Return the event that a change is; None for a record that is written with another, which has the event."""
+def event_of_change(change: Change, common: Mapping[str, Any] = _NOTHING) -> AuditEvent | None:
+    """Return the event that a change is, with the facts that are ``common`` to all events of its request.
+
+    None for a record that is written with another, which has the event.
+    """
     kind = _kind_of(change)
     if kind is None:
         return None
-    facts: dict[str, Any] = {"resource": _resource_of(change), "change": change.seq, "outcome": "success"}
+    facts: dict[str, Any] = {
+        **common,
+        "resource": _resource_of(change),
+        "change": change.seq,
+        "outcome": "success",
+    }
     if change.kind is not ChangeKind.RECORD and not _is_of_registry(change):
         facts["context"] = change.subject.context
     if change.version is not None:
