@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import urllib.request
+from contextlib import suppress
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from uuid import uuid4
 
 import pytest
@@ -117,6 +119,49 @@ OF_TLS = {"counterfoil_tls_expires_seconds", "counterfoil_tls_files_valid"}
 """Measures of servers with TLS alone, which are in ``test_serving_tls.py``; they have no labels."""
 
 
+ACCESS = """
+open: [metrics]
+issuers: [{issuer: https://login.example, prefix: "sso:", audience: [registry], jwks_file: keys.json}]
+anonymous: [{allow: READ, on: "a*"}]
+"""
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryProcess]:
+    """A server that demands credentials, after some requests."""
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / "access.yaml").write_text(ACCESS)
+    (folder / "keys.json").write_text('{"keys": []}')
+    with RegistryProcess(settings={"COUNTERFOIL_AUTH_FILE": str(folder / "access.yaml")}) as running:
+        wait_until(lambda: "counterfoil_jwks_age_seconds" in samples_of(running), what="the keys of the issuer")
+        for path, header in (("/subjects", {}), ("/subjects", {"Authorization": "Basic bm86bm8="}), ("/config/b", {})):
+            request = urllib.request.Request(f"{running.url}{path}", headers=header)
+            with suppress(HTTPError), urllib.request.urlopen(request, timeout=120) as reply:
+                reply.read()
+        yield running
+
+
+def test_what_callers_do_is_counted(guarded: RegistryProcess) -> None:
+    samples = samples_of(guarded)
+
+    def values(name: str, label: str) -> dict[str, float]:
+        return {each.labels[label]: each.value for each in samples[name]}
+
+    attempts = {
+        (each.labels["method"], each.labels["outcome"]): each.value for each in samples["counterfoil_auth_total"]
+    }
+    assert attempts == {("anonymous", "accepted"): 2, ("password", "wrong"): 1}
+    assert values("counterfoil_auth_cache_total", "hit") == {"true": 0, "false": 1}
+    assert {name for name, count in values("counterfoil_denied_total", "operation").items() if count} == {
+        "DESCRIBE_CONFIGS"
+    }
+    assert values("counterfoil_jwks_failures_total", "issuer") == {"https://login.example": 0}
+    assert value(guarded, "counterfoil_auth_file_valid") == 1
+    assert value(guarded, "counterfoil_password_seconds_count") == 1
+    [rules] = samples["counterfoil_rules_info"]
+    assert len(rules.labels["hash"]) == 16
+
+
 def expressions() -> dict[str, str]:
     """All expressions of dashboard and rules, by where they are."""
     dashboard = json.loads((MONITORING / "dashboard.json").read_text())
@@ -130,8 +175,10 @@ def expressions() -> dict[str, str]:
     return found | {f"alert {rule['alert']}": rule["expr"] for group in rules["groups"] for rule in group["rules"]}
 
 
-def test_dashboard_and_rules_name_measures_and_labels_that_there_are(registry: RegistryProcess) -> None:
-    samples = samples_of(registry)
+def test_dashboard_and_rules_name_measures_and_labels_that_there_are(
+    registry: RegistryProcess, guarded: RegistryProcess
+) -> None:
+    samples = {**samples_of(registry), **samples_of(guarded)}
     labels = {name: set().union(*(each.labels for each in found)) for name, found in samples.items()}
     labels |= {name: set() for name in OF_TLS}
     for place, expression in expressions().items():
@@ -144,9 +191,9 @@ def test_dashboard_and_rules_name_measures_and_labels_that_there_are(registry: R
         assert grouped <= set().union(*(labels[name] for name in names)) | OF_PROMETHEUS, place
 
 
-def test_the_dashboard_shows_every_measure(registry: RegistryProcess) -> None:
+def test_the_dashboard_shows_every_measure(registry: RegistryProcess, guarded: RegistryProcess) -> None:
     shown = set(METRIC.findall("\n".join(expressions().values())))
-    named = {re.sub("_(bucket|count|sum|created)$", "", name) for name in samples_of(registry)}
+    named = {re.sub("_(bucket|count|sum|created)$", "", name) for name in [*samples_of(registry), *samples_of(guarded)]}
     assert named | OF_TLS == {re.sub("_bucket$", "", name) for name in shown}
 
 

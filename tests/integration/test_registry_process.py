@@ -78,6 +78,41 @@ def test_sighup_does_not_end_a_server_that_has_no_files_to_read_again() -> None:
         assert registry.stop() == 0
 
 
+def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
+    """It is sent all the time, from the moment at which the command runs until the server listens."""
+    process = subprocess.Popen(
+        [COUNTERFOIL, "serve", "--port", "0", "--store", f"sqlite:///{tmp_path}/registry.db"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        status = Path(f"/proc/{process.pid}/status")
+        wait_until(lambda: ignores_hangups(status) or process.poll() is not None, what="the command to run")
+        listening = threading.Event()
+        line: list[str] = []
+        reading = threading.Thread(target=lambda: (line.append(process.stdout.readline()), listening.set()))
+        reading.start()
+        sent = 0
+        while not listening.wait(0.002):
+            process.send_signal(signal.SIGHUP)
+            sent += 1
+        reading.join()
+        assert sent > 3
+        url = line[0].strip().removeprefix("counterfoil registry listening on ")
+        assert get(f"{url}/subjects") == []
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 0
+    finally:
+        process.kill()
+        process.stdout.close()
+
+
+def ignores_hangups(status: Path) -> bool:
+    """Return whether a process ignores SIGHUP, which is the first signal of the mask."""
+    mask = next(line for line in status.read_text().splitlines() if line.startswith("SigIgn:"))
+    return bool(int(mask.split()[1], 16) & 1)
+
+
 def test_further_orders_to_stop_make_no_failure_of_a_stop() -> None:
     with RegistryProcess(store="sqlite://") as registry:
         status = Path(f"/proc/{registry.pid}/stat")

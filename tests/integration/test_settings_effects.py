@@ -636,6 +636,20 @@ def audit_key_file_has_an_effect(folder: Path) -> None:
     assert found.stderr.splitlines()[-1] == "counterfoil: missing.pem cannot be read: No such file or directory"
 
 
+def audit_reads_has_an_effect(folder: Path) -> None:
+    """Which responses are reads is tested in ``test_audit_reads.py``."""
+    audit = folder / "audit.jsonl"
+    with served(folder, audit_file=str(audit), audit_reads="watched.*") as (port, _):
+        for subject in ("watched.s", "other"):
+            body = {"body": json.dumps({"schema": SCHEMA}), "headers": {"Content-Type": "application/json"}}
+            assert ask("127.0.0.1", port, "POST", f"/subjects/{subject}/versions", **body)[0] == 200
+        for subject in ("other", "watched.s"):
+            assert ask("127.0.0.1", port, "GET", f"/subjects/{subject}/versions/1")[0] == 200
+        wait_until(lambda: b"schema.read" in audit.read_bytes(), what="the event")
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [each["resource"] for each in lines if each["event"] == "schema.read"] == ["watched.s"]
+
+
 def audit_keep_days_has_an_effect(_: Path) -> None:
     async def kept(days: int) -> int:
         storage = MemoryStorage()

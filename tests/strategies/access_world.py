@@ -23,8 +23,11 @@ BOB = "bob:a password of bob"
 class World:
     """A registry after ``auth init``: ``root`` is its administrator."""
 
-    def __init__(self, registry: InProcessRegistry, server: ServerAccess, audit: AuditRecords) -> None:
+    def __init__(
+        self, registry: InProcessRegistry, server: ServerAccess, audit: AuditRecords, storage: MemoryStorage
+    ) -> None:
         self.registry = registry
+        self.storage = storage
         self.server = server
         self.audit = audit
 
@@ -62,6 +65,6 @@ def in_world(story: Callable[[World], Awaitable[None]], *, wrapping: Any = None,
         await server.administration.require("root", b"the first password")
         await server.start()
         registry = InProcessRegistry(storage, wrapping=wrapping, server=server, audit=audit, **settings)
-        await story(World(registry, server, audit))
+        await story(World(registry, server, audit, storage))
 
     asyncio.run(run())

@@ -61,6 +61,7 @@ class InProcessRegistry:
         server: Any = None,
         audit: Any = None,
         heartbeat_s: float = HEARTBEAT_S,
+        telemetry: Any = None,
         **settings: Any,
     ) -> None:
         server_settings = ServerSettings(store="sqlite://", **settings)
@@ -72,6 +73,7 @@ class InProcessRegistry:
             server=server,
             audit=audit,
             heartbeat_s=heartbeat_s,
+            telemetry=telemetry,
         )
 
     async def ask(

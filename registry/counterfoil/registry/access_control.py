@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.auth.certificates import PrincipalRules
     from counterfoil.registry.auth.in_force import AccessInForce
     from counterfoil.registry.domain.access.administration import FileDeclarations
+    from counterfoil.registry.domain.access.identity import ListedProxies
     from counterfoil.registry.service.access.administration import NewToken
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
@@ -40,13 +41,20 @@ class ServerAccess:
     """The access control of one server over ``storage``.
 
     Making one reads the access file, if the settings name one, and raises ``InvalidAccessFile`` or
-    ``InvalidPrincipalRules``. ``record`` has an event of the audit written.
+    ``InvalidPrincipalRules``. ``record`` has an event of the audit written; ``took`` counts
+    the seconds that the examination of a password took.
     """
 
     def __init__(
-        self, storage: Storage, settings: ServerSettings, *, record: Callable[[AuditEvent], None] | None = None
+        self,
+        storage: Storage,
+        settings: ServerSettings,
+        *,
+        record: Callable[[AuditEvent], None] | None = None,
+        took: Callable[[float], None] | None = None,
     ) -> None:
         self._settings = settings
+        self._took = took
         self._record = record
         self._records = AccessRecords(storage)
         self._certificates = _principal_rules(settings) if settings.tls_principal_rules else None
@@ -63,7 +71,18 @@ class ServerAccess:
         found = self._in_force
         if found is None:
             return None
-        return AccessControl(found.authenticator, found.policy, found, proxies=lambda: found.file.proxy)
+        return AccessControl(
+            found.authenticator,
+            found.policy,
+            found,
+            proxies=lambda: found.file.proxy,
+            keys=lambda: found.issuers,
+            is_file_valid=lambda: found.is_valid if self._settings.auth_file else None,
+        )
+
+    def proxies(self) -> ListedProxies | None:
+        """Return the proxies in front of the server that are listed now."""
+        return None if self._in_force is None else self._in_force.file.proxy
 
     def request_reading(self) -> None:
         """Have the access file read now if it has changed, as SIGHUP does."""
@@ -121,7 +140,7 @@ class ServerAccess:
             note=self.administration.note_use,
             renew=self.administration.renew_hash,
             reloaded=self._note_reload,
-            checks=PasswordChecks(CheckLimits(at_once=self._settings.password_checks)),
+            checks=PasswordChecks(CheckLimits(at_once=self._settings.password_checks), took=self._took),
             remembered_s=self._settings.auth_cache_s,
         )
         is_in_the_clear = not (self._settings.tls_certificate or is_loopback(self._settings.host))

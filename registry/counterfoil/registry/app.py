@@ -33,7 +33,7 @@ from counterfoil.registry.api.http.origins import ANY_HOST, ANY_ORIGIN, HostGuar
 from counterfoil.registry.api.http.packing import Packing
 from counterfoil.registry.api.http.plain_port import PlainPort
 from counterfoil.registry.api.http.validation import refusal
-from counterfoil.registry.api.limits import RateLimits
+from counterfoil.registry.api.limits import RateLimits, RequestLimits, unrecorded
 from counterfoil.registry.api.openapi.description import Description
 from counterfoil.registry.api.operations import OPEN_TO_EVERYONE, Lifecycle
 from counterfoil.registry.api.routes.services import Services
@@ -41,6 +41,8 @@ from counterfoil.registry.api.routes.table import served_routes
 from counterfoil.registry.audit.file import AuditFile
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.domain.access.identity import no_proxies
+from counterfoil.registry.domain.access.patterns import InvalidPattern, parse_pattern
+from counterfoil.registry.domain.access.resources import Kind
 from counterfoil.registry.domain.audit.lines import unsigned
 from counterfoil.registry.domain.contracts.networks import parse_networks
 from counterfoil.registry.domain.contracts.observed import ActivityLimits
@@ -50,6 +52,7 @@ from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
 from counterfoil.registry.service.use_cases import epoch_ms, use_cases
+from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committer import WriteLimits
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.telemetry import Gauges, Telemetry
@@ -65,12 +68,16 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from counterfoil.registry.api.gate import AccessControl
+    from counterfoil.registry.domain.access.identity import ListedProxies
+    from counterfoil.registry.domain.access.measures import AccessCounts
+    from counterfoil.registry.domain.access.patterns import Pattern
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
 
 _CHECK_EVERY_S = 1.0
 _WARN_EVERY_S = 3600.0
+_WATCHED_KINDS = frozenset({Kind.REGISTRY, Kind.CONTEXT, Kind.SUBJECT})
 _METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 
 
@@ -79,8 +86,8 @@ class RegistryApp:
     """The registry as an ASGI application, with the objects that its runner needs.
 
     ``asgi`` is the application with all of its middleware: the envelope, the fast lane, the reading of paths, and the
-    routes innermost. ``read_again`` is what SIGHUP causes, if there is an access file. ``prepare`` raises if the
-    application cannot start; its lifespan would only log that.
+    routes innermost. ``read_again`` is what SIGHUP causes, if there is an access file; ``proxies`` returns those in
+    front of the server. ``prepare`` raises if the application cannot start; its lifespan would only log that.
     """
 
     asgi: ASGIApp
@@ -88,6 +95,7 @@ class RegistryApp:
     lifecycle: Lifecycle
     courier: Courier
     read_again: Callable[[], None] | None = None
+    proxies: Callable[[], ListedProxies | None] = no_proxies
     prepare: Callable[[], Awaitable[None]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,16 +107,23 @@ def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) 
     """Return the registry as an ASGI application over the store that ``settings`` name.
 
     The store is opened here and closed when the application's lifespan ends. Raises ``StoreNotUsable`` if it cannot be
-    opened, ``InvalidAccessFile``, and ``InvalidPrincipalRules``.
+    opened, ``InvalidAccessFile``, ``InvalidPrincipalRules``, and ``SettingsNotUsable``.
     """
+    reads = _watched(settings)
     limits = WriteLimits(settings.max_waiting_writes, settings.write_timeout_s)
     signed = _signing(settings)
     file = _audit_file(settings, signed) if settings.audit_file else None
     storage = open_store(settings.store, limits=limits)
-    audit = AuditRecords(storage, file=file, signed=signed, keep_days=settings.audit_keep_days)
-    server = ServerAccess(storage, settings, record=audit.record)
+    audit = AuditRecords(storage, file=file, signed=signed, keep_days=settings.audit_keep_days, reads=reads)
+    telemetry = telemetry or Telemetry()
+    server = ServerAccess(storage, settings, record=audit.record, took=telemetry.access.passwords.record)
     app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit)
-    return replace(app, read_again=server.request_reading if settings.auth_file else None, prepare=server.start)
+    return replace(
+        app,
+        read_again=server.request_reading if settings.auth_file else None,
+        proxies=server.proxies,
+        prepare=server.start,
+    )
 
 
 def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -118,6 +133,18 @@ def _signing(settings: ServerSettings) -> Callable[[dict[str, Any]], dict[str, A
     from counterfoil.registry.audit.keys import SigningKey  # it costs start time
 
     return SigningKey(Path(settings.audit_key_file)).signed
+
+
+def _watched(settings: ServerSettings) -> list[Pattern]:
+    """Return the patterns of subjects whose reads are recorded."""
+    try:
+        found = [parse_pattern(each) for each in settings.audit_reads]
+    except InvalidPattern as problem:
+        raise SettingsNotUsable(f"audit_reads: {problem}") from None
+    for each in found:
+        if each.kind not in _WATCHED_KINDS:
+            raise SettingsNotUsable(f"audit_reads: {each} is no subject, no context, and not the registry")
+    return found
 
 
 def _audit_file(settings: ServerSettings, signed: Callable[[dict[str, Any]], dict[str, Any]]) -> AuditFile:
@@ -219,10 +246,17 @@ def assemble(
     )
 
     def composed(access: AccessControl | None) -> ASGIApp:
-        """Return what the envelope surrounds, with a gate if credentials are demanded."""
+        """Return what the envelope surrounds, with a gate if credentials are demanded.
+
+        The audit is behind the responses from memory, which cause no event; what is refused before them is recorded by
+        itself.
+        """
         lifecycle.is_open_to_everyone = access is None and not is_loopback(settings.host)
+        lifecycle.access_state = None if access is None else lambda: access.state
         events.demands_credentials = access is not None
-        asgi: ASGIApp = paths
+        events.proxies = no_proxies if access is None else access.proxies
+        recorded = _recorder(log, access)
+        asgi: ASGIApp = recorded(paths)
         if settings.fast_lane:
             asgi = FastLane(
                 asgi,
@@ -232,7 +266,7 @@ def assemble(
                 answers_whole=not settings.cors_origins,  # their headers would be missing
                 checks_rights=access is not None,
             )
-        return _behind_checks(asgi, settings, access, log)
+        return _behind_checks(asgi, settings, access, counts=telemetry.access, recorded=recorded)
 
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     if access is None and server is not None:
@@ -251,16 +285,31 @@ def assemble(
     return RegistryApp(envelope, storage, lifecycle, courier)
 
 
-def _behind_checks(app: ASGIApp, settings: ServerSettings, access: AccessControl | None, log: AuditRecords) -> ASGIApp:
+def _recorder(log: AuditRecords, access: AccessControl | None) -> Callable[[ASGIApp], ASGIApp]:
+    """Return the function that has the audit record what an application does, if there is anything to record it for."""
+    if access is None and not log.has_file:
+        return unrecorded
+    return partial(AuditTrail, log=log, proxies=no_proxies if access is None else access.proxies)
+
+
+def _behind_checks(
+    app: ASGIApp,
+    settings: ServerSettings,
+    access: AccessControl | None,
+    *,
+    counts: AccessCounts,
+    recorded: Callable[[ASGIApp], ASGIApp],
+) -> ASGIApp:
     """Return ``app`` behind the checks that need no body: the limits innermost, since they count by caller."""
+    limits = None
     if settings.rate_limit or settings.write_rate_limit:
-        app = RateLimits(
-            app, a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
+        limits = RequestLimits(
+            a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
         )
+        proxies = no_proxies if access is None else access.proxies
+        app = RateLimits(app, limits, proxies=proxies, recorded=recorded)
     if access is not None:
-        app = Gate(app, access)
-    if access is not None or log.has_file:
-        app = AuditTrail(app, log, proxies=no_proxies if access is None else access.proxies)
+        app = Gate(app, access, counts=counts, limits=limits, recorded=recorded)
     if settings.cors_origins:
         app = _open_to_pages(app, settings.cors_origins)
     return PlainPort(app, settings.public_url) if settings.redirect_port else app
@@ -303,6 +352,7 @@ def _gauges(
         versions=None if totals is None else totals.versions,
         is_open_to_everyone=lifecycle.is_open_to_everyone,
         audit_failures=audit.failures,
+        access=None if lifecycle.access_state is None else lifecycle.access_state(),
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -72,14 +75,28 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
     the environment (COUNTERFOIL_PORT for --port) or in a settings file (port). An option wins over a variable, and a
     variable wins over the file.
     """
-    from counterfoil.registry.settings_reading import resolve
-    from counterfoil.registry.settings_together import check_together
+    with _ignoring_hangups():
+        from counterfoil.registry.settings_reading import resolve
+        from counterfoil.registry.settings_together import check_together
 
-    resolved = resolve(flags, os.environ, file=settings_file)
-    if print_settings:
-        click.echo("\n".join(resolved.lines()))
-        return 0
-    check_together(resolved.settings)
-    with needed_by("The registry", extra="registry"):
-        from counterfoil.registry.serving.workers import serve_with
-    return serve_with(resolved.settings)
+        resolved = resolve(flags, os.environ, file=settings_file)
+        if print_settings:
+            click.echo("\n".join(resolved.lines()))
+            return 0
+        check_together(resolved.settings)
+        with needed_by("The registry", extra="registry"):
+            from counterfoil.registry.serving.workers import serve_with
+        return serve_with(resolved.settings)
+
+
+@contextmanager
+def _ignoring_hangups() -> Iterator[None]:
+    """Ignore SIGHUP, which would end the process, until the server listens to it: at the start it reads all files."""
+    if threading.current_thread() is not threading.main_thread():  # Python sets signals in the main thread alone
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -227,7 +227,9 @@ class ServerSettings:
         at_most=65535,
     )
     hsts_max_age_s: int = _setting(
-        0, "Seconds for which browsers use TLS alone for this server (HSTS). 0: they are not asked to."
+        0,
+        "Seconds for which browsers use TLS alone for this server (HSTS); sent over TLS alone, that of the server "
+        "or of a proxy that the access file lists. 0: they are not asked to.",
     )
     audit_file: str = _setting(
         "", "The file in which writes, refused requests and denials are recorded; - is standard output. None: no file."
@@ -238,6 +240,11 @@ class ServerSettings:
     audit_key_file: str = _setting(
         "",
         "The private Ed25519 key (PEM) that signs heads of the audit. It is read again when it changes. None: no key.",
+    )
+    audit_reads: tuple[str, ...] = _setting(
+        (),
+        "Subjects whose successful reads are recorded in the audit file, as in rules: orders.*, :.c:orders-value, "
+        "context:.c, registry. They are not answered from memory. None: no reads are recorded.",
     )
     audit_keep_days: int = _setting(
         400, "Days for which the store keeps events of the audit; the journal is kept.", at_least=1, at_most=36_500

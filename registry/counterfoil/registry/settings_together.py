@@ -19,7 +19,7 @@ _NEEDS: Final = (
     ("tls_principal_prefix", "tls_principal_rules"),
     ("redirect_port", "tls_certificate"),
     ("redirect_port", "public_url"),
-    ("hsts_max_age_s", "tls_certificate"),
+    ("audit_reads", "audit_file"),
 )
 """Settings that have an effect only with another one."""
 
@@ -44,6 +44,10 @@ def _conflict(settings: ServerSettings) -> str | None:
         )
     if settings.tls_client_ca and not asks_for_certificates:
         return "tls_client_ca is set, and tls_client_certificates is none; expected optional or required"
+    if settings.hsts_max_age_s and not (settings.tls_certificate or settings.auth_file):
+        return (
+            "hsts_max_age_s is set, and needs tls_certificate, or auth_file with a proxy that ends TLS; neither is set"
+        )
     if settings.redirect_port and settings.redirect_port == settings.port:
         return f"redirect_port and port are both {settings.port}; expected two ports"
     if settings.public_url and not _is_address(settings.public_url):

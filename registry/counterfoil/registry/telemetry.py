@@ -8,21 +8,23 @@ import time
 from bisect import bisect_left
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
-from itertools import accumulate
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
+
+from counterfoil.registry.access_telemetry import access_families, access_state
+from counterfoil.registry.domain.access.measures import BUCKETS_S, AccessCounts, Durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from prometheus_client.core import Metric
 
-    GaugeSource = Callable[[], "Gauges"]
+    from counterfoil.registry.domain.access.measures import AccessState
 
-_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+    GaugeSource = Callable[[], "Gauges"]
 
 
 class Board(Protocol):
@@ -53,6 +55,7 @@ class Gauges:
     is_open_to_everyone: bool = False
     audit_failures: int = 0
     tls: TlsState | None = None
+    access: AccessState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,8 @@ class Telemetry(Collector):
             self._measures.add(begun_with)
         self._count_by_request = self._measures.count_by_request
         self._durations_by_route = self._measures.durations_by_route
+        self.access = self._measures.access
+        """What is counted about callers."""
         self._gauges: GaugeSource | None = None
         self._tls: Callable[[], TlsState] | None = None
         self._registry.register(self)
@@ -112,8 +117,8 @@ class Telemetry(Collector):
         self._count_by_request[key] = self._count_by_request.get(key, 0) + 1
         durations = self._durations_by_route.get(route)
         if durations is None:
-            durations = self._durations_by_route[route] = _Durations()
-        durations.counts[bisect_left(_BUCKETS_S, duration_s)] += 1
+            durations = self._durations_by_route[route] = Durations()
+        durations.counts[bisect_left(BUCKETS_S, duration_s)] += 1
         durations.sum_s += duration_s
 
     def count_stale_answer(self) -> None:
@@ -139,6 +144,8 @@ class Telemetry(Collector):
             "counterfoil_stale_answers", "Reads answered from memory while the store was away.", whole.stale_answers
         )
         yield from _families(gauges)
+        if any(each.access is not None for each in gauges):
+            yield from access_families(whole.access, [each.access for each in gauges if each.access is not None])
         build = GaugeMetricFamily("counterfoil_build_info", "Always 1; the version.", labels=["version", "python"])
         build.add_metric([metadata.version("counterfoil"), platform.python_version()], 1)
         yield build
@@ -214,26 +221,32 @@ def gauges_in(packed: bytes) -> Gauges | None:
     given = json.loads(packed)["gauges"]
     if given is None:
         return None
-    tls = given.pop("tls")
-    return Gauges(**given, tls=None if tls is None else TlsState(**tls))
+    tls, access = given.pop("tls"), given.pop("access")
+    return Gauges(
+        **given,
+        tls=None if tls is None else TlsState(**tls),
+        access=None if access is None else access_state(access),
+    )
 
 
 class Measures:
-    """Counts by method, route and status; durations by route; stale responses.
+    """Counts by method, route and status; durations by route; stale responses; counts about callers.
 
     Of one process, or of several added up.
     """
 
     def __init__(self) -> None:
         self.count_by_request: dict[tuple[str, str, int], int] = {}
-        self.durations_by_route: dict[str, _Durations] = {}
+        self.durations_by_route: dict[str, Durations] = {}
         self.stale_answers = 0
+        self.access = AccessCounts()
 
     def packed(self, gauges: Gauges | None = None) -> bytes:
         """Return the metrics as bytes, for another process to add, with the gauges of this process."""
         requests = [[*key, count] for key, count in self.count_by_request.items()]
         durations = {route: [each.counts, each.sum_s] for route, each in self.durations_by_route.items()}
-        given = {"requests": requests, "durations": durations, "stale": self.stale_answers}
+        given: dict[str, Any] = {"requests": requests, "durations": durations, "stale": self.stale_answers}
+        given["access"] = self.access.packed()
         return json.dumps({**given, "gauges": None if gauges is None else asdict(gauges)}).encode()
 
     def add(self, packed: bytes) -> None:
@@ -244,24 +257,5 @@ class Measures:
             self.count_by_request[key] = self.count_by_request.get(key, 0) + count
         self.stale_answers += given["stale"]
         for route, (counts, sum_s) in given["durations"].items():
-            self.durations_by_route.setdefault(route, _Durations()).add(counts, sum_s)
-
-
-class _Durations:
-    """The durations of one route: the number in each bucket, of which the last one has all that are longer."""
-
-    __slots__ = ("counts", "sum_s")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(_BUCKETS_S) + 1)
-        self.sum_s = 0.0
-
-    def add(self, counts: list[int], sum_s: float) -> None:
-        """Add the counts of another process."""
-        self.counts = [one + other for one, other in zip(self.counts, counts, strict=True)]
-        self.sum_s += sum_s
-
-    def cumulated(self) -> list[tuple[str, float]]:
-        """Return each bucket's upper bound with the number of durations in it or a bucket before it."""
-        ends = [*map(str, _BUCKETS_S), "+Inf"]
-        return list(zip(ends, accumulate(map(float, self.counts)), strict=True))
+            self.durations_by_route.setdefault(route, Durations()).add(counts, sum_s)
+        self.access.add(given["access"])

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from counterfoil.registry.api.limits import OpenStreams, RateLimits
+import pytest
+
+from counterfoil.registry.api.limits import OpenStreams, RateLimits, RequestLimits
+from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
 from counterfoil.registry.domain.access.caller import CALLER, NOBODY, Caller
 from counterfoil.registry.domain.access.identity import Identity
 
@@ -13,17 +16,27 @@ from counterfoil.registry.domain.access.identity import Identity
 class World:
     """An application behind limits, and a clock."""
 
-    def __init__(self, **limits: int) -> None:
+    def __init__(self, *, proxies: Any = None, **limits: int) -> None:
         self.now_s = 0.0
-        self.app = RateLimits(self.passed, clock=lambda: self.now_s, **{"a_second": 0, "writes_a_second": 0, **limits})
+        limited = RequestLimits(clock=lambda: self.now_s, **{"a_second": 0, "writes_a_second": 0, **limits})
+        self.app = RateLimits(self.passed, limited, proxies=lambda: proxies)
 
     async def passed(self, _: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    def ask(self, method: str = "GET", path: str = "/subjects", *, of: str = "", address: str = "10.0.0.1") -> Any:
+    def ask(
+        self,
+        method: str = "GET",
+        path: str = "/subjects",
+        *,
+        of: str = "",
+        address: str = "10.0.0.1",
+        forwarded: tuple[str, ...] = (),
+    ) -> Any:
         """The status of a request, and its Retry-After."""
         caller = Caller.of(Identity(of), ()) if of else NOBODY
         scope = {"type": "http", "method": method, "raw_path": path.encode(), "client": (address, 1), CALLER: caller}
+        scope["headers"] = [(b"x-forwarded-for", each.encode()) for each in forwarded]
         sent: list[Any] = []
 
         async def send(message: Any) -> None:
@@ -55,6 +68,49 @@ def test_writes_have_a_limit_of_their_own_and_health_has_none() -> None:
     world = World(a_second=1, writes_a_second=5)
     assert [world.ask("POST")[0] for _ in range(2)] == [200, 429]
     assert [world.ask(path="/health/live")[0] for _ in range(5)] == [200] * 5
+
+
+PROXY = TrustedProxy(parse_networks(["10.0.0.1", "10.0.0.2"]))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        (("192.0.2.1",), ("192.0.2.2",), False),
+        (("192.0.2.1",), ("192.0.2.1",), True),
+        (("192.0.2.9, 192.0.2.1",), ("192.0.2.8, 192.0.2.1",), True),  # what is further left was sent by the client
+        (("192.0.2.1, 10.0.0.2",), ("192.0.2.2, 10.0.0.2",), False),  # two proxies in a row
+        (("192.0.2.9", "192.0.2.1"), ("192.0.2.1",), True),  # several headers are one
+        (("2001:db8::1",), ("2001:db8::ffff",), True),
+        (("unknown",), (), True),  # both are the proxy's own
+    ],
+)
+def test_behind_a_listed_proxy_the_client_is_the_rightmost_that_is_no_proxy(
+    first: tuple[str, ...], second: tuple[str, ...], *, is_same: bool
+) -> None:
+    world = World(a_second=1, proxies=PROXY)
+    assert world.ask(forwarded=first)[0] == 200
+    assert world.ask(forwarded=second)[0] == (429 if is_same else 200)
+
+
+def test_what_others_than_a_proxy_write_counts_for_nothing() -> None:
+    world = World(a_second=1, proxies=PROXY)
+    statuses = [world.ask(address="10.0.0.3", forwarded=(f"192.0.2.{number}",))[0] for number in range(3)]
+    assert statuses == [200, 429, 429]
+    assert world.ask(of="User:a", address="10.0.0.3")[0] == 200
+
+
+def test_streams_of_callers_behind_a_proxy_are_counted_by_client() -> None:
+    streams, clients = OpenStreams(1), []
+    for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1"):
+        headers = [(b"x-forwarded-for", address.encode())]
+        clients.append({"type": "http", "client": ("10.0.0.1", 1), "headers": headers, CALLER: NOBODY})
+    with (
+        streams.another(clients[0], PROXY) as first,
+        streams.another(clients[1], PROXY) as second,
+        streams.another(clients[2], PROXY) as third,
+    ):
+        assert (first, second, third) == (True, True, False)
 
 
 def stream_of(caller: str) -> dict[str, Any]:

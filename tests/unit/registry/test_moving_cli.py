@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
+from counterfoil.registry.domain.audit.events import Place
+from counterfoil.registry.store.opening import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,3 +85,39 @@ def test_a_dry_run_makes_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(root_command(), arguments) == 0
     assert capsys.readouterr().out == "nothing was written; nothing to import, 0 unreadable\n"
     assert not (tmp_path / "x.db").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--with-access"]])
+def test_an_export_of_a_store_is_an_event_of_its_audit(
+    tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = f"sqlite:///{tmp_path}/registry.db"
+    (tmp_path / "empty").write_text('{"keytype":"NOOP","magic":0}\tnull\n')
+    assert run(root_command(), ["import", "--from-topic", str(tmp_path / "empty"), "--store", store]) == 0
+    for _ in range(2):
+        assert run(root_command(), ["export", str(tmp_path / "backup"), "--store", store, *options]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+    async def events() -> list[tuple[str, dict[str, Any]]]:
+        storage = open_store(store)
+        try:
+            return [(each.event, each.facts) for each in await storage.audit_events(Place(0), 2**62, 99)]
+        finally:
+            await storage.close()
+
+    facts = {"resource": "Registry", "outcome": "success", "caller": {"principal": "User:whoever owns the store"}}
+    detail = {"detail": "with users, tokens and rules"} if options else {}
+    assert asyncio.run(events()) == [("registry.export", {**facts, **detail})] * 2
+
+
+def test_an_export_of_a_store_that_takes_no_events_is_made_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "registry.db"
+    (tmp_path / "empty").write_text('{"keytype":"NOOP","magic":0}\tnull\n')
+    assert run(root_command(), ["import", "--from-topic", str(tmp_path / "empty"), "--store", f"sqlite:///{path}"]) == 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TRIGGER refused BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'refused'); END")
+    assert run(root_command(), ["export", str(tmp_path / "backup"), "--store", f"sqlite:///{path}"]) == 0
+    assert "the audit of sqlite://" in capsys.readouterr().err
+    assert (tmp_path / "backup").exists()

@@ -85,7 +85,8 @@ WITH_CA = {**TLS, "tls_client_ca": "ca.pem", "tls_client_certificates": "require
         ({**WITH_CA, "tls_principal_prefix": "cert:"}, "needs tls_principal_rules"),
         ({**TLS, "redirect_port": 80}, "needs public_url"),
         ({**TLS, "redirect_port": 8081, "public_url": "https://a.example"}, "expected two ports"),
-        ({"hsts_max_age_s": 1}, "needs tls_certificate"),
+        ({"hsts_max_age_s": 1}, "needs tls_certificate, or auth_file with a proxy"),
+        ({"audit_reads": ("orders.*",)}, "needs audit_file"),
         *[
             ({"public_url": url}, "expected an address such as https://registry.example")
             for url in (

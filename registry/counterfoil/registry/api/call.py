@@ -19,10 +19,11 @@ from counterfoil.registry.api.http.json_body import parse_json, read_body
 from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY
 from counterfoil.registry.api.http.paths import decode_segment
 from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.measures import MEMBER
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.resources import REGISTRY, subject_resource
 from counterfoil.registry.domain.access.rights import EVERY_CALLER, Needs, Visible, everything
-from counterfoil.registry.domain.audit.events import AuditEvent
+from counterfoil.registry.domain.audit.events import AuditEvent, context_facts
 from counterfoil.registry.domain.versions import ReferredTo
 from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
 from counterfoil.registry.service.requests import NEXT_VERSION
@@ -97,6 +98,7 @@ class Call:
         "_receive",
         "_replies",
         "_scope",
+        "_telemetry",
         "caller",
         "cases",
         "denies_read",
@@ -111,6 +113,7 @@ class Call:
         self._body: bytes | None = None
         self._max_body_bytes = services.max_body_bytes
         self._replies = services.replies
+        self._telemetry = services.telemetry
         self._basis: Basis | None = None
         self.cases: UseCases = services.cases
         self.is_python = comes_from_python(scope["headers"])
@@ -135,6 +138,8 @@ class Call:
 
     def restart(self) -> None:
         """Forget what an earlier attempt of the operation has asked and declared."""
+        if self._trail is not None:
+            self._trail.reads.clear()
         self.has_asked = False
         self.denies_read = False
         self._needs = None
@@ -228,11 +233,29 @@ class Call:
 
     def records(self, kind: EventKind, resource: Resource, **facts: str) -> None:
         """Have an event recorded, if the audit is on; raise ``StoreUnavailable`` if it cannot be and has to be."""
+        if self._trail is not None:
+            self._trail.require_recording()
+        self.notes(kind, resource, **facts)
+
+    def notes(self, kind: EventKind, resource: Resource, **facts: str) -> None:
+        """Have an event recorded, if the audit is on and can be written."""
         trail = self._trail
         if trail is not None:
-            trail.require_recording()
-            own = {"resource": str(resource), "outcome": "success"}
+            own = {"resource": str(resource), **context_facts(resource), "outcome": "success"}
             trail.events.append(AuditEvent(kind, {**trail.facts(), **own, **facts}))
+
+    @property
+    def watched(self) -> Shown | None:
+        """The function that says whether reads of a subject are recorded; None if no reads are."""
+        trail = self._trail
+        return None if trail is None else trail.log.watches
+
+    def gives(self, subject: QualifiedSubject, version: int) -> None:
+        """Note that the response has the text of a version; it is recorded, and not cached, if the settings say so."""
+        trail = self._trail
+        if trail is not None and trail.log.watches is not None and trail.log.watches(subject):
+            trail.reads[subject, version] = None
+            self.rests_on_more()
 
     @property
     def caller_name(self) -> str:
@@ -242,6 +265,7 @@ class Call:
     def require_member(self) -> None:
         """Raise ``Forbidden`` unless the caller has proven who it is."""
         if self.caller is not None and not self.caller.is_member:
+            self._telemetry.access.denials[MEMBER] += 1
             raise Forbidden(DENIED)
 
     def denial(
@@ -255,6 +279,7 @@ class Call:
         return self._denial(operation, resource, named=named)
 
     def _denial(self, operation: Operation, resource: Resource | None, *, named: Resource | None = None) -> Forbidden:
+        self._telemetry.access.denials[operation.value] += 1
         trail = self._trail
         if trail is not None:
             trail.is_denied = True

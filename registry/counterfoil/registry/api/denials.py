@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.resources import REGISTRY
+from counterfoil.registry.domain.audit.events import context_facts
 from counterfoil.schema.errors import Forbidden
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def denied(caller: Caller, operation: Operation, resource: Resource, *, named: R
 
 def refused_facts(caller: Caller, operation: Operation, resource: Resource) -> dict[str, str]:
     """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did."""
-    facts = {"operation": operation.value, "resource": str(resource)}
+    facts = {"operation": operation.value, "resource": str(resource), **context_facts(resource)}
     decision = caller.rights.decision(operation, resource)
     return facts if decision.allowed or decision.by is None else {**facts, "rule": decision.by.source}
 

@@ -17,9 +17,11 @@ from counterfoil.registry.api.audit.trail import TRAIL
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.media_types import V1, negotiate
 from counterfoil.registry.api.http.middleware import CONNECTION
-from counterfoil.registry.api.limits import too_many
+from counterfoil.registry.api.limits import too_many, unrecorded
+from counterfoil.registry.api.senders import client_network
 from counterfoil.registry.domain.access.caller import CALLER, NOBODY, RENEWAL, Caller
 from counterfoil.registry.domain.access.identity import Credentials, Reason, Refusal, no_proxies
+from counterfoil.registry.domain.access.measures import ACCEPTED, NO_METHOD, OTHER_METHOD, AccessCounts, AccessState
 from counterfoil.schema.errors import (
     BadRequest,
     NotAcceptable,
@@ -30,13 +32,16 @@ from counterfoil.schema.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from counterfoil.registry.api.http.middleware import WholeAnswers
+    from counterfoil.registry.api.limits import RequestLimits
     from counterfoil.registry.domain.access.identity import Authenticator, Identity, ListedProxies, Proof
+    from counterfoil.registry.domain.access.measures import IssuerState
     from counterfoil.registry.domain.access.policy import Policy
+    from counterfoil.registry.domain.access.rules import Rule
     from counterfoil.registry.domain.audit.trail import Trail
 
 CERTIFICATE: Final = "counterfoil.certificate"
@@ -51,6 +56,7 @@ _NOT_ACCEPTED: Final = b', error="invalid_token", error_description="not accepte
 _ALWAYS_OPEN: Final = frozenset({b"/health/live", b"/health/ready"})
 _LASTING: Final = b"/changes"
 _READS: Final = frozenset({"GET", "HEAD"})
+_COUNTED: Final = frozenset({Reason.MISSING, Reason.WRONG, Reason.EXPIRED, Reason.MALFORMED})
 _MAX_CALLERS: Final = 10_000
 _RETRY_AFTER_S: Final = 1
 
@@ -71,21 +77,35 @@ class AccessControl:
     """What an application needs to demand credentials: who finds out who calls, and the rules that hold now.
 
     ``stored`` is what both of them rest on, if it is in a store. ``proxies`` returns those that are listed now.
+    ``keys`` returns the state of each issuer's keys, ``is_file_valid`` whether the access file could be read, if there
+    is one.
     """
 
     authenticator: Authenticator
     policy: Callable[[], Policy]
     stored: StoredRules | None = None
     proxies: Callable[[], ListedProxies | None] = no_proxies
+    keys: Callable[[], Sequence[IssuerState]] = tuple
+    is_file_valid: Callable[[], bool | None] = lambda: None
+
+    @property
+    def state(self) -> AccessState:
+        """The state of the access control, for measures."""
+        return AccessState(self.policy().digest, self.is_file_valid(), tuple(self.keys()))
 
 
 class _Known(NamedTuple):
-    """The header of a connection's last request, and whom it proves to a gate; None on a connection of a proxy."""
+    """The header of a connection's last request, and whom it proves to a gate; None on a connection of a proxy.
+
+    ``uses`` is where requests with remembered credentials of this method are counted.
+    """
 
     header: bytes | None
     gate: Gate
     proof: Proof
     caller: Caller
+    rules: Sequence[Rule]
+    uses: list[int]
 
     def __repr__(self) -> str:
         """Return a text without the header."""
@@ -93,39 +113,69 @@ class _Known(NamedTuple):
 
 
 class Gate:
-    """Leaves the caller of each request in its scope, or answers 401, 400, 429 or 503."""
+    """Leaves the caller of each request in its scope, or answers 401, 400, 429 or 503.
 
-    def __init__(self, app: ASGIApp, control: AccessControl) -> None:
+    ``limits`` count refused credentials by address, since no caller can be counted. ``recorded`` returns an application
+    whose refusals the audit has.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        control: AccessControl,
+        *,
+        counts: AccessCounts | None = None,
+        limits: RequestLimits | None = None,
+        recorded: Callable[[ASGIApp], ASGIApp] = unrecorded,
+    ) -> None:
         self._app = app
         self._authenticator = control.authenticator
+        self._recall = control.authenticator.recall
         self._policy = control.policy
         self._stored = control.stored
         self._proxies = control.proxies
+        self._counts = counts or AccessCounts()
+        self._limits = limits
+        self._recorded = recorded
         self._rules = control.policy().rules
         self._callers: dict[int, Caller] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request with its caller to the application, or refuse it."""
-        if scope["type"] == "http":
-            header, is_repeated = None, False
-            for name, value in scope["headers"]:
-                if name == _AUTHORIZATION:
-                    header, is_repeated = value, header is not None
-            policy = self._policy()
-            method, path = scope["method"], scope.get("raw_path")
-            if method == "OPTIONS" or (header is None and path in _ALWAYS_OPEN and method in _READS):
-                scope[CALLER] = NOBODY
-            elif not (policy.open_paths and path in policy.open_paths and method in _READS):
-                caller = None if header is None or is_repeated else self._recalled(header, scope, policy)
-                if caller is None:
-                    found = Refusal(Reason.MALFORMED) if is_repeated else await self._found(scope, header)
-                    if isinstance(found, Refusal):
-                        await self._refuse(found, scope, receive, send)
-                        return
-                    caller = self._caller(found, self._policy())
-                scope[CALLER] = caller
-                if path is None or _LASTING in path:
-                    scope[RENEWAL] = partial(self._renewed, scope, header)
+        if scope["type"] != "http":
+            return self._app(scope, receive, send)
+        header, is_repeated = None, False
+        for name, value in scope["headers"]:
+            if name == _AUTHORIZATION:
+                header, is_repeated = value, header is not None
+        policy, path = self._policy(), scope.get("raw_path", _LASTING)
+        if header is None or is_repeated or scope["method"] == "OPTIONS" or path in policy.open_paths:
+            return self._passed(scope, receive, send, header, is_repeated=is_repeated)
+        caller = self._recalled(header, scope, policy)
+        if caller is None:
+            return self._passed(scope, receive, send, header, is_repeated=False)
+        scope[CALLER] = caller
+        if _LASTING in path:
+            scope[RENEWAL] = partial(self._renewed, scope, header)
+        return self._app(scope, receive, send)
+
+    async def _passed(
+        self, scope: Scope, receive: Receive, send: Send, header: bytes | None, *, is_repeated: bool
+    ) -> None:
+        """Pass a request whose credentials are not remembered to the application, or refuse it."""
+        policy = self._policy()
+        method, path = scope["method"], scope.get("raw_path")
+        if method == "OPTIONS" or (header is None and path in _ALWAYS_OPEN and method in _READS):
+            scope[CALLER] = NOBODY
+        elif not (path in policy.open_paths and method in _READS):
+            found = Refusal(Reason.MALFORMED, method=OTHER_METHOD) if is_repeated else await self._found(scope, header)
+            self._count(found, header)
+            if isinstance(found, Refusal):
+                await self._refuse(self._limited(found, scope), scope, receive, send)
+                return
+            scope[CALLER] = self._caller(found, self._policy())
+            if path is None or _LASTING in path:
+                scope[RENEWAL] = partial(self._renewed, scope, header)
         await self._app(scope, receive, send)
 
     def _recalled(self, header: bytes, scope: Scope, policy: Policy) -> Caller | None:
@@ -142,19 +192,38 @@ class Gate:
         if (
             known is not None
             and known.header == header
+            and known.rules is policy.rules
             and known.gate is self
-            and known.caller.rules is policy.rules
             and known.proof.holds()
         ):
+            known.uses[0] += 1
             return known.caller
-        proof = self._authenticator.recall(header)
+        proof = self._recall(header)
         if proof is None:
             return None
         caller = self._caller(proof.identity, policy)
+        uses = self._counts.recalled_cell(proof.identity.method)
+        uses[0] += 1
         if connection is not None and (known is None or known.header is not None or known.gate is not self):
             kept = None if self._is_shared(scope) else header
-            connection.known_caller = _Known(kept, self, proof, caller)
+            connection.known_caller = _Known(kept, self, proof, caller, caller.rules, uses)
         return caller
+
+    def _count(self, found: Identity | Refusal, header: bytes | None) -> None:
+        """Count examined credentials."""
+        outcome = found.reason.value if isinstance(found, Refusal) else ACCEPTED
+        self._counts.attempts[found.method or (OTHER_METHOD if header else NO_METHOD), outcome] += 1
+        self._counts.examined_headers += header is not None and found.method != OTHER_METHOD
+
+    def _limited(self, refusal: Refusal, scope: Scope) -> Refusal:
+        """Return ``refusal``, or that there were too many requests of this address.
+
+        Whoever sends right credentials from there is not concerned, since these are counted by the caller's name.
+        """
+        if self._limits is None or refusal.reason not in _COUNTED:
+            return refusal
+        wait_s = self._limits.counted(client_network(scope, self._proxies()), scope["method"])
+        return Refusal(Reason.THROTTLED, wait_s, refusal.method) if wait_s else refusal
 
     def _is_shared(self, scope: Scope) -> bool:
         proxies = self._proxies()
@@ -190,15 +259,19 @@ class Gate:
 
     async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope["headers"]
-        trail: Trail | None = scope.get(TRAIL)
-        if trail is not None:
-            trail.refused = {"reason": refusal.reason.value}
         response = error_answer(_error(refusal), _media_type(headers))
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             response.raw_headers += self._challenges(refusal, headers)
         elif refusal.reason is not Reason.MALFORMED:
             response.headers["retry-after"] = str(refusal.retry_after_s or _RETRY_AFTER_S)
-        await response(scope, receive, send)
+
+        async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+            trail: Trail | None = scope.get(TRAIL)
+            if trail is not None:
+                trail.refused = {"reason": refusal.reason.value}
+            await response(scope, receive, send)
+
+        await self._recorded(refuse)(scope, receive, send)
 
     def _challenges(self, refusal: Refusal, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Return the lines that name the methods; a page's own request gets none for which its browser would ask."""

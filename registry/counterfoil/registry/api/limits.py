@@ -10,8 +10,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.http.answers import error_answer
-from counterfoil.registry.domain.access.buckets import Buckets, Rate, network_of
+from counterfoil.registry.api.senders import sender_of
+from counterfoil.registry.domain.access.buckets import Buckets, Rate
 from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.identity import no_proxies
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -20,19 +22,10 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from counterfoil.registry.domain.access.caller import Caller
+    from counterfoil.registry.domain.access.identity import ListedProxies
 
 _NEVER_LIMITED: Final = frozenset({b"/health/live", b"/health/ready"})
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-def sender_of(scope: Scope) -> str:
-    """Return who sent a request, for counting: the caller's name, or the network of an address that has none."""
-    caller: Caller | None = scope.get(CALLER)
-    if caller is not None and caller.is_member:
-        return caller.name
-    address, _ = scope.get("client") or ("", 0)
-    return network_of(address)
 
 
 def too_many() -> RegistryError:
@@ -48,42 +41,61 @@ def too_many_requests(retry_after_s: int) -> Response:
     return response
 
 
-class RateLimits:
-    """Passes as many requests of a sender as it may have; 0 is no limit.
+def unrecorded(app: ASGIApp) -> ASGIApp:
+    """Return ``app``: its refusals are recorded nowhere."""
+    return app
+
+
+class RequestLimits:
+    """How many requests a sender may send; 0 is no limit.
 
     ``writes_a_second`` is a further limit, of the requests that are not GET, HEAD or OPTIONS. ``burst`` is how many may
     come at once; 0 is as many as in a second.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        a_second: int,
-        writes_a_second: int,
-        burst: int = 0,
-        clock: Callable[[], float] = time.monotonic,
+        self, *, a_second: int, writes_a_second: int, burst: int = 0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._app = app
         self._all = _buckets(a_second, burst, clock)
         self._writes = _buckets(writes_a_second, burst, clock)
+
+    def counted(self, sender: str, method: str) -> int:
+        """Count a request of ``sender`` and return 0; or return the whole seconds until there may be another one."""
+        limits = [each for each in (self._all, None if method in _READS else self._writes) if each is not None]
+        wait_s = max((each.wait_s(sender) for each in limits), default=0.0)
+        if not wait_s:
+            for each in limits:
+                each.take(sender)
+        return math.ceil(wait_s)
+
+
+class RateLimits:
+    """Passes the requests that are within ``limits``.
+
+    ``proxies`` returns those in front of the server, by which a client without a name is counted. ``recorded`` returns
+    an application whose refusals the audit has.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: RequestLimits,
+        *,
+        proxies: Callable[[], ListedProxies | None] = no_proxies,
+        recorded: Callable[[ASGIApp], ASGIApp] = unrecorded,
+    ) -> None:
+        self._app = app
+        self._limits = limits
+        self._proxies = proxies
+        self._recorded = recorded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, or answer 429 before its body is read."""
         app: ASGIApp = self._app
         if scope["type"] == "http" and scope.get("raw_path") not in _NEVER_LIMITED:
-            wait_s = self._counted(sender_of(scope), is_write=scope["method"] not in _READS)
-            app = too_many_requests(math.ceil(wait_s)) if wait_s else app
+            wait_s = self._limits.counted(sender_of(scope, self._proxies()), scope["method"])
+            app = self._recorded(too_many_requests(wait_s)) if wait_s else app
         await app(scope, receive, send)
-
-    def _counted(self, sender: str, *, is_write: bool) -> float:
-        """Count a request and return 0; or return the seconds until there may be another one."""
-        limits = [each for each in (self._all, self._writes if is_write else None) if each is not None]
-        wait_s = max((each.wait_s(sender) for each in limits), default=0.0)
-        if not wait_s:
-            for each in limits:
-                each.take(sender)
-        return wait_s
 
 
 def _buckets(a_second: int, burst: int, clock: Callable[[], float]) -> Buckets | None:
@@ -98,9 +110,9 @@ class OpenStreams:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def another(self, scope: Scope) -> Iterator[bool]:
+    def another(self, scope: Scope, proxies: ListedProxies | None = None) -> Iterator[bool]:
         """Count one stream while this is open; it is whether its sender may have it."""
-        sender = sender_of(scope)
+        sender = sender_of(scope, proxies)
         is_permitted = CALLER not in scope or not 0 < self._most <= self._open[sender]
         self._open[sender] += is_permitted
         try:

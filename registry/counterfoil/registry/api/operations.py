@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.api.cache.stale_reads import StaleReads
     from counterfoil.registry.domain.access.caller import Caller
+    from counterfoil.registry.domain.access.measures import AccessState
     from counterfoil.registry.service.storage import Storage
 
 OPERATIONS: Final = "operations"
@@ -36,12 +37,14 @@ _EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 class Lifecycle:
     """Whether the server accepts requests; ``stopping`` is set when it begins to stop.
 
-    ``is_open_to_everyone``: other machines reach it, and it demands no credentials.
+    ``is_open_to_everyone``: other machines reach it, and it demands no credentials. ``access_state`` returns the state
+    of its access control, if it demands some.
     """
 
     def __init__(self) -> None:
         self.stopping = False
         self.is_open_to_everyone = False
+        self.access_state: Callable[[], AccessState] | None = None
         self._endings: list[Callable[[], None]] = []
 
     def at_stop(self, ending: Callable[[], None]) -> None:
@@ -73,10 +76,14 @@ class StepBody(BaseModel):
 
 
 class ReadyBody(BaseModel):
-    """Whether requests are served; callers without credentials do not get the steps where these are demanded."""
+    """Whether requests are served. Where credentials are demanded, steps and ``rules`` are for callers who have some.
+
+    ``rules`` is a digest of the rules in force, by which servers are compared.
+    """
 
     status: Literal["ready", "not ready"]
     steps: list[StepBody] | None = None
+    rules: str | None = None
     warnings: list[str] | None = None
 
 
@@ -90,12 +97,14 @@ async def ready(services: ServicesOfApp, request: Request, response: Response) -
     steps = [await _store_step(services.cases.storage, services.stale), _server_step(services.lifecycle)]
     caller: Caller | None = request.scope.get(CALLER)
     shown = steps if caller is None or caller.is_member else None
+    state = services.lifecycle.access_state
+    rules = state().rules if state is not None and caller is not None and caller.is_member else None
     warnings = [OPEN_TO_EVERYONE] if services.lifecycle.is_open_to_everyone else None
     if all(step.state in _SERVING for step in steps):
-        return ReadyBody(status="ready", steps=shown, warnings=warnings)
+        return ReadyBody(status="ready", steps=shown, rules=rules, warnings=warnings)
     response.status_code = HTTPStatus.SERVICE_UNAVAILABLE
     response.headers.update(UNAVAILABLE_HEADERS)
-    return ReadyBody(status="not ready", steps=shown, warnings=warnings)
+    return ReadyBody(status="not ready", steps=shown, rules=rules, warnings=warnings)
 
 
 async def metrics(services: ServicesOfApp) -> Response:

@@ -12,10 +12,12 @@ from counterfoil.registry.api.http.answers import NOTHING, RawText
 from counterfoil.registry.api.subjects import formatted
 from counterfoil.registry.api.tags import found_tags
 from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import REGISTRY
+from counterfoil.registry.domain.audit.events import EventKind
 from counterfoil.registry.service.associations.filter import AssociationFilter
 from counterfoil.registry.service.catalog import MAX_SUBJECTS
 from counterfoil.registry.service.requests import SUPPORTED_TYPES
-from counterfoil.schema.contexts import parse_prefix, parse_subject
+from counterfoil.schema.contexts import SubjectPrefix, parse_prefix, parse_subject
 from counterfoil.schema.errors import NotFound, SchemaNotFound
 from counterfoil.schema.rest.associations import Lifecycle, association_document
 from counterfoil.schema.rest.version_forms import CONTEXT_ID, SUBJECT_VERSION
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
     from counterfoil.registry.domain.versions import Use
     from counterfoil.registry.service.catalog import ById
+    from counterfoil.registry.service.lookup import Stored
     from counterfoil.schema.model import RuleSet
 
 _PAGE = 1000
+_EVERYTHING = SubjectPrefix(None, "")
 _GUID_DIGITS = 32
 _LIFECYCLES = frozenset({*Lifecycle, "NONE"})
 
@@ -38,15 +42,16 @@ async def list_schemas(call: Call) -> Any:
     by_association = _association_filter(call)
     rule_type = call.text("ruleType")
     is_filtered = bool(rule_type) or by_association is not None
+    prefix = parse_prefix(call.text("subjectPrefix"))
     listing = call.cases.catalog.schemas(
-        parse_prefix(call.text("subjectPrefix")),
+        prefix,
         deleted=call.flag("deleted"),
         latest_only=call.flag("latestOnly"),
         aliases=call.flag("aliases"),
         at_most=MAX_SUBJECTS if is_filtered else last,
         visible=call.visible(Operation.READ),
     )
-    found: list[dict[str, Any]] = []
+    found: list[tuple[Stored, dict[str, Any]]] = []
     async for listed in listing:
         content = listed.stored.content
         if rule_type and not _has_rule(content.rule_set, rule_type):
@@ -60,10 +65,14 @@ async def list_schemas(call: Call) -> Any:
                 continue
             if associations:
                 document["associations"] = [association_document(each) for each in associations]
-        found.append(document)
+        found.append((listed.stored, document))
         if len(found) == last:
             break
-    return found[first:]
+    if prefix == _EVERYTHING and first == 0:
+        call.notes(EventKind.REGISTRY_EXPORT, REGISTRY)
+    for stored, _ in found[first:]:
+        call.gives(stored.subject, stored.entry.version)
+    return [document for _, document in found[first:]]
 
 
 def _has_rule(rule_set: RuleSet | None, rule_type: str) -> bool:
@@ -111,7 +120,20 @@ async def _readable_id(call: Call, schema_id: int) -> ById:
     if found is None or not (asked.is_context or found.use.subject.name == asked.name or call.may_read(asked)):
         raise call.denial(Operation.READ)
     _keep_for_readers(call, found)
+    await _give(call, found, context=found.context)
     return found
+
+
+async def _give(call: Call, found: ById, *, context: str | None) -> None:
+    """Note that the response has a text: it is one of each subject that has it; one of them is enough."""
+    watched = call.watched
+    if watched is not None:
+        use = found.use
+        held = (
+            use if watched(use.subject) else await call.cases.catalog.holder(found.content.guid, context, shown=watched)
+        )
+        if held is not None:
+            call.gives(held.subject, held.version)
 
 
 def _keep_for_readers(call: Call, found: ById) -> None:
@@ -170,6 +192,7 @@ async def get_by_guid(call: Call) -> Any:
     if found is None:
         raise call.denial(Operation.READ)
     _keep_for_readers(call, found)
+    await _give(call, found, context=None)
     return by_guid_document(found, text=await formatted(call, found.context, found.content))
 
 

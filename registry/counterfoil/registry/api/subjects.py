@@ -97,6 +97,7 @@ async def look_up(call: Call) -> Any:
             raise
         raise call.denial_in_path(Operation.READ, subject) from None
     _keep_for_readers(call, subject, found)
+    call.gives(found.subject, found.entry.version)
     text = await _formatted_as_sent(call, request.text, found.subject.context, found.content)
     return version_document(found, text=text)
 
@@ -106,6 +107,7 @@ async def find_by_metadata(call: Call) -> Any:
     subject = await call.subject()
     wanted = dict(zip(call.texts("key"), call.texts("value"), strict=False))
     found = await call.cases.lookup.by_metadata(subject, wanted, deleted=call.flag("deleted"))
+    call.gives(found.subject, found.entry.version)
     return version_document(found, text=await formatted(call, found.subject.context, found.content))
 
 
@@ -164,6 +166,13 @@ async def get_version_text(call: Call) -> Any:
 
 
 async def _readable_version(call: Call) -> Stored:
+    """Return the version in the path, which the response has; raise ``Forbidden`` unless the caller may read it."""
+    found = await _permitted_version(call)
+    call.gives(found.subject, found.entry.version)
+    return found
+
+
+async def _permitted_version(call: Call) -> Stored:
     """Return the version in the path; raise ``Forbidden`` unless the caller may read it.
 
     A version may also be read by those who may read a schema that refers to it.

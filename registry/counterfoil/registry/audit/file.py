@@ -82,7 +82,8 @@ class AuditFile:
                 self._waiting.append(event)
             else:
                 self._lost += 1
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def close(self) -> None:
         """Write what waits, and close the file."""

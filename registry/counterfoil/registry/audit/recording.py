@@ -6,9 +6,11 @@ import asyncio
 import logging
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.audit.counting import EqualEvents
+from counterfoil.registry.domain.access.resources import subject_resource
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Kept, Place, time_text_of
 from counterfoil.registry.domain.audit.lines import unsigned
 from counterfoil.registry.domain.writes.effects import DropEvents, RecordEvents
@@ -17,11 +19,14 @@ from counterfoil.registry.logs import tried
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from counterfoil.registry.audit.file import AuditFile
+    from counterfoil.registry.domain.access.patterns import Pattern
+    from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.audit.lines import LineHead
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.contexts import QualifiedSubject
 
 _LOGGER: Final = logging.getLogger(__name__)
 _EVERY_S: Final = 0.5
@@ -29,6 +34,7 @@ _MINUTE_S: Final = 60.0
 _MAX_WAITING: Final = 10_000
 _CUT_AT_ONCE: Final = 1000
 _KEEP_DAYS: Final = 400
+_HOUR_MS: Final = 3_600_000
 _EVER: Final = 2**62
 
 
@@ -37,7 +43,7 @@ class AuditRecords:
 
     Each minute with news, the last hash of the journal is written to the file, and the last one of the file to the
     store: whoever rewrites one of them has to rewrite the other as well. ``signed`` signs them. Events in the store
-    are removed after ``keep_days``.
+    are removed after ``keep_days``. ``reads`` are the subjects whose successful reads are recorded.
     """
 
     def __init__(
@@ -47,11 +53,15 @@ class AuditRecords:
         file: AuditFile | None = None,
         signed: Callable[[dict[str, Any]], dict[str, Any]] = unsigned,
         keep_days: int = _KEEP_DAYS,
+        reads: Sequence[Pattern] = (),
     ) -> None:
         self._storage = storage
         self._file = file
         self._signed = signed
         self._keep = timedelta(days=keep_days)
+        self.watches: Shown | None = partial(_is_covered, patterns=reads) if reads else None
+        """The function that says whether successful reads of a subject are recorded; None if none are."""
+        self._cut_at_ms = 0.0
         self._waiting: list[AuditEvent] = []
         self._lost = 0
         self._equal = EqualEvents()
@@ -159,14 +169,27 @@ class AuditRecords:
             file.record(AuditEvent(EventKind.AUDIT_HEAD, {"of": "journal", "change": change, "head": chain.hex()}))
 
     async def _cut(self) -> None:
-        """Remove the events that are too old, some at a time; that is an event itself."""
-        before = datetime.now(UTC) - self._keep
+        """Remove the events that are too old, some at a time; that is an event itself.
+
+        Nothing is read before the oldest one can be too old, or for an hour.
+        """
+        now_ms = datetime.now(UTC).timestamp() * 1000
+        if now_ms < self._cut_at_ms:
+            return
+        before_ms = now_ms - self._keep.total_seconds() * 1000
         while True:
+            oldest = await self._storage.audit_events(Place(0), _EVER, 1)
+            if not oldest or oldest[0].ts >= before_ms:
+                break
             found = await self._storage.audit_events(Place(0), _EVER, _CUT_AT_ONCE)
-            old = [each for each in found if each.ts < before.timestamp() * 1000]
-            if not old:
-                return
+            old = [each for each in found if each.ts < before_ms]
             cut = AuditEvent(EventKind.AUDIT_CUT, {"count": len(old), "until": time_text_of(old[-1].ts)})
             await self._storage.commit(Plan((), (RecordEvents((cut,)), DropEvents(old[-1].place.number))))
             if self._file is not None:
                 self._file.record(cut)
+        begins_ms = oldest[0].ts if oldest else now_ms
+        self._cut_at_ms = min(begins_ms + self._keep.total_seconds() * 1000, now_ms + _HOUR_MS)
+
+
+def _is_covered(subject: QualifiedSubject, patterns: Sequence[Pattern]) -> bool:
+    return any(pattern.covers(subject_resource(subject)) for pattern in patterns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from counterfoil.registry.auth.passwords.verifier import PasswordVerifier
 from counterfoil.registry.auth.remembered import Remembered
 from counterfoil.registry.auth.tokens import PREFIX, parse_token, verify_token
 from counterfoil.registry.domain.access.identity import Identity, Reason, Refusal
+from counterfoil.registry.domain.access.measures import OTHER_METHOD
 from counterfoil.registry.domain.access.names import USER, is_user_name
 from counterfoil.registry.domain.access.rules import ANONYMOUS
 
@@ -174,10 +176,11 @@ class RegistryAuthenticator:
             return recalled.identity
         found = await self._examined(now, header, credentials)
         if isinstance(found, Refusal):
-            return found
+            return replace(found, method=_method(header))
         identity, until = now.with_groups(found.identity), self._clock() + self._remembered_s
         if found.token is None or not found.token.is_bound:
             until = until if identity.expires is None else min(until, identity.expires)
+            until = until if found.token is None else min(until, self._clock() + found.token.keys.left_s)
             now.remembered.put(header, replace(found, identity=identity, until=until))
         return identity
 
@@ -241,10 +244,14 @@ class RegistryAuthenticator:
 
     def _without_header(self, now: _Generation, credentials: Credentials) -> Identity | Refusal:
         named = None if now.file.proxy is None else now.file.proxy.identify(credentials.address, credentials.headers)
+        if isinstance(named, Refusal):
+            return replace(named, method="proxy")
         if named is None and credentials.certificate is not None and self._certificates is not None:
             named = self._by_certificate(credentials.certificate, self._certificates)
+            if isinstance(named, Refusal):
+                return replace(named, method="certificate")
         if named is not None:
-            return named if isinstance(named, Refusal) else now.with_groups(named)
+            return now.with_groups(named)
         return _NOBODY_KNOWN if now.has_anonymous or self.has_anonymous else Refusal(Reason.MISSING)
 
     def _by_certificate(self, certificate: bytes, rules: PrincipalRules) -> Identity | Refusal:
@@ -265,6 +272,21 @@ class RegistryAuthenticator:
         if self._stored_users or generation.users is not generation.file.users:
             generation.users = {**self._stored_users, **generation.file.users}
             generation.passwords = PasswordVerifier(generation.users, checks=self._checks, throttle=self._throttle)
+
+
+def _method(header: bytes) -> str:
+    """Return the method of credentials that were refused."""
+    scheme, _, rest = header.partition(b" ")
+    sent = rest.strip()
+    match scheme.lower():
+        case b"basic":
+            with suppress(binascii.Error):
+                sent = base64.b64decode(sent, validate=True).partition(b":")[2]
+            return "token" if sent.startswith(PREFIX.encode()) else "password"
+        case b"bearer":
+            return "token" if sent.startswith(PREFIX.encode()) else "jwt"
+        case _:
+            return OTHER_METHOD
 
 
 def _address(file: AccessFile, credentials: Credentials) -> str:

@@ -13,13 +13,15 @@ from counterfoil.registry.auth.file.model import AccessFile
 from counterfoil.registry.auth.file.warnings import find_warnings
 from counterfoil.registry.auth.file.watching import EVERY_S, WatchedAccessFile
 from counterfoil.registry.auth.stored import StoredTokens, StoredUsers, WeakHashes
+from counterfoil.registry.domain.access.measures import IssuerState
 from counterfoil.registry.domain.access.policy import Policy
+from counterfoil.registry.domain.access.roles import lacks_of
 from counterfoil.registry.domain.access.rules import lets_anonymous_in
 from counterfoil.registry.domain.access.stored import StoredAccess
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from counterfoil.registry.auth.certificates import PrincipalRules
     from counterfoil.registry.domain.access.records import AccessUser
@@ -68,6 +70,12 @@ class AccessInForce:
     def file(self) -> AccessFile:
         """What the access file declares, an empty one if there is none."""
         return self._without_file if self._watched is None else self._watched.current
+
+    @property
+    def issuers(self) -> Sequence[IssuerState]:
+        """The state of each issuer's keys."""
+        found = self.authenticator.issuers
+        return [IssuerState(name, keys.age_s, keys.failures) for name, keys in found.items()]
 
     def policy(self) -> Policy:
         """Return the rules that hold now."""
@@ -129,6 +137,10 @@ class AccessInForce:
         if stored.rules != before.rules:
             self._policy = self._united()
             self.authenticator.has_anonymous = lets_anonymous_in(stored.rules)
+        if stored.roles != before.roles:
+            for role in stored.roles.values():
+                for lack in lacks_of(stored.operations_of(role)):
+                    _LOGGER.warning("the store's role %s %s", role.name, lack)
         if stored.users != before.users:
             self.authenticator.set_users(self._users.of(stored))
             for name, prefix in product(stored.users, self.file.foreign_prefixes):

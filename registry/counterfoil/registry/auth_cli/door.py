@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.operations.operation import Operation
     from counterfoil.sdk.registry_options import RegistryAccess
 
-_LOCAL: Final = "User:whoever owns the store"
 _JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
@@ -37,9 +36,10 @@ class _Owner:
     async def authenticate(self, credentials: Credentials) -> Identity:
         """Return the owner."""
         from counterfoil.registry.domain.access.identity import Identity
+        from counterfoil.registry.domain.access.names import STORE_OWNER
 
         del credentials
-        return Identity(_LOCAL, method="password")
+        return Identity(STORE_OWNER, method="password")
 
 
 class Question(NamedTuple):
@@ -118,6 +118,7 @@ async def _here(questions: Iterable[Question], opened: Callable[[], Storage], fi
     from counterfoil.registry.access_control import ServerAccess
     from counterfoil.registry.api.gate import AccessControl
     from counterfoil.registry.app import assemble
+    from counterfoil.registry.domain.access.names import STORE_OWNER
     from counterfoil.registry.domain.access.policy import Policy
     from counterfoil.registry.domain.access.rules import administrator
     from counterfoil.registry.settings import ServerSettings
@@ -126,7 +127,7 @@ async def _here(questions: Iterable[Question], opened: Callable[[], Storage], fi
     storage = await asyncio.to_thread(opened)
     try:
         server = ServerAccess(storage, settings)
-        policy = Policy((administrator(_LOCAL),))
+        policy = Policy((administrator(STORE_OWNER),))
         app = assemble(storage, settings, access=AccessControl(_Owner(), lambda: policy), server=server)
         return [await _answer(app, each) for each in questions]
     finally:

@@ -29,6 +29,7 @@ from counterfoil.registry.moving.topic.source import TopicSource
 from counterfoil.registry.store.opening import open_store
 from counterfoil.registry.store.upgrading import check_is_store, is_new_store
 from counterfoil.schema.counting import counted
+from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -56,10 +57,20 @@ def run_export(file: str, options: Options) -> int:
     async def go() -> None:
         async with _source(options) as source:
             counts = await export(source, Path(file), progress, skip_unreadable=options["skip_unreadable"])
+            if isinstance(source, StoreSource):
+                await _record_export(source)
         click.echo(f"{file}: {_counted(counts)} from {source.origin}")
 
     asyncio.run(go())
     return ExitCode.OK
+
+
+async def _record_export(source: StoreSource) -> None:
+    """Record the export in the audit of the store; a store that cannot be written to has been read nevertheless."""
+    try:
+        await source.record_export()
+    except RegistryError as error:
+        click.echo(f"warning: the audit of {source.origin} has no event of this export: {error}", err=True)
 
 
 def run_import(file: str | None, options: Options) -> int:

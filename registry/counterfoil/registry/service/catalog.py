@@ -245,6 +245,15 @@ class Catalog:
             return None
         raise SchemaNotFound(f"No schema with guid {guid} is stored")
 
+    async def holder(self, guid: UUID, context: str | None, *, shown: Shown) -> Use | None:
+        """Return a version with a content, of a subject that is ``shown``; in a context, or in any for None."""
+        for place, schema_id in await self.ids_of_guid(guid):
+            uses = await self._storage.uses(place, schema_id) if context in {None, place} else ()
+            found = next((use for use in uses if shown(use.subject)), None)
+            if found is not None:
+                return found
+        return None
+
     async def is_held(self, context: str, schema_id: int, *, shown: Shown) -> bool:
         """Return whether a subject with an id is ``shown`` to the caller."""
         return any(shown(use.subject) for use in await self._storage.uses(context, schema_id))

@@ -18,27 +18,32 @@ from counterfoil.registry.api.gate import CERTIFICATE
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.json_body import too_large
 from counterfoil.registry.api.http.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
+from counterfoil.registry.domain.access.identity import no_proxies
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from starlette.types import Scope
 
+    from counterfoil.registry.domain.access.identity import ListedProxies
     from counterfoil.registry.settings import ServerSettings
 
 _FRESH_IDS: Final = FreshIds()
 _FAREWELL_S: Final = 2.0
 _CHUNKS_OVERHEAD: Final = 2
 _UPGRADE_HEADERS: Final = frozenset({b"upgrade", b"connection", b"http2-settings"})
+_FORWARDED_PROTO: Final = b"x-forwarded-proto"
 _LOOKS_A_TIMEOUT: Final = 4
 _SHORTEST_LOOK_S: Final = 0.05
 _LONGEST_LOOK_S: Final = 1.0
 
 
-def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
-    """Return the protocol class for a server with these settings."""
+def limited_protocol(
+    settings: ServerSettings, *, proxies: Callable[[], ListedProxies | None] = no_proxies
+) -> type[LimitedProtocol]:
+    """Return the protocol class for a server with these settings; ``proxies`` returns those in front of it."""
 
     class Limited(LimitedProtocol):
         max_connections = settings.max_connections
@@ -53,8 +58,16 @@ def limited_protocol(settings: ServerSettings) -> type[LimitedProtocol]:
         def on_headers_complete(self) -> None:
             before = self.cycle
             super().on_headers_complete()
-            if self.cycle is not before and self.scheme == "https":
+            if self.cycle is not before and (self.scheme == "https" or self._was_encrypted()):
                 self.cycle.default_headers = [*self.cycle.default_headers, strict]
+
+        def _was_encrypted(self) -> bool:
+            """Return whether a listed proxy says that the client's request came over TLS."""
+            said = [value for name, value in self.headers if name == _FORWARDED_PROTO]
+            if len(said) != 1 or said[0].strip().lower() != b"https" or self.client is None:
+                return False
+            found = proxies()
+            return found is not None and found.is_at(self.client[0])
 
     return Strict
 

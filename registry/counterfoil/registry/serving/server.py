@@ -188,7 +188,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
     _look_for_cycles_seldom()
     config = uvicorn.Config(
         app.asgi,
-        http=limited_protocol(settings),
+        http=limited_protocol(settings, proxies=app.proxies),
         loop="uvloop",
         ws="none",
         access_log=False,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
+import itertools
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from access_world import BOB, World, in_world
+from access_world import BOB, ROOT, World, in_world
 from bridge_stories import OLD, SUBJECT, proposed
 from counterfoil.registry.api.http.middleware import CONNECTION
 from counterfoil.registry.audit.counting import EqualEvents
 from counterfoil.registry.audit.recording import AuditRecords
+from counterfoil.registry.domain.access.records import POLICIES, USERS
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
+from counterfoil.registry.domain.audit.lines import canonical
 from counterfoil.registry.domain.writes.effects import RecordEvents
 from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.kms.opening import open_kms
@@ -219,6 +223,100 @@ def test_writes_of_every_part_of_the_api_name_their_author() -> None:
     in_world(story, wrapping=open_kms({"LOCAL_SECRET": "s3cret"}, brought=()))
 
 
+def test_who_has_audit_on_a_context_sees_its_events_alone() -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "auditor", "on": "context:.c"})
+        assert (await world.ask("GET", EVENTS, "bob:a password of bob")).json["events"] == []
+        for subject in (":.c:s", ":.d:s", "s"):
+            await world.register(subject, ROOT)
+        await world.done("PUT", "/config/:.c:", body={"compatibility": "NONE"})
+        await world.done("PUT", "/config/:.d:", body={"compatibility": "NONE"})
+        await world.done("PUT", "/config", body={"compatibility": "NONE"})
+        for subject in (":.c:s", ":.d:s", "s"):
+            assert await world.register(subject, BOB) == 40301
+        await world.audit.write_minute()
+        found = (await world.done("GET", f"{EVENTS}?limit=1000", BOB))["events"]
+        assert told(found) == [
+            ("schema.register", "User:root", ":.c:s"),
+            ("settings.change", "User:root", ":.c:"),
+            ("access.denied", "User:bob", "Subject: :.c:s"),
+        ]
+        assert {each["context"] for each in found} == {".c"}
+        assert told((await world.done("GET", f"{EVENTS}?event=settings.change", BOB))["events"]) == told(found)[1:2]
+        everything = await asked(world)
+        assert {"context": "."}.items() <= next(each for each in everything if each.get("resource") == "s").items()
+
+    in_world(story)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"allow": "auditor", "on": "s.*"}],  # of subjects it has no effect
+        [{"allow": "auditor", "on": "kek:*"}],
+        [{"allow": "reader", "on": "registry"}],
+        [],
+    ],
+)
+def test_who_has_audit_on_no_context_sees_no_events(rules: list[dict[str, Any]]) -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB, *rules)
+        assert (await world.ask("GET", EVENTS, BOB)).code == 40301
+
+    in_world(story)
+
+
+def test_a_denial_leaves_a_context_out() -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": ["AUDIT"], "on": "context:*"}, {"deny": ["AUDIT"], "on": "context:.d"})
+        for subject in (":.c:s", ":.d:s"):
+            await world.register(subject, ROOT)
+        assert [each["resource"] for each in (await world.done("GET", EVENTS, BOB))["events"]] == [":.c:s"]
+
+    in_world(story)
+
+
+def test_records_about_access_are_compared_by_a_key_of_the_store() -> None:
+    async def story(world: World) -> None:
+        await world.add(BOB)
+        for disabled in (True, False, True):
+            await world.done("PUT", "/auth/v1/users/bob", body={"disabled": disabled})
+        await world.done("DELETE", "/auth/v1/users/bob")
+        found = [each for each in await asked(world) if each.get("resource") == "auth-user bob"]
+        created, off, on, again, deleted = found
+        assert "before" not in created
+        assert "after" not in deleted
+        for earlier, later in itertools.pairwise(found):
+            assert later["before"] == earlier["after"]
+        assert (off["after"], on["after"]) == (again["after"], created["after"])
+        assert off["after"] != on["after"]
+        assert all(len(each["after"]) == 64 for each in found[:-1])
+        [policy] = await world.storage.records(POLICIES.name)
+        assert await world.storage.records(USERS.name, ("bob",)) == []
+        key = bytes.fromhex(policy.document["auditKey"])
+        assert len(key) == 32
+        [root] = await world.storage.records(USERS.name, ("root",))
+        [made] = [each for each in await asked(world) if each.get("resource") == "auth-user root"]
+        assert made["after"] == hmac.new(key, canonical(root.document), "sha256").hexdigest()
+        assert policy.document["auditKey"] not in str(await asked(world))
+
+    in_world(story)
+
+
+def test_listing_everything_is_an_event() -> None:
+    async def story(world: World) -> None:
+        await world.register("s", ROOT)
+        for query in ("", "?subjectPrefix=:*:s", "?subjectPrefix=:*:&offset=1"):
+            await world.done("GET", f"/schemas{query}")
+        assert [each for each in await asked(world) if each["event"] == "registry.export"] == []
+        for _ in range(3):
+            await world.done("GET", "/schemas?subjectPrefix=:*:")
+        [found] = [each for each in await asked(world) if each["event"] == "registry.export"]
+        assert (found["resource"], found["count"], found["caller"]["principal"]) == ("Registry", 3, "User:root")
+
+    in_world(story)
+
+
 def test_a_flood_of_refused_requests_is_a_few_rows() -> None:
     counted = EqualEvents()
     for number in range(5000):
@@ -246,6 +344,28 @@ def test_old_events_are_removed_and_that_is_an_event() -> None:
             ("audit.cut", 1000),
             ("audit.cut", 500),
         ]
+
+    asyncio.run(story())
+
+
+class Counting(MemoryStorage):
+    """A storage that counts how many events are read."""
+
+    events_read = 0
+
+    async def audit_events(self, after: Place, last_change: int, limit: int) -> Any:
+        self.events_read += limit
+        return await super().audit_events(after, last_change, limit)
+
+
+def test_events_are_read_for_removal_only_when_one_is_old() -> None:
+    async def story() -> None:
+        storage = Counting()
+        audit = AuditRecords(storage, keep_days=10)
+        await storage.commit(Plan((), (RecordEvents((AuditEvent(EventKind.KEY_TESTED),) * 50),)))
+        for _ in range(20):
+            await audit.write_minute()
+        assert storage.events_read == 1
 
     asyncio.run(story())
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from access_callers import NamedCallers, Rules, access, rules_of_teams
+from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
 from counterfoil.registry.domain.access.identity import Reason, Refusal
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.patterns import EVERYTHING, parse_pattern
 from counterfoil.registry.domain.access.roles import ROLES
 from counterfoil.registry.domain.access.rules import ANONYMOUS, allow, deny
 from counterfoil.registry.in_process import exchange
+from counterfoil.registry.telemetry import Telemetry
 from registry_driver import MEDIA_TYPE, InProcessRegistry
 
 if TYPE_CHECKING:
@@ -101,6 +104,89 @@ def test_later_is_not_no(refusal: Refusal, status: int, code: int, after: str) -
         assert "www-authenticate" not in reply.headers
 
     play(story, access(callers=callers))
+
+
+def test_refused_credentials_are_counted_by_address_and_right_ones_by_caller() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        for caller in ("wrong", "expired", None):
+            assert (await registry.send("GET", "/subjects", caller)).status == 401
+        for caller in ("wrong", None):
+            reply = await registry.send("GET", "/subjects", caller)
+            assert (reply.status, reply.code, reply.headers["retry-after"]) == (429, 429, "1")
+            assert "www-authenticate" not in reply.headers
+        for _ in range(3):  # the address is out of attempts, the caller has its own
+            assert (await registry.send("GET", "/subjects", "admin")).status == 200
+        assert (await registry.send("GET", "/subjects", "admin")).status == 429
+        assert (await registry.send("GET", "/health/live")).status == 200
+
+    play(story, rate_limit=1, rate_burst=3)
+
+
+def test_the_addresses_of_refused_credentials_are_those_behind_listed_proxies() -> None:
+    proxies = TrustedProxy(parse_networks(["10.0.0.1"]))
+    control = replace(access(), proxies=lambda: proxies)
+
+    async def story(registry: InProcessRegistry) -> None:
+        for number, status in ((1, 401), (2, 401), (1, 429)):
+            headers = [(b"authorization", b"Bearer wrong"), (b"x-forwarded-for", b"192.0.2.%d" % number)]
+            assert (await lines(registry, headers))[0] == status
+
+    play(story, control, rate_limit=1)
+
+
+def test_requests_are_counted_by_method_and_outcome() -> None:
+    callers = NamedCallers()
+    telemetry = Telemetry()
+
+    async def story() -> None:
+        registry = InProcessRegistry(access=access(callers=callers), telemetry=telemetry)
+        await registry.send("POST", "/subjects/own.s/versions", "owner", {"schema": '"int"'})
+        for caller in ("admin", "wrong", "expired", None, "nobody"):
+            await registry.send("GET", "/subjects/own.s/versions/1", caller)
+        await registry.send("POST", "/subjects/own.s/versions", "reader", {"schema": '"int"'})
+        await registry.send("PUT", "/config", "reader", {"compatibility": "NONE"})
+        await registry.send("GET", "/health/live")
+
+    asyncio.run(story())
+    measures = telemetry.exposition().decode().splitlines()
+    for line in (
+        'counterfoil_auth_total{method="token",outcome="accepted"} 5.0',
+        'counterfoil_auth_total{method="other",outcome="wrong"} 1.0',
+        'counterfoil_auth_total{method="other",outcome="expired"} 1.0',
+        'counterfoil_auth_total{method="none",outcome="missing"} 1.0',
+        'counterfoil_auth_cache_total{hit="true"} 0.0',
+        'counterfoil_auth_cache_total{hit="false"} 7.0',
+        'counterfoil_denied_total{operation="READ"} 1.0',
+        'counterfoil_denied_total{operation="WRITE"} 1.0',
+        'counterfoil_denied_total{operation="ALTER_CONFIGS"} 1.0',
+        'counterfoil_denied_total{operation="PURGE"} 0.0',
+    ):
+        assert line in measures, "\n".join(measures)
+    assert not [line for line in measures if "own.s" in line or "User:" in line]
+    [rules] = [line for line in measures if line.startswith("counterfoil_rules_info{")]
+    assert f'hash="{access().policy().digest}"' in rules
+
+
+def test_servers_with_equal_rules_have_equal_digests() -> None:
+    first = Rules([deny("User:a", [Operation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
+    turned = Rules([allow("User:b", ROLES["owner"], EVERYTHING), deny("User:a", [Operation.READ], EVERYTHING)])
+    other = Rules([allow("User:a", [Operation.READ], EVERYTHING), allow("User:b", ROLES["owner"], EVERYTHING)])
+    assert first().digest == turned().digest
+    assert len({first().digest, other().digest, Rules()().digest, Rules((), b"/metrics")().digest}) == 4
+
+    async def story(registry: InProcessRegistry) -> None:
+        for caller, shown in ((None, None), ("nobody", access().policy().digest)):
+            assert (await registry.send("GET", "/health/ready", caller)).json.get("rules") == shown
+
+    play(story)
+
+
+def test_open_paths_need_no_rights_of_those_who_send_credentials() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        for caller in (None, "nobody", "wrong", "admin"):
+            assert (await registry.send("GET", "/metrics", caller)).status == 200
+
+    play(story, access(Rules(rules_of_teams(), b"/metrics")))
 
 
 def test_the_body_of_a_refused_request_is_not_read() -> None:

@@ -194,6 +194,9 @@ async def _got(call: Call, associations: Associations, item: object, *, with_sch
         await associations.latest_schema(each.subject) if with_schemas and call.may_read(each.subject) else None
         for each in kept
     ]
+    for each, schema in zip(kept, schemas, strict=True):
+        if schema is not None:
+            call.gives(each.subject, schema.version)
     if found:
         return resource_document(found[0].resource, zip(kept, schemas, strict=True))
     requested = {"resourceName": name, "resourceNamespace": namespace, "resourceId": resource_id}

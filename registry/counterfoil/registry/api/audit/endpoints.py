@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import Depends, Query
 from pydantic import BeforeValidator
@@ -12,11 +13,16 @@ from pydantic.json_schema import SkipJsonSchema
 from counterfoil.registry.api.audit.models import EventsBody
 from counterfoil.registry.api.changes.parameters import DEFAULT_LIMIT, Limit
 from counterfoil.registry.api.http.validation import expected
-from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
+from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource
 from counterfoil.registry.domain.audit.events import EventKind, Place, time_text
 from counterfoil.registry.domain.audit.selection import Selection
 from counterfoil.registry.service.audit import first_place, read_events
 from counterfoil.schema.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TEXTS: Final = frozenset(kind.text for kind in EventKind)
 _MAX_DIGITS: Final = 18
@@ -74,13 +80,31 @@ def _wanted(
     )
 
 
+def _audited(call: CallOfRequest) -> Callable[[str], bool] | None:
+    """Return whether the caller may see events about a context; None if it may see all events.
+
+    Raises ``Forbidden`` if it may see none, before anything else of the request is examined.
+    """
+    if call.caller is None or call.may(Operation.AUDIT, REGISTRY):
+        call.asks()
+        return None
+    if not call.caller.rights.has_on_context(Operation.AUDIT):
+        raise call.denial(Operation.AUDIT, REGISTRY)
+    return lambda name: call.may(Operation.AUDIT, Resource(Kind.CONTEXT, context=name))
+
+
 async def list_events(
     cases: CasesOfRequest,
+    in_context: Annotated[Any, Depends(_audited)],
     wanted: Annotated[Selection, Depends(_wanted)],
     after: After = "0",
     limit: Limit = DEFAULT_LIMIT,
 ) -> Any:
-    """List events in their order: changes, and what happened beside them."""
+    """List events in their order: changes, and what happened beside them.
+
+    Whoever has AUDIT on a context alone sees the events about it and its subjects.
+    """
+    wanted = replace(wanted, in_context=in_context)
     place = _place(after)
     if wanted.since is not None:
         place = max(place, await first_place(cases.storage, _time(wanted.since)))

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY, ROUTE_HOLDER
+from counterfoil.registry.api.senders import client_address
 from counterfoil.registry.domain.access.caller import CALLER
 from counterfoil.registry.domain.audit.events import (
     AuditEvent,
@@ -37,7 +38,7 @@ _REFUSALS: Final = {
 
 
 class AuditTrail:
-    """Records an event for each refused request, and for each change that a request has made.
+    """Records an event for each refused request, for each change that a request has made, and for watched reads.
 
     ``proxies`` returns those in front of the server, by which the address of a client is found.
     """
@@ -66,6 +67,8 @@ class AuditTrail:
         finally:
             if trail.changes or trail.events:
                 self._record_writes(trail)
+            if trail.reads and status < HTTPStatus.BAD_REQUEST:
+                self._record_reads(trail)
             kind = EventKind.ACCESS_DENIED if trail.is_denied else _REFUSALS.get(status)
             if kind is not None:
                 outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
@@ -74,19 +77,25 @@ class AuditTrail:
 
     def _record_writes(self, trail: Trail) -> None:
         facts = trail.facts()
-        for event in filter(None, map(event_of_change, trail.changes)):
-            self._log.record(AuditEvent(event.kind, {**facts, **event.facts}, event.at))
+        for change in trail.changes:
+            event = event_of_change(change, facts)
+            if event is not None:
+                self._log.record(event)
         for event in trail.events:
             self._log.record(event)
 
+    def _record_reads(self, trail: Trail) -> None:
+        facts = {**trail.facts(), "outcome": "success"}
+        for subject, version in trail.reads:
+            own = {"resource": str(subject), "context": subject.context, "version": version}
+            self._log.record(AuditEvent(EventKind.SCHEMA_READ, {**facts, **own}))
+
     def _facts(self, scope: Scope) -> dict[str, Any]:
         """Return what every event of a request says: who, what, from where."""
-        address, _ = scope.get("client") or ("-", 0)
-        proxies = self._proxies()
         facts: dict[str, Any] = {
             "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
             "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
-            "from": address if proxies is None else proxies.client_address(address, scope["headers"]),
+            "from": client_address(scope, self._proxies(), unknown="-"),
         }
         caller: Caller | None = scope.get(CALLER)
         if caller is not None and caller.identity is not None:

@@ -23,6 +23,7 @@ from counterfoil.registry.api.routes.access import FOUND
 from counterfoil.registry.api.routes.route import DeclaredRoute
 from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.registry.domain.access.caller import RENEWAL
+from counterfoil.registry.domain.access.identity import no_proxies
 from counterfoil.registry.service.feed import is_set_within
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.errors import RegistryError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.api.changes.parameters import Seq
     from counterfoil.registry.domain.access.caller import Caller, Renewal
+    from counterfoil.registry.domain.access.identity import ListedProxies
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.service.feed import ChangeFilter, Feed
     from counterfoil.registry.service.storage import Storage
@@ -75,12 +77,13 @@ class EventSource:
     """The event streams of one application: ``feed`` has the changes of ``storage``.
 
     ``streams`` counts those that are open. ``demands_credentials``: the server does now, so that a stream which began
-    without them ends.
+    without them ends. ``proxies`` returns those in front of the server.
     """
 
     def __init__(self, feed: Feed, storage: Storage, *, heartbeat_s: float, most_of_caller: int) -> None:
         self.streams = OpenStreams(most_of_caller)
         self.demands_credentials = False
+        self.proxies: Callable[[], ListedProxies | None] = no_proxies
         self._feed = feed
         self._storage = storage
         self._heartbeat_s = heartbeat_s
@@ -123,7 +126,7 @@ class EventsRoute(DeclaredRoute):
         """Answer the request."""
         scope[ROUTE_HOLDER][0] = _MEASURED_AS
         events: EventSource = scope["app"].state.services.events
-        with events.streams.another(scope) as is_permitted:
+        with events.streams.another(scope, events.proxies()) as is_permitted:
             await (super().handle if is_permitted else too_many_requests(_RETRY_AFTER_S))(scope, receive, send)
 
 

@@ -10,9 +10,10 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.names import GROUP, SERVICE, USER
-from counterfoil.registry.domain.access.operations import ON_REGISTRY_ONLY
+from counterfoil.registry.domain.access.operations import ON_REGISTRY_ONLY, Operation
 from counterfoil.registry.domain.access.patterns import contains
 from counterfoil.registry.domain.access.resources import Kind
+from counterfoil.registry.domain.access.roles import lacks_of
 from counterfoil.registry.domain.access.rule_text import rule_text
 from counterfoil.registry.domain.access.rules import ANONYMOUS, EVERYBODY
 from counterfoil.schema.counting import counted
@@ -35,6 +36,7 @@ class Doubt(Enum):
     UNKNOWN_NAME = "unknown name"
     IDLE_RULE = "rule without effect"
     PREFIX = "prefixes that clash"
+    ROLE = "role without a new operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,8 @@ class AccessWarning:
 
 
 def find_warnings(file: AccessFile) -> tuple[AccessWarning, ...]:
-    """Return what a server logs at its start: about files, hashes, administrators, prefixes."""
-    return (*_readable(file), *_weak(file), *_no_admin(file), *_prefixes(file))
+    """Return what a server logs at its start: about files, hashes, administrators, prefixes, roles."""
+    return (*_readable(file), *_weak(file), *_no_admin(file), *_prefixes(file), *_roles(file))
 
 
 def find_idle_rules(file: AccessFile) -> tuple[AccessWarning, ...]:
@@ -94,6 +96,12 @@ def _prefixes(file: AccessFile) -> Iterator[AccessWarning]:
             if prefix and name.startswith(prefix):
                 text = f"{name} is a user of the file and can be a name of {source}"
                 yield AccessWarning(Doubt.PREFIX, str(file.places[USER + name]), text)
+
+
+def _roles(file: AccessFile) -> Iterator[AccessWarning]:
+    for name, operations in file.roles.items():
+        for lack in lacks_of(operations):
+            yield AccessWarning(Doubt.ROLE, str(file.path), f"the role {name} {lack}")
 
 
 def _unknown(file: AccessFile) -> Iterator[AccessWarning]:
@@ -151,3 +159,6 @@ def _registry_only(rules: Iterable[Rule]) -> Iterator[AccessWarning]:
             yield AccessWarning(
                 Doubt.IDLE_RULE, rule.source, f"{rule_text(rule)} has an effect with on: registry alone"
             )
+        elif rule.pattern.kind not in {Kind.REGISTRY, Kind.CONTEXT} and rule.operations == {Operation.AUDIT}:
+            text = f"{rule_text(rule)} has an effect on the registry and on contexts alone"
+            yield AccessWarning(Doubt.IDLE_RULE, rule.source, text)

@@ -69,6 +69,16 @@ class IssuerKeys:
         """The seconds since the keys were fetched; None if they never were."""
         return None if self._keys is None else self._clock() - self._fetched_at
 
+    @property
+    def latest(self) -> KeySet | None:
+        """The keys that were fetched last, however long ago; None if they never were."""
+        return self._keys
+
+    @property
+    def left_s(self) -> float:
+        """The seconds for which these can be used if no fetch succeeds."""
+        return 0.0 if self._keys is None else self.issuer.jwks_stale_s - (self._clock() - self._fetched_at)
+
     def holds(self, thumbprint: bytes) -> bool:
         """Return whether the key with this thumbprint is still one of the issuer's."""
         keys = self._current()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from counterfoil.registry.auth.jwt.issuers import Issuer
-    from counterfoil.registry.auth.jwt.keys import IssuerKey
+    from counterfoil.registry.auth.jwt.keys import IssuerKey, KeySet
     from counterfoil.registry.auth.jwt.reading import UnverifiedToken
     from counterfoil.registry.domain.access.identity import Identity
 
@@ -32,10 +32,14 @@ _LOGGER: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class VerifiedToken:
-    """A JWT that was accepted: who it names, and the key without which it would not be."""
+    """A JWT that was accepted: who it names, and the key without which it would not be.
+
+    ``key_set`` is the set of the issuer that had the key.
+    """
 
     identity: Identity
     keys: IssuerKeys
+    key_set: KeySet | None
     thumbprint: bytes
     is_bound: bool
     """Whether it is valid only with the client certificate that it came with."""
@@ -43,7 +47,7 @@ class VerifiedToken:
     @property
     def has_key(self) -> bool:
         """Whether the key that verified it is still one of the issuer's."""
-        return self.keys.holds(self.thumbprint)
+        return self.keys.latest is self.key_set or self.keys.holds(self.thumbprint)
 
 
 class JwtVerifier:
@@ -99,7 +103,7 @@ class JwtVerifier:
         _check_signature(token, key)
         check_claims(token.claims, keys.issuer, now=self._clock(), certificate=certificate)
         identity = identity_of(token.claims, keys.issuer)
-        return VerifiedToken(identity, keys, key.thumbprint, is_bound="cnf" in token.claims)
+        return VerifiedToken(identity, keys, keys.latest, key.thumbprint, is_bound="cnf" in token.claims)
 
     def _issuer_of(self, token: UnverifiedToken) -> IssuerKeys:
         name = token.claims.get("iss")

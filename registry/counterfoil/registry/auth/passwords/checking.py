@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from counterfoil.registry.auth.passwords.hashes import PasswordHash
 
 
@@ -25,9 +28,13 @@ class CheckLimits:
 
 
 class PasswordChecks:
-    """The checks of one event loop. The threads let other ones run while they hash."""
+    """The checks of one event loop. The threads let other ones run while they hash.
 
-    def __init__(self, limits: CheckLimits | None = None) -> None:
+    ``took`` is called with the seconds that each has taken, without the time for which it waited.
+    """
+
+    def __init__(self, limits: CheckLimits | None = None, *, took: Callable[[float], None] | None = None) -> None:
+        self._took = took
         self._limits = limits or CheckLimits()
         self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords")
         self._free = asyncio.Semaphore(self._limits.at_once)
@@ -36,10 +43,13 @@ class PasswordChecks:
     async def fits(self, stored: PasswordHash, password: bytes) -> bool:
         """Return whether ``stored`` is the hash of ``password``; or raise ``TooManyChecks``."""
         await self._wait()
+        begun = time.perf_counter()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, stored.fits, password)
         finally:
             self._free.release()
+            if self._took is not None:
+                self._took(time.perf_counter() - begun)
 
     def close(self) -> None:
         """End the threads."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
@@ -62,10 +62,14 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No caller: why, and for ``THROTTLED`` and ``UNAVAILABLE`` after how many seconds to try again."""
+    """No caller: why, and for ``THROTTLED`` and ``UNAVAILABLE`` after how many seconds to try again.
+
+    ``method`` is how the caller was to be proven; an empty text if nothing was sent.
+    """
 
     reason: Reason
     retry_after_s: int | None = None
+    method: str = field(default="", compare=False)
 
 
 class Proof(Protocol):

@@ -10,9 +10,10 @@ MAX_NAME_CHARACTERS: Final = 256
 USER: Final = "User:"
 SERVICE: Final = "Service:"
 GROUP: Final = "Group:"
+STORE_OWNER: Final = "User:whoever owns the store"
+"""The author of what commands do to a store that they open themselves."""
 
-
-_RESERVED: Final = frozenset({ANONYMOUS, EVERYBODY})
+_RESERVED: Final = frozenset({ANONYMOUS, EVERYBODY, STORE_OWNER})
 
 
 def is_user_name(text: str) -> bool:

@@ -43,7 +43,7 @@ MEANINGS: Final[Mapping[Operation, str]] = {
     Operation.UNWRAP: "read the plain key material of a shared key",
     Operation.GRANT: "make rules inside the pattern, of operations that one has",
     Operation.METRICS: "read `/metrics`",
-    Operation.AUDIT: "read the audit",
+    Operation.AUDIT: "read the audit; on a context: the events about it and its subjects",
     Operation.DESCRIBE_ACCESS: "see users, tokens, roles and rules, and ask what others may do",
     Operation.ALTER_ACCESS: "change users, tokens, roles and rules, which is as much as every right",
     Operation.WEBHOOKS: "change webhooks",
@@ -77,7 +77,6 @@ IMPLYING: Final[Mapping[Operation, frozenset[Operation]]] = {
 ON_REGISTRY_ONLY: Final = frozenset(
     {
         Operation.METRICS,
-        Operation.AUDIT,
         Operation.DESCRIBE_ACCESS,
         Operation.ALTER_ACCESS,
         Operation.WEBHOOKS,

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.access.rules import Rule
 
+_DIGITS: Final = 16
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Policy:
     """The rules, and the paths that need no credentials besides those of health; these are compared byte for byte."""
 
     rules: tuple[Rule, ...] = ()
     open_paths: frozenset[bytes] = frozenset()
+
+    @cached_property
+    def digest(self) -> str:
+        """The beginning of a digest of both: servers with the same one decide alike, wherever rules are written."""
+        rules = {
+            (
+                rule.principal,
+                rule.allows,
+                rule.is_final,
+                str(rule.pattern),
+                *sorted(operation.value for operation in rule.operations),
+            )
+            for rule in self.rules
+        }
+        text = repr((sorted(rules), sorted(self.open_paths)))
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]

@@ -78,9 +78,14 @@ class AccessRole:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """Whether every server on the store demands credentials."""
+    """Whether every server on the store demands credentials.
+
+    ``audit_key`` is the key, in hexadecimal digits, with which the audit authenticates records about access; empty
+    before the first event.
+    """
 
     is_required: bool = False
+    audit_key: str = field(default="", repr=False)
 
 
 _NAME: Final = Member("name", "name", TEXT, otherwise=REQUIRED)
@@ -135,7 +140,10 @@ BINDINGS: Final[StoredKind[AccessBinding]] = StoredKind("auth-binding", BINDING,
 ROLE_RECORDS: Final[StoredKind[AccessRole]] = StoredKind("auth-role", ROLE, lambda each: (each.name,))
 POLICIES: Final[StoredKind[AccessPolicy]] = StoredKind(
     "auth-policy",
-    ObjectForm(AccessPolicy, (Member("required", "is_required", FLAG, otherwise=REQUIRED),)),
+    ObjectForm(
+        AccessPolicy,
+        (Member("required", "is_required", FLAG, otherwise=REQUIRED), Member("auditKey", "audit_key", TEXT)),
+    ),
     lambda _: POLICY_KEY,
 )
 POLICY_KEY: Final[Key] = ("policy",)

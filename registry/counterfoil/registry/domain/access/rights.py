@@ -148,6 +148,16 @@ class Rights:
             found = self._names[key] = self._ranges(operation, context)
         return found
 
+    def has_on_context(self, operation: Operation) -> bool:
+        """Return whether a rule allows ``operation`` on a context at least, and the scopes do not rule that out."""
+        kinds = {Kind.CONTEXT, Kind.REGISTRY}
+        in_scope = self._scopes is None or any(
+            operation in operations and pattern.kind in kinds for operations, pattern in self._scopes
+        )
+        return in_scope and any(
+            rule.allows and operation in rule.affected and rule.pattern.kind in kinds for rule in self._rules
+        )
+
     def sees_context(self, context: str) -> bool:
         """Return whether the caller has a right on a context, or on a subject in it."""
         is_seen = self.allows(Operation.DESCRIBE, Resource(Kind.CONTEXT, context=context))

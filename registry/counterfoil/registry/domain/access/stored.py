@@ -36,10 +36,11 @@ OPERATIONS_BY_WORD: Final[Mapping[str, frozenset[Operation]]] = {
 class StoredAccess:
     """The records about access of one store, as of ``revision``; ``revisions`` are those of the bindings.
 
-    ``is_required``: every server on the store demands credentials.
+    ``is_required``: every server on the store demands credentials. ``audit_key`` is that of :class:`AccessPolicy`.
     """
 
     is_required: bool = False
+    audit_key: str = field(default="", repr=False)
     revision: int = 0
     users: Mapping[str, AccessUser] = field(default_factory=dict)
     services: Mapping[str, AccessService] = field(default_factory=dict)
@@ -68,6 +69,10 @@ class StoredAccess:
     def names(self) -> tuple[str, ...]:
         """The principals of users and services."""
         return (*(USER + name for name in self.users), *(SERVICE + name for name in self.services))
+
+    def operations_of(self, role: AccessRole) -> frozenset[Operation]:
+        """Return what a role of the store stands for, as far as this version knows it."""
+        return _known(role.operations)
 
     def scopes(self, token: AccessToken) -> tuple[Scope, ...] | None:
         """Return what a token is limited to; None for one without scopes."""

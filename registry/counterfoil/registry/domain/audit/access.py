@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.access.records import (
@@ -14,35 +16,58 @@ from counterfoil.registry.domain.access.records import (
     AccessPolicy,
 )
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, time_text_of
+from counterfoil.registry.domain.audit.lines import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.registry.domain.access.stored import StoredAccess
+    from counterfoil.registry.domain.stored_kinds import StoredKind
     from counterfoil.registry.domain.writes.effects import PutRecord
     from counterfoil.schema.rest.object_forms import Document
 
 _DISABLED: Final = "disabled"
+_LAST_USED: Final = "lastUsed"
+"""The member of a token's record that is written while it is used, without an event."""
 
 
-def events_of(puts: tuple[PutRecord, ...], before: StoredAccess) -> tuple[AuditEvent, ...]:
-    """Return the events that writing ``puts`` to what was declared ``before`` is, each once; none has a secret."""
-    return tuple(event for put in puts if (event := _event(put, before)) is not None)
+def events_of(puts: tuple[PutRecord, ...], before: StoredAccess, *, key: bytes) -> tuple[AuditEvent, ...]:
+    """Return the events that writing ``puts`` to what was declared ``before`` is, each once; none has a secret.
+
+    They have the record before and after as HMAC-SHA256 by ``key`` (RFC 2104): a bare hash of a record with few
+    possible values would say which of them it is.
+    """
+    return tuple(event for put in puts if (event := _event(put, before, key)) is not None)
 
 
-def _event(put: PutRecord, before: StoredAccess) -> AuditEvent | None:
+def _event(put: PutRecord, before: StoredAccess, key: bytes) -> AuditEvent | None:
     kind = _kind(put, before)
     if kind is None:
         return None
     facts: dict[str, Any] = {"resource": " ".join([put.kind, *put.key]), "outcome": "success"}
     detail = _DETAILS[put.kind](put.document) if put.document is not None else ""
-    return AuditEvent(kind, {**facts, "detail": detail} if detail else facts)
+    if detail:
+        facts["detail"] = detail
+    for name, document in (("before", _document(put, before)), ("after", put.document)):
+        if document is not None:
+            lasting = {name: value for name, value in document.items() if name != _LAST_USED}
+            facts[name] = hmac.new(key, canonical(lasting), hashlib.sha256).hexdigest()
+    return AuditEvent(kind, facts)
+
+
+def _document(put: PutRecord, before: StoredAccess) -> Document | None:
+    """Return the document of a record as it is before it is written; None if there is none."""
+    if put.kind == POLICIES.name:
+        return None if before.is_empty else POLICIES.form.write(AccessPolicy(before.is_required, before.audit_key))
+    kind, held = _HELD[put.kind](before)
+    value = held.get(put.key[0])
+    return None if value is None else kind.form.write(value)
 
 
 def _kind(put: PutRecord, before: StoredAccess) -> EventKind | None:
     document = put.document
     if put.kind == POLICIES.name:
-        is_same = document == POLICIES.form.write(AccessPolicy(before.is_required))
+        is_same = document is not None and POLICIES.read(document).is_required == before.is_required
         return None if is_same else EventKind.POLICY_CHANGED
     if put.kind == TOKENS.name:
         return EventKind.TOKEN_CREATED if document and put.key[0] not in before.tokens else EventKind.TOKEN_REVOKED
@@ -55,6 +80,13 @@ def _kind(put: PutRecord, before: StoredAccess) -> EventKind | None:
     return changed if put.key[0] in known else created
 
 
+_HELD: Final[Mapping[str, Callable[[StoredAccess], tuple[StoredKind[Any], Mapping[str, Any]]]]] = {
+    USERS.name: lambda stored: (USERS, stored.users),
+    SERVICES.name: lambda stored: (SERVICES, stored.services),
+    TOKENS.name: lambda stored: (TOKENS, stored.tokens),
+    BINDINGS.name: lambda stored: (BINDINGS, stored.bindings),
+    ROLE_RECORDS.name: lambda stored: (ROLE_RECORDS, stored.roles),
+}
 _ACCOUNTS: Final[Mapping[str, tuple[EventKind, EventKind, EventKind]]] = {
     USERS.name: (EventKind.USER_CREATED, EventKind.USER_CHANGED, EventKind.USER_DELETED),
     SERVICES.name: (EventKind.SERVICE_CREATED, EventKind.SERVICE_CHANGED, EventKind.SERVICE_DELETED),

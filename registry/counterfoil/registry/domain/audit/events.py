@@ -7,23 +7,28 @@ import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from counterfoil.registry.domain.access.records import ACCESS_KINDS
+from counterfoil.registry.domain.access.resources import Kind, Resource
 from counterfoil.registry.domain.associations import BY_ID, BY_NAME, BY_SUBJECT
 from counterfoil.registry.domain.bridges.stored import BRIDGE_KIND, BY_SOURCE_KIND, REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.contracts import stored as contracts
 from counterfoil.registry.domain.contracts.hooks import DELIVERY_KINDS, WEBHOOKS
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND
+from counterfoil.schema.contexts import TOP_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.registry.domain.access.identity import Identity
+    from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.changes import Change
 
 _MAX_AGENT: Final = 200
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Kept(Enum):
@@ -75,6 +80,16 @@ class EventKind(Enum):
     FILE_RELOADED = "file.reloaded", "The access file was read again, and another content is in force.", Kept.TABLE
     KEY_REVEALED = "key.revealed", "A response had the plain material of a data encryption key.", Kept.TABLE
     KEY_TESTED = "key.tested", "A key encryption key was tested.", Kept.TABLE
+    REGISTRY_EXPORT = (
+        "registry.export",
+        "All schemas of all contexts were listed (`GET /schemas`), or `counterfoil export --store` has read the store.",
+        Kept.COUNTED,
+    )
+    SCHEMA_READ = (
+        "schema.read",
+        "A response had the text of a version of a subject that the setting `audit_reads` names.",
+        Kept.NOWHERE,
+    )
     AUTH_FAILED = "auth.failed", "Credentials were missing or wrong: the response was 401.", Kept.COUNTED
     AUTH_THROTTLED = "auth.throttled", "Too many requests: the response was 429.", Kept.COUNTED
     ACCESS_DENIED = (
@@ -110,11 +125,14 @@ FIELDS: Final[Mapping[str, str]] = {
     "caller": "`principal`, `method`, and `issuer`, `token_id`, `act` if there are; absent without authentication.",
     "action": "The method and the path template of the route; the word `(none)` if the request reached no route.",
     "resource": "What it was done to: subject or context, or kind and key of a record.",
+    "context": "Of subjects and contexts: the context, `.` for the default one.",
     "detail": "Of bindings and roles: what they say. Of users, services and tokens: owner, end, whether disabled.",
     "subject": "Of a data encryption key: the subject that it is for.",
     "operation": "Of denials: the operation that the caller lacks.",
     "version": "The version of the subject.",
-    "after": "For versions the guid of the content, for config and mode SHA-256 of the document in the journal.",
+    "before": "Of records about access: as `after`, before the change; absent for a new one.",
+    "after": "For versions the guid of the content, for config and mode SHA-256 of the document in the journal, for "
+    "records about access HMAC-SHA256 of the record, by a key of the store; absent for what was removed.",
     "change": "The number of the change in the journal.",
     "status": "The status of the response, for refused requests.",
     "outcome": "`success`, `denied` or `failed`.",
@@ -209,6 +227,11 @@ class AuditLog(Protocol):
         """Whether events cannot be written, and writes are to be refused until they can."""
         ...
 
+    @property
+    def watches(self) -> Shown | None:
+        """The function that says whether successful reads of a subject are recorded; None if none are."""
+        ...
+
     def record(self, event: AuditEvent) -> None:
         """Have ``event`` written."""
         ...
@@ -224,12 +247,22 @@ def time_text_of(ts: int) -> str:
     return time_text(datetime.fromtimestamp(ts / 1000, UTC))
 
 
-def event_of_change(change: Change) -> AuditEvent | None:
-    """Return the event that a change is; None for a record that is written with another, which has the event."""
+def event_of_change(change: Change, common: Mapping[str, Any] = _NOTHING) -> AuditEvent | None:
+    """Return the event that a change is, with the facts that are ``common`` to all events of its request.
+
+    None for a record that is written with another, which has the event.
+    """
     kind = _kind_of(change)
     if kind is None:
         return None
-    facts: dict[str, Any] = {"resource": _resource_of(change), "change": change.seq, "outcome": "success"}
+    facts: dict[str, Any] = {
+        **common,
+        "resource": _resource_of(change),
+        "change": change.seq,
+        "outcome": "success",
+    }
+    if change.kind is not ChangeKind.RECORD and not _is_of_registry(change):
+        facts["context"] = change.subject.context
     if change.version is not None:
         facts["version"] = change.version
     if change.guid is not None:
@@ -243,6 +276,16 @@ def _kind_of(change: Change) -> EventKind | None:
     if change.kind is ChangeKind.RECORD:
         return _KINDS_OF_RECORDS.get((change.document or {}).get("kind", ""), EventKind.RECORD_CHANGE)
     return _KINDS_OF_CHANGES[change.kind]
+
+
+def _is_of_registry(change: Change) -> bool:
+    """Return whether a change is one of the whole registry: of its config or mode, which the default context has."""
+    return change.subject.is_global or (change.kind is ChangeKind.SETTINGS and change.subject == TOP_LEVEL)
+
+
+def context_facts(resource: Resource) -> dict[str, str]:
+    """Return the context of a subject or a context, as a member of an event; nothing for other resources."""
+    return {"context": resource.context} if resource.kind in {Kind.SUBJECT, Kind.CONTEXT} else {}
 
 
 def _resource_of(change: Change) -> str:

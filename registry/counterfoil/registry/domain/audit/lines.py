@@ -10,6 +10,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import orjson
+
 from counterfoil.registry.domain.audit.events import EventKind, time_text
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 HASH: Final = "hash"
 SIGNATURE: Final = "signature"
 
+_NO_HASH: Final = "0" * 64
+_MEMBER: Final = b'"hash":"%b",' % _NO_HASH.encode()
+"""The member of a line before its hash is known; others follow it, since names are sorted."""
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -33,7 +38,10 @@ class LineHead(NamedTuple):
 
 def canonical(facts: Mapping[str, Any]) -> bytes:
     """Return the canonical JSON of ``facts``."""
-    return _ENCODER.encode(facts).encode("utf-8", "replace")
+    try:
+        return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # half of a surrogate pair, which Python's own library writes as a question mark
+        return _ENCODER.encode(facts).encode("utf-8", "replace")
 
 
 def hash_of(facts: Mapping[str, Any]) -> str:
@@ -73,11 +81,17 @@ class Chain:
 
     def _line(self, event: AuditEvent) -> bytes:
         self._seq += 1
-        facts = {**event.facts, "seq": self._seq, "time": time_text(event.at), "node": self._node}
-        facts |= {"event": event.kind.text, "prev": self._prev}
+        facts = {
+            **event.facts,
+            "seq": self._seq,
+            "time": time_text(event.at),
+            "node": self._node,
+            "event": event.kind.text,
+            "prev": self._prev,
+        }
         if event.kind is EventKind.AUDIT_HEAD:
             facts = self._signed(facts)
-        before = canonical({name: value for name, value in facts.items() if name < HASH})[:-1]
-        after = canonical({name: value for name, value in facts.items() if name > HASH})[1:]
-        self._prev = hashlib.sha256(b"%b,%b" % (before, after)).hexdigest()
-        return b'%b,"hash":"%b",%b\n' % (before, self._prev.encode(), after)
+        facts[HASH] = _NO_HASH
+        before, member, after = canonical(facts).partition(_MEMBER)  # no text has it, since quotation marks are escaped
+        self._prev = hashlib.sha256(before + after).hexdigest()
+        return b"%b%b%b\n" % (before, member.replace(_NO_HASH.encode(), self._prev.encode()), after)

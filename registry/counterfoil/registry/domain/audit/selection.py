@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 OUTCOMES: Final = ("success", "denied", "failed")
 
@@ -15,7 +15,10 @@ _SUBJECT: Final = "Subject: "
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A condition on events; None and an empty set select all. Times are compared as texts in UTC (ISO 8601)."""
+    """A condition on events; None and an empty set select all. Times are compared as texts in UTC (ISO 8601).
+
+    ``in_context`` says whether events about a context are selected; those about no context are not then.
+    """
 
     events: frozenset[str] = frozenset()
     caller: str | None = None
@@ -23,6 +26,7 @@ class Selection:
     outcome: str | None = None
     since: str | None = None
     until: str | None = None
+    in_context: Callable[[str], bool] | None = None
 
     def selects(self, facts: Mapping[str, Any]) -> bool:
         """Return whether the event with ``facts`` is wanted; somebody may have made a line of a file by hand."""
@@ -36,4 +40,5 @@ class Selection:
             and self.outcome in (None, facts.get("outcome"))
             and (self.since or "") <= time
             and (self.until is None or time < self.until)
+            and (self.in_context is None or ("context" in facts and self.in_context(str(facts["context"]))))
         )

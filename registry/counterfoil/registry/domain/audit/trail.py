@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.audit.events import AuditEvent, AuditLog
     from counterfoil.registry.domain.changes import Change
     from counterfoil.registry.domain.writes.effects import Effect
+    from counterfoil.schema.contexts import QualifiedSubject
 
 
 @dataclass(slots=True)
 class Trail:
     """The trail of a request that ``log`` records.
 
-    ``facts`` returns what every event of it says: who, what, from where. ``refused`` is what a refusal adds to that.
+    ``facts`` returns what every event of it says: who, what, from where. ``reads`` are the versions whose texts are in
+    the response, as far as that is recorded. ``refused`` is what a refusal adds to that.
     ``is_denied``: the caller lacked a right, even if the response does not say so by its status.
     """
 
@@ -28,6 +30,7 @@ class Trail:
     facts: Callable[[], dict[str, Any]]
     changes: list[Change] = field(default_factory=list)
     events: list[AuditEvent] = field(default_factory=list)
+    reads: dict[tuple[QualifiedSubject, int], None] = field(default_factory=dict)
     refused: dict[str, Any] = field(default_factory=dict)
     is_denied: bool = False
 

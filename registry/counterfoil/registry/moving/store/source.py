@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.access.names import STORE_OWNER
 from counterfoil.registry.domain.access.records import ACCESS_KINDS
+from counterfoil.registry.domain.access.resources import REGISTRY
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.domain.bridges.stored import REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, MIGRATIONS, VERIFICATIONS
+from counterfoil.registry.domain.writes.effects import RecordEvents
+from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.moving.facts import ContextFact, RecordFact, SettingsFact, Unreadable, VersionFact
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, SubjectPrefix
 from counterfoil.schema.rest.versions import Visibility
@@ -31,6 +36,7 @@ class StoreSource:
 
     def __init__(self, storage: Storage, *, origin: str, with_access: bool = False) -> None:
         self._storage = storage
+        self._with_access = with_access
         self._left_out = frozenset() if with_access else ACCESS_KINDS
         self._origin = origin
         self._known: tuple[int, set[str], set[str]] = (0, set(), set())
@@ -39,6 +45,13 @@ class StoreSource:
     def origin(self) -> str:
         """The source's name."""
         return self._origin
+
+    async def record_export(self) -> None:
+        """Add an event to the audit of the store: everything was read. Raise ``RegistryError`` if that fails."""
+        facts: dict[str, Any] = {"resource": str(REGISTRY), "outcome": "success", "caller": {"principal": STORE_OWNER}}
+        if self._with_access:
+            facts["detail"] = "with users, tokens and rules"
+        await self._storage.commit(Plan((), (RecordEvents((AuditEvent(EventKind.REGISTRY_EXPORT, facts),)),)))
 
     async def mark(self) -> int:
         """Return the number of the last change."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
@@ -56,6 +57,7 @@ _DAY_MS: Final = 86_400_000
 _SHOWN: Final = 80
 _MAX_DESCRIPTION: Final = 2000
 _MAX_WORDS: Final = 100
+_AUDIT_KEY_BYTES: Final = 32
 
 
 class NewToken(Protocol):
@@ -412,8 +414,9 @@ class AccessAdministration:
                 raise AccessConflict(
                     "Nobody who is enabled would be an administrator afterwards; appoint another first"
                 )
-            written = (*puts, _put(POLICIES, AccessPolicy(after.is_required)))
-            events = RecordEvents(events_of(written, state))
+            key = state.audit_key or token_hex(_AUDIT_KEY_BYTES)
+            written = (*puts, _put(POLICIES, AccessPolicy(after.is_required, key)))
+            events = RecordEvents(events_of(written, state, key=bytes.fromhex(key)))
             await self._storage.commit(Plan((RecordAt(POLICIES.name, POLICY_KEY, state.revision),), (*written, events)))
 
         await self._turns.take(attempt, written=POLICIES.name)

@@ -14,6 +14,7 @@ from counterfoil.registry.domain.access.records import (
     SERVICES,
     TOKENS,
     USERS,
+    AccessPolicy,
 )
 from counterfoil.registry.domain.access.stored import StoredAccess
 from counterfoil.registry.domain.changes import ChangeKind
@@ -84,8 +85,10 @@ class AccessRecords:
 
     async def _all(self, policies: Sequence[Record]) -> StoredAccess:
         bindings = await self._storage.records(BINDINGS.name)
+        policy = POLICIES.read(policies[0].document) if policies else AccessPolicy()
         return StoredAccess(
-            is_required=any(POLICIES.read(each.document).is_required for each in policies),
+            is_required=policy.is_required,
+            audit_key=policy.audit_key,
             revision=_revision(policies),
             users=await self._by_key(USERS),
             services=await self._by_key(SERVICES),
