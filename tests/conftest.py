@@ -94,15 +94,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 ONE_PROCESS = {
-    "one Spark session for engines": {
-        f"tests/contract/test_engines_{name}.py"
-        for name in ("agree", "java", "java_messages", "java_objects", "limits")
-    }
-    | {
-        "tests/integration/test_sketch_command.py",
-        "tests/integration/test_test_command.py",
-        "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
-    },
     "one Spark session for bridges": {
         f"tests/integration/test_{name}.py"
         for name in (
@@ -122,14 +113,28 @@ ONE_PROCESS = {
             for page in ("README.md", "docs/migrating-a-topic.md")
         ),
     },
+    "the demo": {"tests/e2e/test_demo.py"},
+    "one Spark session for engines": {
+        f"tests/contract/test_engines_{name}.py"
+        for name in ("agree", "java", "java_messages", "java_objects", "limits")
+    }
+    | {
+        "tests/integration/test_sketch_command.py",
+        "tests/integration/test_test_command.py",
+        "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",
+    },
     "one answer of Java": {f"tests/differential/test_avro_java_{name}.py" for name in ("checker", "decoder")},
 }
-"""Files and single tests that share what is expensive to start, by the name of the group."""
+"""Files and single tests that share what is expensive to start, by the name of the group; the longest group is first.
+
+The run begins with these groups, each in a process of its own as long as there are some: a group that began late would
+run alone at the end.
+"""
 
 SHARING = ('scope="module"', "\n@cache")
 """What the text of a file contains whose tests share something that each process makes once."""
 
-LONG_FILES = {"test_bridge_hammer", "test_demo", "test_docs_snippets", "test_image"}
+LONG_FILES = {"test_docs_snippets", "test_image"}
 
 
 class _Scheduling(LoadGroupScheduling):
@@ -167,13 +172,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Scheduling 
 
 
 def _turn(item: pytest.Item) -> int:
-    """Return when a test is run: the lower, the earlier. What starts Spark takes longest, then what starts programs."""
+    """Return when a test is run: the lower, the earlier. The groups are followed by what starts Spark or programs."""
+    group = _group_of(item.nodeid)
+    if group in ONE_PROCESS:
+        return [*ONE_PROCESS].index(group)
     fixtures = getattr(item, "fixturenames", ())
     if "spark" in fixtures:
-        return 0
+        return len(ONE_PROCESS)
     if "broker" in fixtures or item.path.stem in LONG_FILES:
-        return 1
-    return 2 if item.path.parent.name in {"e2e", "integration"} or item.get_closest_marker("slow") else 3
+        return len(ONE_PROCESS) + 1
+    is_slow = item.path.parent.name in {"e2e", "integration"} or item.get_closest_marker("slow")
+    return len(ONE_PROCESS) + (2 if is_slow else 3)
 
 
 def of_the_run(name: str, start: Callable[[], str]) -> str:

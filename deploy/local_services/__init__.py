@@ -12,10 +12,11 @@ from local_services.pgbouncer import PgBouncer
 from local_services.postgres import PostgresClient, PostgresServer
 from local_services.process import RUN_FOLDER, ServiceError, free_port, stop_services_of, wait_until
 from local_services.quixstreams import quixstreams_environment
-from local_services.registry import RegistryProcess
+from local_services.registry import INSTALLED, RegistryProcess, start_registry
 from local_services.spark_cluster import SparkCluster
 
 __all__ = [
+    "INSTALLED",
     "RUN_FOLDER",
     "JarsUnavailableError",
     "KafkaBroker",
@@ -34,6 +35,7 @@ __all__ = [
     "newest_spark_environment",
     "newest_spark_version",
     "quixstreams_environment",
+    "start_registry",
     "stop_services_of",
     "wait_until",
 ]

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import IO, TYPE_CHECKING, Final, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -124,8 +124,45 @@ def _start_of(pid: int) -> str:
     return "" if state == "Z" else rest[18]
 
 
+class Process(Protocol):
+    """What a service needs of ``subprocess.Popen``."""
+
+    @property
+    def pid(self) -> int:
+        """The process id; also the id of its group and its session."""
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status that ``poll`` or ``wait`` has found."""
+
+    def poll(self) -> int | None:
+        """Return the exit status, negative for a signal; None while the process runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status; raise ``subprocess.TimeoutExpired`` after so many seconds."""
+
+
+class Start(Protocol):
+    """A way to start a command in a process and a session of its own, with its output in an open file."""
+
+    def __call__(self, command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:
+        """Return the process."""
+
+
+def start_program(command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:
+    """Start a program as a child process."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    )
+
+
 class Service:
-    """A child process in a process group of its own, with its output in a file.
+    """A process in a process group of its own, with its output in a file.
 
     ``log`` is that file. ``stop`` ends the whole group: SIGTERM, and SIGKILL after ``grace_s`` seconds. If the
     environment has a run folder, ``stop_services_of`` that folder ends it, too: it is for a test run that is
@@ -133,19 +170,18 @@ class Service:
     """
 
     def __init__(
-        self, name: str, command: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        start: Start = start_program,
     ) -> None:
         self.name = name
         self.log = log
         with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
-                start_new_session=True,
-            )
+            self._process = start(command, output=output, environment={**os.environ, **(environment or {})})
         if run_folder := os.environ.get(RUN_FOLDER):
             with (Path(run_folder) / _LIST).open("a") as listed:
                 listed.write(f"{self.pid} {_start_of(self.pid)}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import urllib.error
@@ -9,18 +10,35 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from local_services.process import Service, free_port
+from local_services.forking import start_forked
+from local_services.process import RUN_FOLDER, Service, free_port, start_program
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
+
+INSTALLED = Path(sys.executable).with_name("counterfoil")
+"""The installed program."""
+
+
+def start_registry(
+    *options: str, log: Path, environment: Mapping[str, str] | None = None, program: Path | None = None
+) -> Service:
+    """Start ``counterfoil serve`` with these options and further variables of the environment.
+
+    In a test run it is forked from a process that has imported its modules, unless ``program`` says which to start.
+    """
+    is_forked = program is None and RUN_FOLDER in os.environ
+    command: Sequence[str] = [str(program or INSTALLED), "serve", *options]
+    start = start_forked if is_forked else start_program
+    return Service("the registry", command, log=log, environment=environment, start=start)
 
 
 class RegistryProcess:
     """A running registry; a context manager that stops it.
 
     ``url`` is its address. Without ``store`` its data is in a SQLite file in a temporary folder, which is removed when
-    it stops. ``program`` is the program ``counterfoil``, by default the installed one.
+    it stops. ``program`` is the program ``counterfoil``; see ``start_registry``.
     """
 
     def __init__(
@@ -36,14 +54,14 @@ class RegistryProcess:
         self.store = store or f"sqlite:///{self._folder.name}/registry.db"
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._program = program or Path(sys.executable).with_name("counterfoil")
+        self._program = program
         self._settings = dict(settings or {})
         self._log = log or Path(self._folder.name) / "registry.log"
         self._service = self._start()
 
     def _start(self) -> Service:
-        command = [str(self._program), "serve", "--port", str(self.port), "--store", self.store]
-        service = Service("the registry", command, log=self._log, environment=self._settings)
+        options = ["--port", str(self.port), "--store", self.store]
+        service = start_registry(*options, log=self._log, environment=self._settings, program=self._program)
         service.wait_ready(self._answers)
         return service
 

@@ -79,7 +79,8 @@ class Demo:
 
     def start_services(self) -> None:
         self.broker = self.services.enter_context(KafkaBroker())
-        self.registry = self.services.enter_context(RegistryProcess(store=f"sqlite:///{self.folder}/registry.db"))
+        store = f"sqlite:///{self.folder}/registry.db"
+        self.registry = self.services.enter_context(RegistryProcess(store=store, program=Path(COUNTERFOIL)))
         self.client = self.services.enter_context(Registry(self.registry.url))
         self.agreements = Agreements(self.folder, self.client, run=self.run, steps=self.steps)
         self.steps.report(f"Kafka at {self.broker.bootstrap_servers}, registry at {self.registry.url} (SQLite)")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import bcrypt
 import pytest
-from test_settings_effects import ask, served
 
 from access_callers import access
 from counterfoil.contracts.cli.root import root_command
@@ -29,6 +28,7 @@ from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 from registry_driver import InProcessRegistry
+from served_registry import ask, served
 
 if TYPE_CHECKING:
     from pathlib import Path

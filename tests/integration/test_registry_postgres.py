@@ -5,16 +5,12 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
-import os
 import random
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,11 +22,11 @@ from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import PostgresClient, PostgresServer, RegistryProcess, free_port, wait_until
 from registry_driver import InProcessRegistry
+from served_registry import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 NODES = 2
 ROUNDS = 3
 INT, LONG = (json.dumps(name) for name in ("int", "long"))
@@ -403,36 +399,28 @@ def waits_on_the_store(url: str) -> bool:
 # --- a database that cannot be the store ------------------------------------------------------------------------------
 
 
-def refusal(store: str) -> str:
+def refused(store: str) -> str:
     """The one line that ``counterfoil serve`` ends with."""
-    done = subprocess.run(
-        [COUNTERFOIL, "serve", "--port", "0", "--store", store],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PGPASSWORD": ""},
-    )
-    assert done.returncode == ExitCode.PRECONDITION, done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    return done.stderr
+    status, [line] = refusal(store=store, environment={"PGPASSWORD": ""})
+    assert status == ExitCode.PRECONDITION, line
+    return line
 
 
 def test_a_server_that_is_not_there_is_named() -> None:
     port = free_port()
-    said = refusal(f"postgresql://me:secret@127.0.0.1:{port}/registry")
+    said = refused(f"postgresql://me:secret@127.0.0.1:{port}/registry")
     assert f"postgresql://me@127.0.0.1:{port}/registry" in said
     assert "cannot be reached" in said
     assert "secret" not in said
 
 
 def test_a_database_that_is_not_there_is_named(postgres: PostgresClient) -> None:
-    assert 'database "nothing" does not exist' in refusal(postgres.url("nothing"))
+    assert 'database "nothing" does not exist' in refused(postgres.url("nothing"))
 
 
 def test_a_wrong_password_is_reported(postgres: PostgresClient) -> None:
     postgres.run("DROP ROLE IF EXISTS guarded;;CREATE ROLE guarded LOGIN PASSWORD 'right';;SELECT 1")
-    said = refusal(postgres.url().replace("counterfoil@", "guarded:wrong@"))
+    said = refused(postgres.url().replace("counterfoil@", "guarded:wrong@"))
     assert "refuses the user" in said
     assert "wrong" not in said
 
@@ -440,18 +428,18 @@ def test_a_wrong_password_is_reported(postgres: PostgresClient) -> None:
 def test_a_user_who_may_not_create_tables_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     role = f"r{uuid.uuid4().hex[:8]}"
     postgres.run(f"CREATE ROLE {role} LOGIN;;SELECT 1")
-    assert "may not create" in refusal(postgres_url.replace("counterfoil@", f"{role}@"))
+    assert "may not create" in refused(postgres_url.replace("counterfoil@", f"{role}@"))
 
 
 def test_a_read_only_server_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     database = postgres_url.rpartition("/")[2]
     postgres.run(f"ALTER DATABASE {database} SET default_transaction_read_only = on;;SELECT 1")
-    assert "read-only" in refusal(postgres_url)
+    assert "read-only" in refused(postgres_url)
 
 
 def test_a_schema_of_another_program_is_reported(postgres: PostgresClient, postgres_url: str) -> None:
     postgres.run("CREATE SCHEMA counterfoil;;SELECT 1", database=postgres_url.rpartition("/")[2])
-    assert "another program" in refusal(postgres_url)
+    assert "another program" in refused(postgres_url)
 
 
 @pytest.mark.parametrize("query", ["pool_size=0", "pool_size=2.5", "timeout_s=-1", "prepared_statements=maybe"])

@@ -8,7 +8,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -19,10 +18,10 @@ import pytest
 
 from counterfoil.registry.store.sqlite.file import APPLICATION_ID, FORMAT
 from counterfoil.schema.exit_codes import ExitCode
-from local_services import RegistryProcess, wait_until
+from local_services import INSTALLED, RegistryProcess, wait_until
 from local_services.process import PATIENCE_S
+from served_registry import refusal
 
-COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 ROUNDS = 3
 WRITERS = 4
 
@@ -39,21 +38,9 @@ def get(url: str) -> Any:
         return json.load(reply)
 
 
-def serve(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """``counterfoil serve`` that is expected not to start."""
-    return subprocess.run(
-        [COUNTERFOIL, "serve", "--port", "0", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, **environment},
-    )
-
-
 def test_it_prints_where_it_listens_and_ends_well() -> None:
     process = subprocess.Popen(
-        [COUNTERFOIL, "serve", "--port", "0"],
+        [INSTALLED, "serve", "--port", "0"],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "COUNTERFOIL_STORE": "sqlite://"},
@@ -114,7 +101,8 @@ def ignores_hangups(status: Path) -> bool:
 
 
 def test_further_orders_to_stop_make_no_failure_of_a_stop() -> None:
-    with RegistryProcess(store="sqlite://") as registry:
+    """The installed program, which gets them until it has ended: this process has to learn of its end itself."""
+    with RegistryProcess(store="sqlite://", program=INSTALLED) as registry:
         status = Path(f"/proc/{registry.pid}/stat")
         while status.read_text().rpartition(")")[2].split()[0] != "Z":
             os.kill(registry.pid, signal.SIGTERM)
@@ -184,11 +172,10 @@ def check(url: str, acknowledged: dict[str, dict[str, Any]]) -> None:
 def test_a_second_process_on_one_file_is_refused(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/registry.db"
     with RegistryProcess(store=store) as registry:
-        refused = serve("--store", store)
-        assert refused.returncode == ExitCode.PRECONDITION
-        assert str(tmp_path / "registry.db") in refused.stderr
-        assert str(registry.pid) in refused.stderr
-        assert "Traceback" not in refused.stderr
+        status, [line] = refusal(store=store)
+        assert status == ExitCode.PRECONDITION
+        assert str(tmp_path / "registry.db") in line
+        assert str(registry.pid) in line
 
 
 def a_text_file(path: Path) -> None:
@@ -222,22 +209,21 @@ def a_newer_store(path: Path) -> None:
 def test_a_file_that_is_no_store_is_named(tmp_path: Path, make: Any, said: str) -> None:
     path = tmp_path / "registry.db"
     make(path)
-    refused = serve(COUNTERFOIL_STORE=f"sqlite:///{path}")
-    assert refused.returncode == ExitCode.PRECONDITION
-    assert said in refused.stderr
-    assert str(path) in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
+    status, [line] = refusal(store=f"sqlite:///{path}")
+    assert status == ExitCode.PRECONDITION
+    assert said in line
+    assert str(path) in line
 
 
 @pytest.mark.parametrize("store", ["sqlite:////no/such/folder/registry.db", "mysql://host/db", "sqlite://host/x.db"])
 def test_a_store_that_cannot_be_is_named(store: str) -> None:
-    refused = serve("--store", store)
-    assert refused.returncode == ExitCode.PRECONDITION
-    assert len(refused.stderr.splitlines()) == 1
+    status, lines = refusal(store=store)
+    assert status == ExitCode.PRECONDITION
+    assert len(lines) == 1
 
 
 def test_an_address_in_use_is_named() -> None:
     with RegistryProcess(store="sqlite://") as registry:
-        refused = serve("--port", str(registry.port), "--store", "sqlite://")
-        assert refused.returncode == ExitCode.PRECONDITION
-        assert str(registry.port) in refused.stderr
+        status, [line] = refusal(port=str(registry.port))
+        assert status == ExitCode.PRECONDITION
+        assert str(registry.port) in line

@@ -8,8 +8,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -22,13 +20,13 @@ from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until
+from served_registry import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from local_services import PostgresClient
 
-COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
 WORKERS = 3
 WRITERS = 6
 KILLS = 4
@@ -240,35 +238,28 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def serve(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """``counterfoil serve`` that is expected not to start."""
-    command = [COUNTERFOIL, "serve", "--port", "0", "--workers", "2", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
 @pytest.mark.parametrize(
     ("store", "said"),
     [("sqlite://", "a registry in memory"), ("sqlite:///x.db", "a SQLite file belongs to one process")],
 )
 def test_a_store_of_one_process_is_refused(store: str, said: str) -> None:
-    refused = serve("--store", store)
-    assert refused.returncode == ExitCode.USAGE
-    assert said in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
+    status, [line] = refusal(workers="2", store=store)
+    assert status == ExitCode.USAGE
+    assert said in line
 
 
 def test_workers_that_do_not_start_are_given_up_with_their_reason(postgres: PostgresClient) -> None:
-    refused = serve("--store", postgres.url("no_such_database"))
-    assert refused.returncode == ExitCode.PRECONDITION
-    assert "did not start" in refused.stderr
-    assert "no_such_database" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    status, lines = refusal(workers="2", store=postgres.url("no_such_database"))
+    assert status == ExitCode.PRECONDITION
+    assert "did not start" in lines[-1]
+    assert "no_such_database" in lines[-1]
+    assert not any("Traceback" in line for line in lines)
 
 
 def test_a_port_in_use_is_named(registry: RegistryProcess) -> None:
-    refused = serve("--store", registry.store, "--port", str(registry.port))
-    assert refused.returncode == ExitCode.PRECONDITION
-    assert str(registry.port) in refused.stderr
+    status, lines = refusal(workers="2", store=registry.store, port=str(registry.port))
+    assert status == ExitCode.PRECONDITION
+    assert str(registry.port) in lines[-1]
 
 
 # --- the memory that they share

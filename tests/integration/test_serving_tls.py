@@ -9,12 +9,9 @@ import os
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import uuid
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,13 +19,14 @@ from cryptography import x509
 
 from certificates import Authority
 from counterfoil.schema.exit_codes import ExitCode
-from local_services import free_port, wait_until
-from local_services.process import Service
+from local_services import free_port, start_registry, wait_until
+from served_registry import refusal, variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-COUNTERFOIL = str(Path(sys.executable).with_name("counterfoil"))
+    from local_services.process import Service
 
 
 class Serving:
@@ -78,8 +76,7 @@ def serving(folder: Path, authority: Authority, files: tuple[Path, Path], **sett
     """A server with TLS by these files. It is ready when its address is in its output."""
     port, log = free_port(), folder / "log"
     given = {"port": str(port), "store": "sqlite://", "tls_certificate": str(files[0]), "tls_key": str(files[1])}
-    environment = {f"COUNTERFOIL_{name.upper()}": value for name, value in {**given, **settings}.items()}
-    service = Service("the registry", [COUNTERFOIL, "serve"], log=log, environment=environment)
+    service = start_registry(log=log, environment=variables(**{**given, **settings}))
     service.wait_ready(lambda: f"listening on https://127.0.0.1:{port}" in log.read_text())
     try:
         yield Serving(service, port, authority, log)
@@ -87,20 +84,10 @@ def serving(folder: Path, authority: Authority, files: tuple[Path, Path], **sett
         service.stop()
 
 
-def refusal(files: tuple[Path, Path], **environment: str) -> str:
+def refused(files: tuple[Path, Path], **settings: str) -> str:
     """What a server prints that does not start with these files."""
-    given = {"TLS_CERTIFICATE": str(files[0]), "TLS_KEY": str(files[1]), "STORE": "sqlite://", "PORT": "0"}
-    done = subprocess.run(
-        [COUNTERFOIL, "serve"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, **{f"COUNTERFOIL_{name}": value for name, value in {**given, **environment}.items()}},
-    )
-    assert done.returncode == ExitCode.PRECONDITION
-    [line] = done.stderr.splitlines()
+    status, [line] = refusal(tls_certificate=str(files[0]), tls_key=str(files[1]), **settings)
+    assert status == ExitCode.PRECONDITION
     return line
 
 
@@ -284,19 +271,19 @@ def test_a_key_with_a_password(tmp_path: Path) -> None:
     word.write_text("geheim\n")
     with serving(tmp_path, authority, files, tls_key_password_file=str(word)) as server:
         assert server.ask("/subjects")[0] == 200
-    assert "set COUNTERFOIL_TLS_KEY_PASSWORD" in refusal(files)
-    assert "the password is wrong" in refusal(files, TLS_KEY_PASSWORD="other")
-    assert "geheim" not in refusal(files, TLS_KEY_PASSWORD="geheim", TLS_KEY_PASSWORD_FILE=str(word))
+    assert "set COUNTERFOIL_TLS_KEY_PASSWORD" in refused(files)
+    assert "the password is wrong" in refused(files, tls_key_password="other")
+    assert "geheim" not in refused(files, tls_key_password="geheim", tls_key_password_file=str(word))
 
 
 def test_a_server_does_not_start_with_files_that_cannot_be_used(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     certificate, _ = authority.issue("server")
     _, other = authority.issue("other")
-    assert "is not the key of the certificate" in refusal((certificate, other))
-    assert "there is no such file" in refusal((certificate, tmp_path / "nowhere"))
-    assert "no certificate in PEM form" in refusal((other, other))
-    assert "cannot be used; expected" in refusal((certificate, certificate))
+    assert "is not the key of the certificate" in refused((certificate, other))
+    assert "there is no such file" in refused((certificate, tmp_path / "nowhere"))
+    assert "no certificate in PEM form" in refused((other, other))
+    assert "cannot be used; expected" in refused((certificate, certificate))
 
 
 ACCESS = """

@@ -75,7 +75,6 @@ class Stage:
         self._base = folder
         self.folder = folder
         self.environment = _environment(folder, counterfoil)
-        self._counterfoil = counterfoil
         self._broker, self._postgres = broker, postgres
         self._database = ""
         self._urls: dict[str, str] = {}
@@ -97,7 +96,7 @@ class Stage:
     def url(self, name: str = "") -> str:
         """Return the URL of the page's registry, or of another one that the page names; started at the first call."""
         if name not in self._urls:
-            self._urls[name] = self._services.enter_context(RegistryProcess(program=self._counterfoil)).url
+            self._urls[name] = self._services.enter_context(RegistryProcess()).url
         return self._urls[name]
 
     def database(self) -> str:
@@ -110,7 +109,7 @@ class Stage:
     @contextmanager
     def serving(self, store: str) -> Iterator[str]:
         """Yield the URL of a registry on ``store``, which is stopped afterwards."""
-        with RegistryProcess(store=store, program=self._counterfoil) as running:
+        with RegistryProcess(store=store) as running:
             yield running.url
 
     def produce(self, topic: str, records: Iterable[tuple[bytes, bytes | None]]) -> None:
