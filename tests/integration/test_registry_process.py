@@ -68,7 +68,7 @@ def test_sighup_does_not_end_a_server_that_has_no_files_to_read_again() -> None:
 def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
     """It is sent all the time, from the moment at which the command runs until the server listens."""
     process = subprocess.Popen(
-        [COUNTERFOIL, "serve", "--port", "0", "--store", f"sqlite:///{tmp_path}/registry.db"],
+        [INSTALLED, "serve", "--port", "0", "--store", f"sqlite:///{tmp_path}/registry.db"],
         stdout=subprocess.PIPE,
         text=True,
     )
