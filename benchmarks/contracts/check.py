@@ -2,9 +2,10 @@
 
 Beside it, in the same run: the start of Python and of our command line, `buf breaking` on 500 .proto files with the
 same fields, and one compatibility request for each changed or each of all schemas to a registry. Rounds are
-interleaved. Figures are medians: the time that passes, and the CPU seconds (user and system) of the process and its children, which
-depend less on what else the machine does; the goals are about the latter. Python may write its compiled modules, as it
-does where a package is installed. ``--assert`` exits with 1 if a goal is missed; ``ROUNDS=n`` sets the rounds.
+interleaved. Figures are medians: the time that passes, and the CPU seconds (user and system) of the process and its
+children, which depend less on what else the machine does; the goals are about the latter. Python may write its compiled
+modules, as it does where a package is installed. ``--assert`` exits with 1 if a goal is missed; ``ROUNDS=n`` sets the
+rounds.
 """
 
 from __future__ import annotations
