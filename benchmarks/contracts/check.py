@@ -1,9 +1,11 @@
 """`counterfoil check` on a repository with 500 schemas, 20 of them changed: the whole process, offline.
 
 Beside it, in the same run: the start of Python and of our command line, `buf breaking` on 500 .proto files with the
-same fields, and one compatibility request for each changed or each of all schemas to a registry. Rounds are interleaved
-and each figure is the least of them, with the CPU seconds of the process and its children. ``--assert`` exits with 1 if
-a goal is missed; ``ROUNDS=n`` sets the rounds.
+same fields, and one compatibility request for each changed or each of all schemas to a registry. Rounds are
+interleaved. Figures are medians: the time that passes, and the CPU seconds (user and system) of the process and its
+children, which depend less on what else the machine does; the goals are about the latter. Python may write its compiled
+modules, as it does where a package is installed. ``--assert`` exits with 1 if a goal is missed; ``ROUNDS=n`` sets the
+rounds.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import httpx
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SCHEMAS, CHANGED = 500, 20
-ROUNDS = int(os.environ.get("ROUNDS", "5"))
+ROUNDS = int(os.environ.get("ROUNDS", "9"))
 GOAL_CHECK_S, GOAL_START_S = 1.0, 0.150
 BIN = Path(sys.executable).parent
 FIELDS = ("string", "long", "int", "double", "boolean", "bytes")
@@ -79,7 +82,8 @@ def timed(run: Callable[[], object]) -> tuple[float, float]:
 
 
 def command(folder: Path, *arguments: object) -> Callable[[], object]:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent)}
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**inherited, "XDG_CACHE_HOME": str(folder.parent)}
     return lambda: subprocess.run(
         [str(each) for each in arguments], cwd=folder, env=environment, check=True, capture_output=True
     )
@@ -119,12 +123,12 @@ def main() -> int:
         for _ in range(ROUNDS):
             for name, run in runs.items():
                 figures[name].append(timed(run))
-    best = {name: (min(one for one, _ in each), min(cpu for _, cpu in each)) for name, each in figures.items()}
-    for name, (seconds, cpu) in best.items():
+    typical = {name: (median(one for one, _ in each), median(cpu for _, cpu in each)) for name, each in figures.items()}
+    for name, (seconds, cpu) in typical.items():
         print(f"{name:32} {seconds:7.3f} s  CPU {cpu:6.3f} s")
-    start = best["counterfoil --help"][0] - best["python -c pass"][0]
-    check = best["counterfoil check, 500 .avsc"][0]
-    print(f"start above Python {start:.3f} s (goal {GOAL_START_S}), check {check:.3f} s (goal {GOAL_CHECK_S})")
+    start = typical["counterfoil --help"][1] - typical["python -c pass"][1]
+    check = typical["counterfoil check, 500 .avsc"][1]
+    print(f"CPU: start above Python {start:.3f} s (goal {GOAL_START_S}), check {check:.3f} s (goal {GOAL_CHECK_S})")
     return int("--assert" in sys.argv and (start > GOAL_START_S or check > GOAL_CHECK_S))
 
 

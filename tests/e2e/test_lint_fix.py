@@ -93,6 +93,20 @@ def test_a_repair_changes_the_word_and_nothing_else(counterfoil, shop, repair):
     assert (shop.folder / path).read_text() == text.replace(old, after, 1)
 
 
+def test_many_repairs_are_made_at_once_and_a_second_run_makes_none(counterfoil, shop):
+    whole = {path: (shop.folder / path).read_text() for path in (CONTRACT_FILE, PRODUCT_FILE, "counterfoil.yaml")}
+    expected = dict(whole)
+    for _, path, old, new, after in REPAIRS:
+        if path in whole and old in (shop.folder / path).read_text():  # two repairs may be of one word
+            seed(shop, path, old, new)
+            expected[path] = expected[path].replace(old, after, 1)
+    first = counterfoil("lint", "--fix", "--fail-on", "warning", folder=shop.folder)
+    assert first.code == 0, first
+    assert {path: (shop.folder / path).read_text() for path in whole} == expected
+    second = counterfoil("lint", "--fix", "--fail-on", "warning", folder=shop.folder)
+    assert second.out == "0 fixed, 0 errors, 0 warnings left; 4 files checked (exit 0)\n"
+
+
 def test_every_rule_that_says_it_is_repaired_is():
     assert {each.id for each in LINT_RULES if each.repaired} == {each[0] for each in REPAIRS} - {"byte-order-mark"}
 
