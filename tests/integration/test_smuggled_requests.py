@@ -216,6 +216,14 @@ def test_what_follows_a_request_has_no_part_in_its_credentials(
     assert 200 not in statuses(received)
 
 
+def test_an_upgrade_is_refused_and_what_else_its_headers_say_holds(port: int) -> None:
+    for lines in (["connection: upgrade, close"], ["connection: upgrade", "connection: Close"]):
+        head = [f"GET {SECRET} HTTP/1.1", "host: localhost", ANA, "upgrade: h2c", *lines, "", ""]
+        received = exchanged(port, "\r\n".join(head).encode())
+        assert statuses(received) == [200]
+        assert b"connection: close\r\n" in received.lower()
+
+
 def test_a_connection_is_not_a_caller(port: int) -> None:
     asked = [f"GET {SECRET} HTTP/1.1", "host: localhost"]
     turns = [("right", ANA), ("none", ""), ("right", ANA), ("wrong", EVE), ("other", BEN), ("none", ""), ("right", ANA)]

@@ -144,3 +144,8 @@ def test_times_and_names_have_one_form() -> None:
     assert facts["time"].endswith("Z")
     assert (facts["event"], facts["seq"], facts["prev"]) == ("auth.failed", 1, None)
     assert line.startswith(b'{"agent":"\xc3\xbc\\u0001","event":')
+
+
+def test_a_line_of_very_deep_json_is_a_misfit() -> None:
+    deep = read_line("line 1", b"[" * 100_000 + b"]" * 100_000 + b"\n")
+    assert (deep.facts, deep.mistake) == (None, "it is no JSON")

@@ -11,6 +11,7 @@ import pytest
 
 from counterfoil.registry.domain.access.caller import CALLER, Caller
 from counterfoil.registry.domain.access.identity import Identity
+from counterfoil.registry.domain.access.measures import AccessState, IssuerState
 from counterfoil.registry.logs import masked_query
 from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.counting import Counting
@@ -169,6 +170,49 @@ def test_gauges_of_processes_are_put_together_by_what_they_mean() -> None:
         "counterfoil_stale_answers_total 3.0",
     ):
         assert line in measures, measures
+
+
+def test_counts_of_callers_in_processes_are_added_up() -> None:
+    def state(digest: str, age_s: float | None, *, is_valid: bool) -> AccessState:
+        return AccessState(digest, is_valid, (IssuerState("https://i", age_s, 2),))
+
+    states = [state("aa", 5.0, is_valid=True), state("aa", None, is_valid=True), state("bb", 7.0, is_valid=False)]
+    shown = []
+    for found in states[1:]:
+        board = Board()
+        telemetry = Telemetry(board=board)
+        telemetry.read_gauges(lambda found=found: Gauges(store_up=True, access=found))
+        telemetry.access.attempts["jwt", "wrong"] += 2
+        telemetry.access.recalled_cell("jwt")[0] += 10
+        telemetry.access.examined_headers += 3
+        telemetry.access.denials["READ"] += 4
+        telemetry.access.passwords.record(0.03)
+        telemetry.show()
+        shown.append(board.shown)
+    whole = Telemetry(board=Board(*shown), begun_with=shown[0])
+    whole.read_gauges(lambda: Gauges(store_up=True, access=states[0]))
+    measures = whole.exposition().decode().splitlines()
+    for line in (
+        'counterfoil_auth_total{method="jwt",outcome="wrong"} 6.0',
+        'counterfoil_auth_total{method="jwt",outcome="accepted"} 30.0',
+        'counterfoil_auth_cache_total{hit="true"} 30.0',
+        'counterfoil_auth_cache_total{hit="false"} 9.0',
+        'counterfoil_denied_total{operation="READ"} 12.0',
+        'counterfoil_password_seconds_bucket{le="0.025"} 0.0',
+        'counterfoil_password_seconds_bucket{le="0.05"} 3.0',
+        'counterfoil_jwks_age_seconds{issuer="https://i"} 7.0',
+        'counterfoil_jwks_failures_total{issuer="https://i"} 6.0',
+        "counterfoil_auth_file_valid 0.0",
+        'counterfoil_rules_info{hash="aa"} 1.0',
+        'counterfoil_rules_info{hash="bb"} 1.0',
+    ):
+        assert line in measures, "\n".join(measures)
+
+
+def test_a_server_that_demands_no_credentials_has_no_measures_of_callers() -> None:
+    telemetry = Telemetry()
+    telemetry.read_gauges(lambda: Gauges(store_up=True))
+    assert "counterfoil_auth" not in telemetry.exposition().decode()
 
 
 # --- log lines

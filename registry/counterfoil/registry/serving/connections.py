@@ -190,6 +190,8 @@ class LimitedProtocol(HttpToolsProtocol):
         for name, value in self.scope["headers"]:
             if name not in _UPGRADE_HEADERS:
                 head += [name, b": ", value, b"\r\n"]
+            elif name == b"connection" and b"close" in {each.strip() for each in value.lower().split(b",")}:
+                head.append(b"connection: close\r\n")
         self.parser = httptools.HttpRequestParser(self)
         self.data_received(b"".join([*head, b"\r\n", rest]))
 
