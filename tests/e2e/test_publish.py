@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from contract_stories import expectation, promise, schema
@@ -57,6 +59,21 @@ def test_files_are_stored_with_their_schemas_and_never_change(counterfoil, shop,
     assert (refused.code, refused.out.splitlines()[0]) == (13, "schema ./order.avsc"), refused
     assert [line[0] for line in refused.out.splitlines()[-2:]] == ["-", "+"]
     assert f"{shop.name} 2.1.0 is published with other content" in refused.err
+
+
+def test_the_schema_of_keys_is_sent_by_its_link(counterfoil, shop, registry):
+    contract = json.loads(promise(contract=shop.name))
+    key = {"schema": "./key.avsc", "field": "order_id"}
+    contract["schema"][0]["customProperties"] = [{"property": "messageKey", "value": key}]
+    shop.write("contracts/orders.odcs.yaml", json.dumps(contract))
+    shop.write("contracts/key.avsc", '"string"')
+    done = counterfoil(*_publish(shop, "1"), folder=shop.folder)
+    assert done.code == 0, done
+    held = registry.call(operations.published_contract(shop.name, "2.1.0"))
+    assert {name: each.text for name, each in held.schemas.items()} == {
+        "./order.avsc": held.schemas["./order.avsc"].text,
+        "./key.avsc": '"string"',
+    }
 
 
 def test_what_changed_in_a_schema_file_is_printed(counterfoil, shop):

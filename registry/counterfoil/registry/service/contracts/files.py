@@ -87,7 +87,7 @@ class ContractFiles:
         for promise in contract.promises:
             context = parse_subject(promise.subject).context
             contexts[promise.subject] = context
-            for link in (promise.schema, promise.key.schema if promise.key else None):
+            for link in (promise.schema, promise.key.schema if promise.key is not None else None):
                 if link is not None:
                     contexts[link.url] = context
         schemas = await self._given(given, contexts, permit)
