@@ -130,16 +130,20 @@ class Process(Protocol):
     @property
     def pid(self) -> int:
         """The process id; also the id of its group and its session."""
+        ...
 
     @property
     def returncode(self) -> int | None:
         """The exit status that ``poll`` or ``wait`` has found."""
+        ...
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while the process runs."""
+        ...
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status; raise ``subprocess.TimeoutExpired`` after so many seconds."""
+        ...
 
 
 class Start(Protocol):
@@ -147,6 +151,7 @@ class Start(Protocol):
 
     def __call__(self, command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:
         """Return the process."""
+        ...
 
 
 def start_program(command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:

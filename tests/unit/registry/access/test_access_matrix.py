@@ -122,6 +122,7 @@ def request(cell: Cell, names: dict[str, dict[str, str]]) -> tuple[str, str, Any
     return method, path, filled(cell.body, names[cell.place])
 
 
+@pytest.mark.slow
 def test_who_is_refused() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access())
@@ -155,6 +156,7 @@ async def mistakes(registry: InProcessRegistry, cell: Cell, names: dict[str, dic
     return found
 
 
+@pytest.mark.slow
 def test_who_reads() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access())
