@@ -53,11 +53,11 @@ def _free_ports() -> Iterator[int]:
     blocks = list(_PORT_RANGE[::_PORTS_IN_BLOCK])
     random.shuffle(blocks)
     for block in blocks:
-        held = (folder / str(block)).open("w")
+        held = os.open(folder / str(block), os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            held.close()
+            os.close(held)
             continue
         yield from filter(_is_free, range(block, block + _PORTS_IN_BLOCK))
     raise ServiceError(f"no port from {_PORT_RANGE.start} to {_PORT_RANGE.stop - 1} is free")
@@ -130,16 +130,20 @@ class Process(Protocol):
     @property
     def pid(self) -> int:
         """The process id; also the id of its group and its session."""
+        ...
 
     @property
     def returncode(self) -> int | None:
         """The exit status that ``poll`` or ``wait`` has found."""
+        ...
 
     def poll(self) -> int | None:
         """Return the exit status, negative for a signal; None while the process runs."""
+        ...
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status; raise ``subprocess.TimeoutExpired`` after so many seconds."""
+        ...
 
 
 class Start(Protocol):
@@ -147,6 +151,7 @@ class Start(Protocol):
 
     def __call__(self, command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:
         """Return the process."""
+        ...
 
 
 def start_program(command: Sequence[str], *, output: IO[bytes], environment: Mapping[str, str]) -> Process:

@@ -35,6 +35,7 @@ def test_the_shared_name_is_a_namespace(room: str):
     assert (ROOT / room / "counterfoil" / room / "py.typed").exists()
 
 
+@pytest.mark.slow
 def test_import_layers_hold():
     lint_imports = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([lint_imports], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -114,6 +115,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_import_of_a_room_is_declared_by_what_brings_the_room(room: str):
     """A package that is there because another one needs it goes when that one no longer does."""

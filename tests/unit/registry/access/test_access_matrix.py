@@ -17,6 +17,7 @@ READS = [cell for cell in CELLS if cell.send.startswith("GET ")]
 WRITES = [cell for cell in CELLS if not cell.send.startswith("GET ")]
 
 
+@pytest.mark.slow
 def test_who_is_refused() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access())
@@ -50,6 +51,7 @@ async def mistakes(registry: InProcessRegistry, cell: Cell, names: dict[str, dic
     return found
 
 
+@pytest.mark.slow
 def test_who_reads() -> None:
     async def story() -> list[str]:
         registry = InProcessRegistry(access=access())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
 
 from counterfoil.registry.domain.journal_chain import chain_after
 from counterfoil.registry.store.inspection.breach import Breach
@@ -30,9 +31,13 @@ def chain_links(rows: Rows) -> Iterator[Link]:
     """Yield the links of the chain in order."""
     before = b""
     for *facts, chain in rows.each(_CHANGES):
-        guid = facts[_GUID]
-        if guid is not None:
-            facts[_GUID] = guid.hex() if isinstance(guid, bytes) else guid.hex
+        match facts[_GUID]:
+            case bytes() as guid:
+                facts[_GUID] = guid.hex()
+            case UUID() as guid:
+                facts[_GUID] = guid.hex
+            case _:  # none, or what somebody has put there by hand
+                pass
         yield Link(facts[0], bytes(chain), chain_after(before, facts) == bytes(chain))
         before = bytes(chain)
 
