@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.registry.auth.passwords.hashes import PasswordHash
+
+
+_NICENESS: Final = 10
+"""Added to that of the process. If both need a core, a thread then has a tenth of the event loop's processor time."""
 
 
 class TooManyChecks(Exception):
@@ -28,7 +35,7 @@ class CheckLimits:
 
 
 class PasswordChecks:
-    """The checks of one event loop. The threads let other ones run while they hash.
+    """The checks of one event loop. The threads let other ones run while they hash, and on Linux before them.
 
     ``took`` is called with the seconds that each has taken, without the time for which it waited.
     """
@@ -36,7 +43,7 @@ class PasswordChecks:
     def __init__(self, limits: CheckLimits | None = None, *, took: Callable[[float], None] | None = None) -> None:
         self._took = took
         self._limits = limits or CheckLimits()
-        self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords")
+        self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
         self._free = asyncio.Semaphore(self._limits.at_once)
         self._waiting = 0
 
@@ -66,3 +73,10 @@ class PasswordChecks:
             raise TooManyChecks from None
         finally:
             self._waiting -= 1
+
+
+def _give_way() -> None:
+    """Lower the priority of this thread; on other systems than Linux a priority is that of a process."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS)
