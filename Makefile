@@ -59,7 +59,7 @@ wheels: install  ## the accelerator's wheel for this Python and this machine, in
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
 
-test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real Spark; about 25 minutes
+test: install $(VENV)/spark.jsa  ## every test, from nothing: real broker, real Spark; about 20 minutes
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not long" || { test $$? = 1 && $(BIN)/python tests/failed_alone.py; }
 
 test-unit: install  ## the tests that touch nothing outside the process, but for the slow ones; about a minute and a half

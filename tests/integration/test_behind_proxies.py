@@ -6,7 +6,7 @@ import base64
 import http.client
 from typing import TYPE_CHECKING
 
-from test_settings_effects import served
+from served_registry import served
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from test_settings_effects import ask, served
 
 from local_services import wait_until
+from served_registry import ask, served
 
 if TYPE_CHECKING:
     from local_services.process import Service

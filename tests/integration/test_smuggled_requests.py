@@ -12,10 +12,10 @@ import socket
 from typing import TYPE_CHECKING
 
 import pytest
-from test_settings_effects import ask
 
 from counterfoil.registry.auth.passwords.hashes import hash_password
 from local_services import RegistryProcess
+from served_registry import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

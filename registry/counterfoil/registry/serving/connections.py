@@ -63,7 +63,7 @@ def limited_protocol(
 
         def _was_encrypted(self) -> bool:
             """Return whether a listed proxy says that the client's request came over TLS."""
-            said = [value for name, value in self.headers if name == _FORWARDED_PROTO]
+            said = [value for name, value in self.scope["headers"] if name == _FORWARDED_PROTO]
             if len(said) != 1 or said[0].strip().lower() != b"https" or self.client is None:
                 return False
             found = proxies()
