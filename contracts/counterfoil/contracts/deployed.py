@@ -49,7 +49,7 @@ _RANK: Final = {Severity.NOTICE: 0, Severity.WARNING: 1, Severity.ERROR: 2}
 
 @dataclass(frozen=True, slots=True)
 class LiveRequest:
-    """What is asked: about the changes between the two sides of ``agreements``, in an environment of a registry.
+    """A request to a registry: what do the changes between the two sides of ``agreements`` break in an environment?
 
     ``subjects`` are those of schema files that were given, by path.
     """
@@ -248,7 +248,7 @@ class _LiveCheck:
         self._findings.append(finding)
 
     def _add_unjudged(self, path: str, subject: str, position: Position | None, text: str) -> None:
-        """Add the finding that a registry cannot be asked about a file."""
+        """Add the finding that the registry cannot judge a file."""
         self._is_undecided = True
         self._note(
             Finding(

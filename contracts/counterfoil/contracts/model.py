@@ -210,7 +210,8 @@ class CheckReport:
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
     the result is "cannot say" if a file could not be judged. ``fail_on_by_path`` has the least severity that fails for
     the files that have one of their own. ``consumers`` counts the consumers whose reads were compared; None if none
-    were given. ``environment`` names the one whose registry was asked, if any; ``is_undecided``: it could not say.
+    were given. ``environment`` is the one whose live versions were considered, if any; ``is_undecided`` means that
+    the registry gave no verdict about it.
     """
 
     against: str

@@ -37,7 +37,7 @@ def agreements_of(comparison: Comparison) -> Iterator[Agreement | None]:
 def registry_in(
     environment: str, agreements: Iterable[Agreement | None], *, given: RegistryAccess, project: Project | None
 ) -> RegistryAccess:
-    """Return the access to the registry that is asked about an environment.
+    """Return the access to the registry that knows what is live in an environment.
 
     It is the one that is given, else that of the project, else that of the contracts' servers. Raises ``UsageError`` if
     there is none, or more than one.

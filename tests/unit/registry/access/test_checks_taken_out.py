@@ -131,7 +131,7 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
 )
 """Requests of a caller with rights that no role has; each for a need which callers with roles do not tell apart."""
 
-NOT_TOLD_APART = {
+NOT_DISTINGUISHED = {
     # Nothing of the kind is stored here; lists and what they leave out are tested with the parts that store them.
     "GET /bridges/v1: what the operation asks",
     "PUT /bridges/v1/{name}: what the operation asks",
@@ -228,4 +228,4 @@ def test_the_rows_of_a_route_fail_without_its_check(monkeypatch: pytest.MonkeyPa
                     before = await world.shown(named)
         return unnoticed
 
-    assert asyncio.run(story()) == NOT_TOLD_APART
+    assert asyncio.run(story()) == NOT_DISTINGUISHED
