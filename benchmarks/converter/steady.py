@@ -78,6 +78,7 @@ def resident_mib(process: int) -> float:
 def run(bench: Bench, rate: int, seconds: float, interval_s: float, engine: str) -> tuple[list[float], list[float]]:
     """Return the latencies and the samples of memory."""
     bench.broker.create_topic(SOURCE_TOPIC, partitions=PARTITIONS)
+    bench.spark.streams.removeListener(bench.batches)  # a bridge has none; it takes a third of a core
     bridge = bench.make_run(SOURCE_TOPIC, engine, "restart-filter", interval_s=interval_s)
     stop, latencies = threading.Event(), list[tuple[float, float]]()
     threads = [

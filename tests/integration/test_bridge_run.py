@@ -16,6 +16,7 @@ from counterfoil.converter.kafka.headers import parse_origin
 from counterfoil.converter.run import progress
 from counterfoil.converter.run.checkpoint import Checkpoint
 from counterfoil.converter.run.replay import Replay, ReplayReport
+from counterfoil.converter.spark.session import local_checkpoints
 from counterfoil.converter.verify.verification import Sample, Verification
 from counterfoil.schema.bridges.model import StopAbove
 from counterfoil.schema.evolution import ConversionError, FailureCode
@@ -330,3 +331,12 @@ def test_dead_letters_are_counted_by_reason_exactly(spark: Any):
     totals.add({"numInputRows": 100_000, "observedMetrics": {"written": written}}, codes=codes)
     assert totals.dead_by_code == {**dict.fromkeys(codes, 5000), "other": 5000}
     assert (totals.tombstones, totals.written_bytes) == (1667, 196_666)
+
+
+def test_spark_has_the_class_that_writes_checkpoints_in_a_local_folder(spark: Any):
+    """Queries that start outside of the block are not affected."""
+    name = "spark.sql.streaming.checkpointFileManagerClass"
+    before = spark.conf.get(name, None)
+    with local_checkpoints(spark):
+        assert str(spark.conf.get(name)).endswith(".FileSystemBasedCheckpointFileManager")
+    assert spark.conf.get(name, None) == before

@@ -16,6 +16,7 @@ from certificates import Authority
 from counterfoil.registry.auth.passwords.hashes import hash_password
 from local_services import RegistryProcess
 from local_services.nginx import Nginx
+from local_services.process import Service, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,3 +163,51 @@ def test_the_name_in_a_certificate_is_the_caller(started: Callable[[str], Nginx]
     stranger = Authority(tmp_path, "stranger")
     with client_of(nginx, authority, certificate=stranger.issue("orders")) as client:
         assert caller(client) == 400
+
+
+@pytest.fixture
+def encrypted_port(authority: Authority, tmp_path: Path) -> Iterator[int]:
+    """The port of a registry that ends TLS itself, and asks for client certificates."""
+    certificate, key = authority.issue("server")
+    (tmp_path / "access.yaml").write_text(
+        f"users: {{alice: '{hash_password(b'pw')}'}}\nrules:\n  - {{allow: developer, to: 'User:*', on: '*'}}\n"
+    )
+    port, log = free_port(), tmp_path / "registry.log"
+    settings = {
+        "PORT": str(port),
+        "STORE": f"sqlite:///{tmp_path}/encrypted.db",
+        "AUTH_FILE": str(tmp_path / "access.yaml"),
+        "TLS_CERTIFICATE": str(certificate),
+        "TLS_KEY": str(key),
+        "TLS_CLIENT_CERTIFICATES": "optional",
+        "TLS_CLIENT_CA": str(authority.file),
+        "TLS_PRINCIPAL_RULES": "RULE:CN=(.*)/$1/",
+        "TLS_PRINCIPAL_PREFIX": "cert:",
+    }
+    environment = {f"COUNTERFOIL_{name}": value for name, value in settings.items()}
+    command = [str(Path(sys.executable).with_name("counterfoil")), "serve"]
+    registry = Service("the registry with TLS", command, log=log, environment=environment)
+    try:
+        registry.wait_ready(lambda: "listening on https://" in log.read_text())
+        yield port
+    finally:
+        registry.stop()
+
+
+def test_tls_can_be_passed_through(encrypted_port: int, authority: Authority, tmp_path: Path):
+    """The registry sees the certificates itself, and nothing counts that a client says in headers."""
+    with Nginx("counterfoil-passthrough.conf", {"127.0.0.1:8443": f"127.0.0.1:{encrypted_port}"}) as passing:
+        with client_of(passing, authority, certificate=authority.issue("orders")) as client:
+            assert caller(client) == "User:cert:orders"
+            assert caller(client, headers={"X-Forwarded-User": "alice"}) == "User:cert:orders"
+            assert caller(client, auth=ALICE) == "User:alice"
+            assert caller(client, auth=("alice", "wrong")) == 401
+        with client_of(passing, authority) as client:
+            assert caller(client) == 401
+            assert caller(client, auth=ALICE) == "User:alice"
+        stranger = Authority(tmp_path, "stranger")
+        with (
+            client_of(passing, authority, certificate=stranger.issue("orders")) as client,
+            pytest.raises(httpx.TransportError),
+        ):
+            caller(client)

@@ -19,6 +19,7 @@ from counterfoil.registry.access_control import ServerAccess
 from counterfoil.registry.app import create_app
 from counterfoil.registry.auth.certificates import InvalidPrincipalRules
 from counterfoil.registry.auth.errors import InvalidAccessFile
+from counterfoil.registry.auth.passwords import checking
 from counterfoil.registry.service.access.administration import TokenRequest
 from counterfoil.registry.serving.connections import limited_protocol
 from counterfoil.registry.serving.tls import ServingTls, TlsNotUsable, tls_files
@@ -78,6 +79,21 @@ def test_password_checks_has_an_effect() -> None:
 
     assert asyncio.run(threads(1)) == 1
     assert asyncio.run(threads(3)) > 1
+
+
+def test_wrong_passwords_percent_has_an_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong password seems to take a minute here, so that the next check waits unless there is no limit."""
+    monkeypatch.setattr(checking, "_checked", lambda *_: (False, 60.0))
+
+    async def answers(percent: int) -> int:
+        _, status = await with_access(wrong_passwords_percent=percent)
+        assert await status("wrong") == 401
+        async with asyncio.timeout(1):
+            return await status("also wrong")
+
+    assert asyncio.run(answers(100)) == 401
+    with pytest.raises(TimeoutError):
+        asyncio.run(answers(50))
 
 
 def test_auth_cache_s_has_an_effect() -> None:

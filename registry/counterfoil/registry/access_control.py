@@ -140,7 +140,12 @@ class ServerAccess:
             note=self.administration.note_use,
             renew=self.administration.renew_hash,
             reloaded=self._note_reload,
-            checks=PasswordChecks(CheckLimits(at_once=self._settings.password_checks), took=self._took),
+            checks=PasswordChecks(
+                CheckLimits(
+                    at_once=self._settings.password_checks, wrong_share=self._settings.wrong_passwords_percent / 100
+                ),
+                took=self._took,
+            ),
             remembered_s=self._settings.auth_cache_s,
         )
         is_in_the_clear = not (self._settings.tls_certificate or is_loopback(self._settings.host))

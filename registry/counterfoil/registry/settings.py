@@ -171,6 +171,13 @@ class ServerSettings:
     password_checks: int = _setting(
         2, "The largest number of passwords that are examined at the same time.", at_least=1, at_most=64
     )
+    wrong_passwords_percent: int = _setting(
+        5,
+        "The share of one core, in percent, that the examination of wrong passwords may take after the first two "
+        "seconds of it. Other requests keep the rest; new logins wait meanwhile. 100: no limit.",
+        at_least=1,
+        at_most=100,
+    )
     auth_cache_s: float = _setting(
         300.0, "Seconds for which right credentials are remembered. 0: every request costs a hash.", at_most=_DAY_S
     )

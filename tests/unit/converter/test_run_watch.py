@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from counterfoil.converter.run.snapshot import RunState, Snapshot, read_snapshot, snapshot_json
@@ -12,36 +11,20 @@ from counterfoil.converter.run.watch import RateWindow, Watch
 START = Snapshot(bridge="b", plan_hash="f" * 64, engine="java", job="host:1", started_ts=5, ts=5)
 
 
-@dataclass
-class Report:
-    """A report as PySpark has it: some members by name, and all of them as JSON."""
-
-    members: dict[str, Any]
-
-    @property
-    def json(self) -> str:
-        return json.dumps(self.members)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.members[name]
-
-
-def report(batch: int, rows: int, end: dict[str, int], latest: dict[str, int] | None = None) -> Report:
+def report(batch: int, rows: int, end: dict[str, int], latest: dict[str, int] | None = None) -> dict[str, Any]:
     written = {
         "rows": rows,
         "values": rows,
         "bytes": 10 * rows,
         "dead": [{"x": 1.0, "y": 1.0}] if rows else [],
     }
-    return Report(
-        {
-            "batchId": batch,
-            "numInputRows": rows,
-            "durationMs": {"triggerExecution": 1500},
-            "sources": [{"endOffset": {"in": end}, "latestOffset": {"in": latest} if latest else None}],
-            "observedMetrics": {"written": written},
-        }
-    )
+    return {
+        "batchId": batch,
+        "numInputRows": rows,
+        "durationMs": {"triggerExecution": 1500},
+        "sources": [{"endOffset": {"in": end}, "latestOffset": {"in": latest} if latest else None}],
+        "observedMetrics": {"written": written},
+    }
 
 
 def followed() -> tuple[Watch, list[Snapshot]]:
@@ -68,7 +51,7 @@ def test_each_batch_is_counted_once_and_passed_on():
 def test_a_report_without_a_source_changes_no_position():
     watch, states = followed()
     watch.begin({}, {0: 19, 1: 0})
-    watch.take([Report({"batchId": 0, "numInputRows": 3, "sources": []})])
+    watch.take([{"batchId": 0, "numInputRows": 3, "sources": []}])
     assert (states[-1].done, states[-1].total) == (0, 9)
 
 

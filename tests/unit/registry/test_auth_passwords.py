@@ -8,6 +8,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -331,6 +332,63 @@ def test_who_waits_too_long_is_sent_away():
         assert (await first).name == "a"
 
     asyncio.run(story())
+
+
+def test_wrong_passwords_take_a_share_of_a_core_and_right_ones_what_they_need():
+    """The hash takes 10 ms of processor time; wrong ones may take 20 ms of it, and then half a core."""
+
+    class Costly:
+        weakness = None
+
+        def fits(self, password):
+            end_s = time.thread_time() + 0.01
+            while time.thread_time() < end_s:
+                pass
+            return password == b"right"
+
+    async def story():
+        pauses = []
+
+        async def pause(seconds):
+            pauses.append(seconds)
+            await asyncio.sleep(seconds)
+
+        checks = PasswordChecks(CheckLimits(at_once=1, wrong_s=0.02, wrong_share=0.5), sleep=pause)
+        for _ in range(20):
+            assert await checks.fits(Costly(), b"right")
+        assert (pauses, checks.is_slowed) == ([], False)
+        for _ in range(8):
+            assert not await checks.fits(Costly(), b"wrong")
+        assert checks.is_slowed
+        assert len(pauses) >= 2
+        assert all(0 < each <= 0.1 for each in pauses)
+        before = len(pauses)
+        assert await checks.fits(Costly(), b"right")  # it waits like the others, and costs nothing
+        assert await checks.fits(Costly(), b"right")
+        assert len(pauses) == before + 1
+
+    asyncio.run(story())
+
+
+def test_who_is_not_examined_is_counted_only_while_there_are_many_wrong_passwords():
+    async def story(*, slowed):
+        stored = GatedHash()
+        limits = CheckLimits(at_once=1, waiting=1, wait_s=60, wrong_s=-1 if slowed else 1)
+        passwords = verifier(stored, names=("alice",), limits=limits)
+        first = asyncio.create_task(passwords.verify("alice", b"right", ""))
+        second = asyncio.create_task(passwords.verify("alice", b"also wrong", ""))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        refused = [await passwords.verify("alice", b"%d" % number, "") for number in range(12)]
+        stored.gate.set()
+        first.cancel()
+        second.cancel()
+        return refused
+
+    assert set(asyncio.run(story(slowed=False))) == {Refusal(Reason.UNAVAILABLE, 1)}
+    first, *_, last = asyncio.run(story(slowed=True))
+    assert first == Refusal(Reason.THROTTLED, 1)
+    assert last == Refusal(Reason.THROTTLED, 6)  # ten attempts are counted
 
 
 # --- throttling ---

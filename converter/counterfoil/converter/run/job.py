@@ -21,9 +21,11 @@ from counterfoil.converter.kafka.headers import TOO_LARGE
 from counterfoil.converter.run import progress, sink, source
 from counterfoil.converter.run.checkpoint import Checkpoint, Identity
 from counterfoil.converter.run.delivery import make_sink
+from counterfoil.converter.run.query_reports import QueryReports
 from counterfoil.converter.run.restart import repeat_condition
 from counterfoil.converter.run.snapshot import RunState, Snapshot
 from counterfoil.converter.run.watch import Watch, job_name, now_ms
+from counterfoil.converter.spark.session import local_checkpoints
 from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -140,9 +142,11 @@ class BridgeRun:
         written = self._written_before()
         writer = self._sink.writer(self._outgoing(spark, written))
         writer = writer.queryName(f"bridge {self.bridge.file.name}")
-        if self.settings.interval_s is None:
-            return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{round(self.settings.interval_s * 1000)} milliseconds").start()
+        interval_s = self.settings.interval_s
+        with local_checkpoints(spark):
+            if interval_s is None:
+                return writer.trigger(availableNow=True).start()
+            return writer.trigger(processingTime=f"{round(interval_s * 1000)} milliseconds").start()
 
     @cached_property
     def _sink(self) -> Sink:
@@ -194,10 +198,11 @@ class BridgeRun:
 
     def _watch(self, query: StreamingQuery) -> tuple[ExitCode, str]:
         """Wait for the end of the query, and return the reason of the end."""
+        reports = QueryReports(query)
         try:
             while True:
                 is_over = query.awaitTermination(_POLL_S)
-                news = self._progress.take(query.recentProgress)
+                news = self._progress.take(reports.new())
                 if self._too_many():
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
@@ -62,13 +61,9 @@ class Watch:
         """Pass on the state before the first batch: the offsets at which it begins, and those after the last ones."""
         self._become(partitions=self._partitions({**self.beginning, **positions}, ends))
 
-    def take(self, reports: Iterable[Any]) -> bool:
+    def take(self, reports: Iterable[Mapping[str, Any]]) -> bool:
         """Count the reports of new batches, pass them on, and return whether there were any."""
-        new = [
-            json.loads(report.json)
-            for report in reports
-            if report["batchId"] > self._seen and report["numInputRows"] > 0
-        ]
+        new = [report for report in reports if report["batchId"] > self._seen and report["numInputRows"] > 0]
         for report in new:
             self._seen = report["batchId"]
             self.totals.add(report, codes=self.codes)

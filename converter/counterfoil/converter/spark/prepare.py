@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.java import check_java
-from counterfoil.converter.spark.session import start_java
+from counterfoil.converter.spark.session import start_explained, start_java
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 def write_archive(archive: Path, settings: Mapping[str, str], *, java_options: str = "") -> None:
     """Write the archive of the classes that queries and streams need: start Spark, use it, and end it.
 
-    ``settings`` are those of the session, such as its jars. This process must not have started Spark before.
+    ``settings`` are those of the session, such as its jars. This process must not have started Spark before. Raises
+    ``MissingPart`` if Spark does not start; its log then stays beside the archive.
     """
     from pyspark.sql import SparkSession
 
@@ -27,14 +28,18 @@ def write_archive(archive: Path, settings: Mapping[str, str], *, java_options: s
     os.environ["SPARK_SUBMIT_OPTS"] = f"{java_options} -XX:ArchiveClassesAtExit={unfinished} -Xlog:cds*=off"
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     wanted = {**settings, "spark.master": "local[2]", "spark.ui.enabled": "false"}
-    with tempfile.TemporaryDirectory(prefix="counterfoil-archive-") as folder:
-        start_java(wanted, Path(folder) / "spark.log")
+    log = archive.with_suffix(".log")
+    with start_explained(log):
+        start_java(wanted, log)
         session = SparkSession.builder.getOrCreate()
-        gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to wait for Java's end
-        session.range(9).selectExpr("id % 2 AS half", "cast(id AS string) AS text").groupBy("half").count().collect()
-        stream = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-        stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
-        session.stop()
-        gateway.proc.stdin.close()  # ends it; it writes the archive then
-        gateway.proc.wait()
-        unfinished.replace(archive)
+    gateway: Any = session.sparkContext._gateway  # noqa: SLF001 - PySpark has no other way to wait for Java's end
+    session.range(9).selectExpr("id % 2 AS half", "cast(id AS string) AS text").groupBy("half").count().collect()
+    stream = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
+    stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+    session.stop()
+    gateway.proc.stdin.close()  # ends it; it writes the archive then
+    gateway.proc.wait()
+    if not unfinished.exists():
+        raise MissingPart(f"Java did not write {archive} (details: {log})")
+    unfinished.replace(archive)
+    log.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -13,7 +14,7 @@ from counterfoil.converter.spark.archive import archive_file, archive_options, p
 from counterfoil.converter.spark.java import check_java
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -22,6 +23,10 @@ _SCALA: Final = "2.13"
 _CONNECTORS: Final = (f"spark-sql-kafka-0-10_{_SCALA}", f"spark-avro_{_SCALA}")
 _BESIDE: Final = (f"spark-token-provider-kafka-0-10_{_SCALA}", "kafka-clients", "commons-pool2")
 
+_CHECKPOINTS: Final = "spark.sql.streaming.checkpointFileManagerClass"
+_STREAMING: Final = "org.apache.spark.sql.execution.streaming"
+_CHECKPOINT_PACKAGES: Final = (_STREAMING, f"{_STREAMING}.checkpointing")
+"""The package of Spark's classes that write checkpoints: in Spark 4.0, and since Spark 4.1."""
 _SECRETS: Final = "(?i)secret|password|token|access[.]?key|jaas|keystore"
 """The names and texts of settings that Spark hides in logs and pages: its default, and those of Kafka's logins."""
 
@@ -108,12 +113,10 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
         builder = builder.master(master or "local[*]")
     for name, value in settings.items():
         builder = builder.config(name, value)
-    try:
+    with start_explained(log_file):
         if not is_submitted:
             start_java({**settings, "spark.master": master or "local[*]"}, log_file)
         session = builder.getOrCreate()
-    except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
-        raise MissingPart(_why_not_started(failure, log_file)) from None
     check_session(session)
     return session
 
@@ -154,6 +157,40 @@ def check_session(session: SparkSession) -> None:
             raise MissingPart(
                 f"{name} is {found} in this Spark session and must be {wanted}: a repeated task writes records twice"
             )
+
+
+@contextmanager
+def local_checkpoints(session: SparkSession) -> Iterator[None]:
+    """Have the checkpoints of queries that start in the block written as those in a local folder need it.
+
+    Spark's other way looks for symbolic links at each renaming, for which Hadoop starts some twenty processes in each
+    batch, where its own library for the operating system is missing, as in PySpark.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    java: Any = session._jvm  # noqa: SLF001 - the classes of this Spark are asked for in Java
+    before = session.conf.get(_CHECKPOINTS, None)
+    for package in _CHECKPOINT_PACKAGES:
+        name = f"{package}.FileSystemBasedCheckpointFileManager"
+        with suppress(Py4JJavaError):
+            java.java.lang.Class.forName(name)
+            session.conf.set(_CHECKPOINTS, name)
+    try:
+        yield
+    finally:
+        if before is None:
+            session.conf.unset(_CHECKPOINTS)
+        else:
+            session.conf.set(_CHECKPOINTS, before)
+
+
+@contextmanager
+def start_explained(log_file: Path) -> Iterator[None]:
+    """Raise ``MissingPart``, which says what to do, if Spark does not start in the block; ``log_file`` is its log."""
+    try:
+        yield
+    except Exception as failure:  # noqa: BLE001 - PySpark raises several unrelated classes here
+        raise MissingPart(_why_not_started(failure, log_file)) from None
 
 
 def start_java(settings: Mapping[str, str], log_file: Path) -> None:

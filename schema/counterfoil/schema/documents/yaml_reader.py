@@ -69,8 +69,13 @@ def _read(text: str, *, aliases: bool) -> Node | None:
     *faster, last = _LOADERS
     for loader in faster:
         with suppress(yaml.YAMLError):
-            return _Conversion(yaml.parse(text, Loader=loader), aliases=aliases).document()
-    return _Conversion(yaml.parse(text, Loader=last), aliases=aliases).document()
+            return _Conversion(_events(text, loader), aliases=aliases).document()
+    return _Conversion(_events(text, last), aliases=aliases).document()
+
+
+def _events(text: str, loader: Any) -> Iterator[Any]:
+    """Return the events of ``text``, as ``yaml.parse`` yields them, without a call of Python for each."""
+    return iter(loader(text).get_event, None)
 
 
 def _position(mark: yaml.Mark) -> Position:

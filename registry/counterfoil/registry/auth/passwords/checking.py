@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from counterfoil.registry.auth.passwords.hashes import PasswordHash
 
@@ -27,11 +27,16 @@ class TooManyChecks(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CheckLimits:
-    """How many checks run at a time, how many wait, and how long."""
+    """How many checks run at a time, how many wait, and how long.
+
+    Wrong passwords may take ``wrong_s`` seconds of processor time, and then ``wrong_share`` of one core (1: no limit).
+    """
 
     at_once: int = 2
     waiting: int = 64
     wait_s: float = 5.0
+    wrong_s: float = 2.0
+    wrong_share: float = 0.05
 
 
 class PasswordChecks:
@@ -40,30 +45,53 @@ class PasswordChecks:
     ``took`` is called with the seconds that each has taken, without the time for which it waited.
     """
 
-    def __init__(self, limits: CheckLimits | None = None, *, took: Callable[[float], None] | None = None) -> None:
+    def __init__(
+        self,
+        limits: CheckLimits | None = None,
+        *,
+        took: Callable[[float], None] | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._took = took
+        self._sleep = sleep
         self._limits = limits or CheckLimits()
         self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
         self._free = asyncio.Semaphore(self._limits.at_once)
         self._waiting = 0
+        self._wrong = _TimeOfWrongOnes(self._limits.wrong_s, self._limits.wrong_share)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many checks wait as may."""
+        return self._free.locked() and self._waiting >= self._limits.waiting
+
+    @property
+    def is_slowed(self) -> bool:
+        """Whether there are so many wrong passwords that checks wait for each other longer than they take."""
+        return self._wrong.wait_s > 0
 
     async def fits(self, stored: PasswordHash, password: bytes) -> bool:
         """Return whether ``stored`` is the hash of ``password``; or raise ``TooManyChecks``."""
         await self._wait()
-        begun = time.perf_counter()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, stored.fits, password)
-        finally:
-            self._free.release()
+            if (wait_s := self._wrong.wait_s) > 0:
+                await self._sleep(wait_s)
+            begun = time.perf_counter()
+            fits, cpu_s = await asyncio.get_running_loop().run_in_executor(self._threads, _checked, stored, password)
+            if not fits:
+                self._wrong.add(cpu_s)
             if self._took is not None:
                 self._took(time.perf_counter() - begun)
+            return fits
+        finally:
+            self._free.release()
 
     def close(self) -> None:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _wait(self) -> None:
-        if self._free.locked() and self._waiting >= self._limits.waiting:
+        if self.is_full:
             raise TooManyChecks
         self._waiting += 1
         try:
@@ -73,6 +101,35 @@ class PasswordChecks:
             raise TooManyChecks from None
         finally:
             self._waiting -= 1
+
+
+class _TimeOfWrongOnes:
+    """The processor time that wrong passwords have taken, less what they may take, in seconds."""
+
+    def __init__(self, at_first_s: float, share: float) -> None:
+        self._at_first_s = at_first_s
+        self._share = share
+        self._taken_s = 0.0
+        self._at = time.monotonic()
+
+    @property
+    def wait_s(self) -> float:
+        """How long the next check has to wait; 0 or less if it need not."""
+        return 0.0 if self._share >= 1 else (self._now() - self._at_first_s) / self._share
+
+    def add(self, cpu_s: float) -> None:
+        """Count the time of one wrong password."""
+        self._taken_s, self._at = self._now() + cpu_s, time.monotonic()
+
+    def _now(self) -> float:
+        return max(0.0, self._taken_s - (time.monotonic() - self._at) * self._share)
+
+
+def _checked(stored: PasswordHash, password: bytes) -> tuple[bool, float]:
+    """Return whether the password is right, and the processor time of this thread that it took, in seconds."""
+    before_s = time.thread_time()
+    fits = stored.fits(password)
+    return fits, time.thread_time() - before_s
 
 
 def _give_way() -> None:

@@ -49,22 +49,38 @@ class PasswordVerifier:
         key = self._digest(name.encode(), password, network_of(address).encode())
         task = self._under_way.get(key)
         if task is None:
+            refusal = self._refusal(name, address)
+            if refusal is not None:
+                return refusal
             task = asyncio.create_task(self._attempt(name, password, address))
             self._under_way[key] = task
             task.add_done_callback(partial(self._ended, key))
         return await asyncio.shield(task)  # one request that is cancelled does not end the check of the others
 
-    async def _attempt(self, name: str, password: bytes, address: str) -> StoredUser | Refusal:
+    def _refusal(self, name: str, address: str) -> Refusal | None:
+        """Count an attempt; return why it is refused without a check, which costs far less than a task for it."""
         wait_s = self._throttle.begin(name, address)
         if wait_s is not None:
             return Refusal(Reason.THROTTLED, wait_s)
+        return self._unexamined(name, address) if self._checks.is_full else None
+
+    def _unexamined(self, name: str, address: str) -> Refusal:
+        """Return the refusal of a password that was not examined.
+
+        The attempt counts if there are many wrong passwords: their sender would take all places again and again.
+        """
+        if self._checks.is_slowed:
+            return Refusal(Reason.THROTTLED, _BUSY_RETRY_S)
+        self._throttle.cancel(name, address)
+        return Refusal(Reason.UNAVAILABLE, _BUSY_RETRY_S)
+
+    async def _attempt(self, name: str, password: bytes, address: str) -> StoredUser | Refusal:
         user = self._users.get(name)
         stored = self._stand_in(name) if user is None else user.stored
         try:
             fits = await self._checks.fits(stored, password[: MAX_PASSWORD_BYTES + 1])
         except TooManyChecks:
-            self._throttle.cancel(name, address)
-            return Refusal(Reason.UNAVAILABLE, _BUSY_RETRY_S)
+            return self._unexamined(name, address)
         if user is None or user.is_disabled or not fits:
             return Refusal(Reason.WRONG)
         self._throttle.cancel(name, address)

@@ -6,6 +6,7 @@ import ipaddress
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Buckets:
                 self._taken.popitem(last=False)
 
 
+@lru_cache(maxsize=4096)
 def network_of(address: str) -> str:
     """Return what counts as one sender: an IPv4 address, the /64 of an IPv6 address, or the text itself.
 

@@ -93,7 +93,12 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def prepare(path: Path) -> None:
-    """Create the tables in a new file; raise ``StoreNotUsable`` if the file cannot be a store."""
+    """Create the tables in a new file; raise ``StoreNotUsable`` if the file cannot be a store.
+
+    Its user alone may read a new file, since there may be hashes of passwords in it.
+    """
+    with suppress(FileExistsError, PermissionError):  # the connection names what is not permitted
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, mode=0o600))
     connection = connect(path)
     try:
         _prepare(connection, path)
