@@ -29,7 +29,8 @@ class TooManyChecks(Exception):
 class CheckLimits:
     """How many checks run at a time, how many wait, and how long.
 
-    Wrong passwords may take ``wrong_s`` seconds of processor time, and then ``wrong_share`` of one core (1: no limit).
+    Wrong passwords may take ``wrong_s`` seconds of processor time, and then ``wrong_share`` of one core (1: no limit),
+    or more where the next check would have to pause for longer than ``wait_s``.
     """
 
     at_once: int = 2
@@ -75,7 +76,7 @@ class PasswordChecks:
         await self._wait()
         try:
             if (wait_s := self._wrong.wait_s) > 0:
-                await self._sleep(wait_s)
+                await self._sleep(min(wait_s, self._limits.wait_s))
             begun = time.perf_counter()
             fits, cpu_s = await asyncio.get_running_loop().run_in_executor(self._threads, _checked, stored, password)
             if not fits:
