@@ -52,6 +52,7 @@ class PasswordChecks:
         *,
         took: Callable[[float], None] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._took = took
         self._sleep = sleep
@@ -59,7 +60,7 @@ class PasswordChecks:
         self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
         self._free = asyncio.Semaphore(self._limits.at_once)
         self._waiting = 0
-        self._wrong = _TimeOfWrongOnes(self._limits.wrong_s, self._limits.wrong_share)
+        self._wrong = _TimeOfWrongOnes(self._limits.wrong_s, self._limits.wrong_share, clock)
 
     @property
     def is_full(self) -> bool:
@@ -107,11 +108,12 @@ class PasswordChecks:
 class _TimeOfWrongOnes:
     """The processor time that wrong passwords have taken, less what they may take, in seconds."""
 
-    def __init__(self, at_first_s: float, share: float) -> None:
+    def __init__(self, at_first_s: float, share: float, clock: Callable[[], float]) -> None:
         self._at_first_s = at_first_s
         self._share = share
+        self._clock = clock
         self._taken_s = 0.0
-        self._at = time.monotonic()
+        self._at = clock()
 
     @property
     def wait_s(self) -> float:
@@ -120,10 +122,10 @@ class _TimeOfWrongOnes:
 
     def add(self, cpu_s: float) -> None:
         """Count the time of one wrong password."""
-        self._taken_s, self._at = self._now() + cpu_s, time.monotonic()
+        self._taken_s, self._at = self._now() + cpu_s, self._clock()
 
     def _now(self) -> float:
-        return max(0.0, self._taken_s - (time.monotonic() - self._at) * self._share)
+        return max(0.0, self._taken_s - (self._clock() - self._at) * self._share)
 
 
 def _checked(stored: PasswordHash, password: bytes) -> tuple[bool, float]:
