@@ -17,7 +17,7 @@ class QueryReports:
     """
 
     def __init__(self, query: StreamingQuery) -> None:
-        self._java: Any = query._jsq  # type: ignore[attr-defined]  # noqa: SLF001 - the way to Java that PySpark itself takes
+        self._java: Any = query._jsq  # noqa: SLF001 - the way to Java that PySpark itself takes
         self._newest = ""
 
     def new(self) -> list[dict[str, Any]]:
