@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -239,11 +240,14 @@ def test_a_second_driver_takes_over_and_the_first_one_stops(outputs: Outputs, ta
     assert outputs.offsets() == list(range(20))
 
 
-def test_a_replay_stops_when_another_driver_takes_over(outputs: Outputs) -> None:
+@pytest.mark.parametrize("pause_s", [0.0, 1.0], ids=["noticed at the commit", "noticed at the next record"])
+def test_a_replay_stops_when_another_driver_takes_over(outputs: Outputs, pause_s: float) -> None:
     def interrupted() -> Iterator[Outgoing]:
         yield from outputs.records(range(10))
         assert outputs.replay(outputs.records(range(20))).records == 20
-        yield from outputs.records(range(10, 20))
+        yield from outputs.records(range(10, 11))
+        time.sleep(pause_s)  # the broker refuses the record meanwhile
+        yield from outputs.records(range(11, 20))
 
     written = outputs.replay(interrupted())
     assert written.records == 0

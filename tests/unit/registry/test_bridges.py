@@ -145,7 +145,7 @@ def test_what_cannot_be_registered(body: dict[str, Any], code: int, words: str) 
 def test_other_requests_are_answered_while_a_long_plan_is_read() -> None:
     async def story(registry: InProcessRegistry) -> None:
         assert (await registry.get(ALL)).json == []
-        posting = asyncio.create_task(registry.post(ALL, new_bridge(plan=f"drop: [{'a,' * 10_000}]")))
+        posting = asyncio.create_task(registry.post(ALL, new_bridge(plan=f"drop: [{'a,' * 40_000}]")))
         for _ in range(5):
             assert (await registry.get(ALL)).json == []
         assert not posting.done()

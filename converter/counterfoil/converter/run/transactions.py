@@ -219,7 +219,19 @@ class _Writer:
 
         fenced = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001 - the client's own name
         open_s = time.monotonic() - self._begun if self._is_open else 0.0
+        if error.code() == KafkaError._FATAL:  # noqa: SLF001 - the client's own name
+            error = self._reason_of_fatal(error)
         return Failure(error.code() in fenced, open_s, error.str())
+
+    def _reason_of_fatal(self, error: Any) -> Any:
+        """Return why the producer refuses everything from now on, which its transactions report, and ``error`` not."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._producer.abort_transaction(self._task.deadline_s)
+        except KafkaException as refusal:
+            return refusal.args[0]
+        return error
 
     def close(self) -> None:
         """Abort the transaction if one is open, and end the connections."""

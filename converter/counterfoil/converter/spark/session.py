@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -166,14 +166,12 @@ def local_checkpoints(session: SparkSession) -> Iterator[None]:
     Spark's other way looks for symbolic links at each renaming, for which Hadoop starts some twenty processes in each
     batch, where its own library for the operating system is missing, as in PySpark.
     """
-    from py4j.protocol import Py4JJavaError
-
     java: Any = session._jvm  # noqa: SLF001 - the classes of this Spark are asked for in Java
+    classes = java.java.lang.Thread.currentThread().getContextClassLoader()
     before = session.conf.get(_CHECKPOINTS, None)
     for package in _CHECKPOINT_PACKAGES:
         name = f"{package}.FileSystemBasedCheckpointFileManager"
-        with suppress(Py4JJavaError):
-            java.java.lang.Class.forName(name)
+        if classes.getResource(f"{name.replace('.', '/')}.class") is not None:
             session.conf.set(_CHECKPOINTS, name)
     try:
         yield
