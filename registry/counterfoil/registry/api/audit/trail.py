@@ -74,6 +74,7 @@ class AuditTrail:
                 outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
                 refused = {**trail.refused, "status": int(status), "outcome": outcome}
                 self._log.record(AuditEvent(kind, {**trail.facts(), **refused}))
+            scope.pop(TRAIL, None)  # the trail has the scope: this cycle would keep all of the request
 
     def _record_writes(self, trail: Trail) -> None:
         facts = trail.facts()

@@ -77,8 +77,10 @@ class Endpoint:
             with call.authorship() if self._may_write else nullcontext():
                 value, is_stale = await self._value_for_caller(call, services)
         except RegistryError as error:
-            shown = error if call.caller is None else call.shown_error(error)
-            return error_answer(dialect.translated(shown), media_type)
+            # no variable keeps the error: with its traceback, that would be a cycle of all that the request had
+            return error_answer(
+                dialect.translated(error if call.caller is None else call.shown_error(error)), media_type
+            )
         shape = shaper(dialect, self._route.result)
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
         body = bytes(response.body)
