@@ -277,6 +277,8 @@ class Canaries(RuleBasedStateMachine):
         reply = replies[0]
         assert (reply.status == 401) == self.is_revoked, (path, reply)
         sent = f"{path} {json.dumps(body)}"
+        if path == "/auth/v1/whoami":  # it shows the caller's own rules, with the names in them
+            sent += " ".join(str(rule.pattern) for rule in self.rights.rules)
         shown = f"{plain(reply)[1]} {reply.headers}"
         marks, names = self.knowledge.hidden_marks(self.rights), self.knowledge.hidden_names(self.rights)
         if self.is_revoked:

@@ -38,12 +38,21 @@ def is_visible(change: Change, caller: Caller) -> bool:
     """Return whether ``caller`` sees ``change``. Of other records only those with a right on the registry hear."""
     if change.kind is ChangeKind.CONTEXT_DELETED:
         return caller.rights.sees_context(change.subject.context)
-    return caller.rights.allows(*_need(change))
+    return caller.rights.allows(*_need(change)) and _may_know_subject(change, caller)
 
 
 def shows_author(change: Change, caller: Caller | None) -> bool:
     """Return whether ``caller`` may know who requested ``change``: whoever may read what was changed."""
     return caller is None or caller.rights.allows(Operation.READ, _need(change)[1])
+
+
+def _may_know_subject(change: Change, caller: Caller) -> bool:
+    """Return whether ``caller`` may know of the subject whose data encryption key has changed, if one has."""
+    document = change.document or {}
+    if change.kind is not ChangeKind.RECORD or document.get("kind") != DEK_KIND:
+        return True
+    _, context, name, *_ = document["key"]
+    return caller.rights.allows(Operation.DESCRIBE, Resource(Kind.SUBJECT, name, context))
 
 
 def _need(change: Change) -> tuple[Operation, Resource]:
