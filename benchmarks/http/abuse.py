@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from credentials import auth
-from load import CONNECTIONS, measure, program, warm_up
+from load import CONNECTIONS, measure, program, read_answer, warm_up
 from machine import LOAD_CORE, on_cores
 from rows import BY_ID
 from servers import start_registry
@@ -133,8 +133,7 @@ def _guessing(port: int, *, keep: bool) -> Iterator[list[int]]:
         header = f"authorization: {_basic(f'user{number % _USERS}', f'guess {number}')}"
         ending = "" if keep else "connection: close\r\n"
         writer.write(f"GET /subjects HTTP/1.1\r\nhost: x\r\n{ending}{header}\r\n\r\n".encode())
-        head = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r")[0]))
+        await read_answer(reader)
         count[0] += 1
         if keep:
             free.append((reader, writer))

@@ -78,15 +78,21 @@ async def _ask_all(requests: Sequence[bytes], port: int) -> list[float]:
         for request in waiting:
             begun = time.perf_counter()
             writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
+            head = await read_answer(reader)
             if not head.startswith(b"HTTP/1.1 200 "):
                 sys.exit(f"refused:\n{head.decode()}\n{request.decode()[:300]}")
-            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r")[0]))
             took_s.append(time.perf_counter() - begun)
         writer.close()
 
     await asyncio.gather(*(ask() for _ in range(CONNECTIONS)))
     return took_s
+
+
+async def read_answer(reader: asyncio.StreamReader) -> bytes:
+    """Read a response that says how long it is, and return its head."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    await reader.readexactly(int(head.lower().split(b"content-length:")[1].split(b"\r")[0]))
+    return head
 
 
 def _path() -> str:

@@ -166,7 +166,7 @@ def local_checkpoints(session: SparkSession) -> Iterator[None]:
     Spark's other way looks for symbolic links at each renaming, for which Hadoop starts some twenty processes in each
     batch, where its own library for the operating system is missing, as in PySpark.
     """
-    java: Any = session._jvm  # noqa: SLF001 - the classes of this Spark are asked for in Java
+    java: Any = session._jvm  # noqa: SLF001 - only Java knows which classes this Spark has
     classes = java.java.lang.Thread.currentThread().getContextClassLoader()
     before = session.conf.get(_CHECKPOINTS, None)
     for package in _CHECKPOINT_PACKAGES:

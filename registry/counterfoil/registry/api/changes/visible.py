@@ -38,30 +38,26 @@ def is_visible(change: Change, caller: Caller) -> bool:
     """Return whether ``caller`` sees ``change``. Of other records only those with a right on the registry hear."""
     if change.kind is ChangeKind.CONTEXT_DELETED:
         return caller.rights.sees_context(change.subject.context)
-    return caller.rights.allows(*_need(change)) and _may_know_subject(change, caller)
+    return all(caller.rights.allows(*need) for need in _needs(change))
 
 
 def shows_author(change: Change, caller: Caller | None) -> bool:
     """Return whether ``caller`` may know who requested ``change``: whoever may read what was changed."""
-    return caller is None or caller.rights.allows(Operation.READ, _need(change)[1])
+    return caller is None or caller.rights.allows(Operation.READ, _needs(change)[0][1])
 
 
-def _may_know_subject(change: Change, caller: Caller) -> bool:
-    """Return whether ``caller`` may know of the subject whose data encryption key has changed, if one has."""
-    document = change.document or {}
-    if change.kind is not ChangeKind.RECORD or document.get("kind") != DEK_KIND:
-        return True
-    _, context, name, *_ = document["key"]
-    return caller.rights.allows(Operation.DESCRIBE, Resource(Kind.SUBJECT, name, context))
-
-
-def _need(change: Change) -> tuple[Operation, Resource]:
-    """Return what a caller may do to what, if it sees ``change``."""
+def _needs(change: Change) -> list[tuple[Operation, Resource]]:
+    """Return what a caller may do to what, if it sees ``change``; first stands what was changed."""
     if change.kind is ChangeKind.SETTINGS:
-        return Operation.DESCRIBE_CONFIGS, scope_resource(change.subject)
-    if change.kind is ChangeKind.RECORD:
-        return _need_of_record(change)
-    return Operation.DESCRIBE, subject_resource(change.subject)
+        return [(Operation.DESCRIBE_CONFIGS, scope_resource(change.subject))]
+    if change.kind is not ChangeKind.RECORD:
+        return [(Operation.DESCRIBE, subject_resource(change.subject))]
+    document = change.document or {}
+    needs = [_need_of_record(change)]
+    if document.get("kind") == DEK_KIND:
+        _, context, name, *_ = document["key"]
+        needs.append((Operation.DESCRIBE, Resource(Kind.SUBJECT, name, context)))
+    return needs
 
 
 def _need_of_record(change: Change) -> tuple[Operation, Resource]:

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.buckets import Buckets, Rate
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 _NICENESS: Final = 10
 """Added to that of the process. If both need a core, a thread then has a tenth of the event loop's processor time."""
+
+_ALL: Final = "wrong passwords"
+"""The key of the only bucket: the processor time of wrong passwords, in seconds."""
 
 
 class TooManyChecks(Exception):
@@ -60,7 +65,7 @@ class PasswordChecks:
         self._threads = ThreadPoolExecutor(self._limits.at_once, thread_name_prefix="passwords", initializer=_give_way)
         self._free = asyncio.Semaphore(self._limits.at_once)
         self._waiting = 0
-        self._wrong = _TimeOfWrongOnes(self._limits.wrong_s, self._limits.wrong_share, clock)
+        self._wrong = Buckets(Rate(self._limits.wrong_s, 1 / self._limits.wrong_share), clock=clock)
 
     @property
     def is_full(self) -> bool:
@@ -70,18 +75,18 @@ class PasswordChecks:
     @property
     def is_slowed(self) -> bool:
         """Whether there are so many wrong passwords that checks wait for each other longer than they take."""
-        return self._wrong.wait_s > 0
+        return self._pause_s > 0
 
     async def fits(self, stored: PasswordHash, password: bytes) -> bool:
         """Return whether ``stored`` is the hash of ``password``; or raise ``TooManyChecks``."""
         await self._wait()
         try:
-            if (wait_s := self._wrong.wait_s) > 0:
-                await self._sleep(min(wait_s, self._limits.wait_s))
+            if (pause_s := self._pause_s) > 0:
+                await self._sleep(min(pause_s, self._limits.wait_s))
             begun = time.perf_counter()
             fits, cpu_s = await asyncio.get_running_loop().run_in_executor(self._threads, _checked, stored, password)
             if not fits:
-                self._wrong.add(cpu_s)
+                self._wrong.take(_ALL, cpu_s)
             if self._took is not None:
                 self._took(time.perf_counter() - begun)
             return fits
@@ -91,6 +96,11 @@ class PasswordChecks:
     def close(self) -> None:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def _pause_s(self) -> float:
+        """How long the next check has to wait because of the time that wrong passwords took."""
+        return 0.0 if self._limits.wrong_share >= 1 else self._wrong.wait_s(_ALL, 0)
 
     async def _wait(self) -> None:
         if self.is_full:
@@ -103,29 +113,6 @@ class PasswordChecks:
             raise TooManyChecks from None
         finally:
             self._waiting -= 1
-
-
-class _TimeOfWrongOnes:
-    """The processor time that wrong passwords have taken, less what they may take, in seconds."""
-
-    def __init__(self, at_first_s: float, share: float, clock: Callable[[], float]) -> None:
-        self._at_first_s = at_first_s
-        self._share = share
-        self._clock = clock
-        self._taken_s = 0.0
-        self._at = clock()
-
-    @property
-    def wait_s(self) -> float:
-        """How long the next check has to wait; 0 or less if it need not."""
-        return 0.0 if self._share >= 1 else (self._now() - self._at_first_s) / self._share
-
-    def add(self, cpu_s: float) -> None:
-        """Count the time of one wrong password."""
-        self._taken_s, self._at = self._now() + cpu_s, self._clock()
-
-    def _now(self) -> float:
-        return max(0.0, self._taken_s - (self._clock() - self._at) * self._share)
 
 
 def _checked(stored: PasswordHash, password: bytes) -> tuple[bool, float]:

@@ -19,9 +19,9 @@ _IPV6_NETWORK: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many attempts are permitted at once, and then one in how many seconds."""
+    """How many attempts are permitted at once, and then one in how many seconds; or how much of something else."""
 
-    burst: int
+    burst: float
     every_s: float
 
 
@@ -37,14 +37,14 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._taken)
 
-    def wait_s(self, key: Hashable) -> float:
-        """Return the seconds until the next attempt; 0 if there may be one now."""
+    def wait_s(self, key: Hashable, amount: float = 1) -> float:
+        """Return the seconds until ``amount`` may be taken; 0 if it may be now."""
         taken = self._now_taken(key)
-        return max(0.0, (taken + 1 - self._rate.burst) * self._rate.every_s)
+        return max(0.0, (taken + amount - self._rate.burst) * self._rate.every_s)
 
-    def take(self, key: Hashable) -> None:
-        """Count one attempt."""
-        self._keep(key, self._now_taken(key) + 1)
+    def take(self, key: Hashable, amount: float = 1) -> None:
+        """Count one attempt, or another ``amount``."""
+        self._keep(key, self._now_taken(key) + amount)
 
     def give_back(self, key: Hashable) -> None:
         """Count one attempt less, since it was right."""

@@ -97,7 +97,7 @@ def prepare(path: Path) -> None:
 
     Its user alone may read a new file, since there may be hashes of passwords in it.
     """
-    with suppress(FileExistsError, PermissionError):  # the connection names what is not permitted
+    with suppress(OSError):  # it exists; or the connection names what is not possible
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, mode=0o600))
     connection = connect(path)
     try:
