@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from counterfoil.registry.access_control import ServerAccess, administration_of
-from counterfoil.registry.api.audit.trail import AuditTrail
+from counterfoil.registry.api.audit.trail import Recorder
 from counterfoil.registry.api.cache.fast_lane import FastLane
 from counterfoil.registry.api.cache.replies import Replies
 from counterfoil.registry.api.cache.stale_reads import StaleReads
@@ -254,9 +254,9 @@ def assemble(
         lifecycle.is_open_to_everyone = access is None and not is_loopback(settings.host)
         lifecycle.access_state = None if access is None else lambda: access.state
         events.demands_credentials = access is not None
-        events.proxies = no_proxies if access is None else access.proxies
-        recorded = _recorder(log, access)
-        asgi: ASGIApp = recorded(paths)
+        events.proxies = proxies = no_proxies if access is None else access.proxies
+        recorder = Recorder(log, proxies) if access is not None or log.has_file else None
+        asgi: ASGIApp = paths if recorder is None else recorder.recorded(paths)
         if settings.fast_lane:
             asgi = FastLane(
                 asgi,
@@ -266,7 +266,7 @@ def assemble(
                 answers_whole=not settings.cors_origins,  # their headers would be missing
                 checks_rights=access is not None,
             )
-        return _behind_checks(asgi, settings, access, counts=telemetry.access, recorded=recorded)
+        return _behind_checks(asgi, settings, access, counts=telemetry.access, recorder=recorder)
 
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
     if access is None and server is not None:
@@ -285,31 +285,24 @@ def assemble(
     return RegistryApp(envelope, storage, lifecycle, courier)
 
 
-def _recorder(log: AuditRecords, access: AccessControl | None) -> Callable[[ASGIApp], ASGIApp]:
-    """Return the function that has the audit record what an application does, if there is anything to record it for."""
-    if access is None and not log.has_file:
-        return unrecorded
-    return partial(AuditTrail, log=log, proxies=no_proxies if access is None else access.proxies)
-
-
 def _behind_checks(
     app: ASGIApp,
     settings: ServerSettings,
     access: AccessControl | None,
     *,
     counts: AccessCounts,
-    recorded: Callable[[ASGIApp], ASGIApp],
+    recorder: Recorder | None,
 ) -> ASGIApp:
     """Return ``app`` behind the checks that need no body: the limits innermost, since they count by caller."""
-    limits = None
+    limits, refused = None, unrecorded if recorder is None else recorder.refused
     if settings.rate_limit or settings.write_rate_limit:
         limits = RequestLimits(
             a_second=settings.rate_limit, writes_a_second=settings.write_rate_limit, burst=settings.rate_burst
         )
         proxies = no_proxies if access is None else access.proxies
-        app = RateLimits(app, limits, proxies=proxies, recorded=recorded)
+        app = RateLimits(app, limits, proxies=proxies, refused=refused)
     if access is not None:
-        app = Gate(app, access, counts=counts, limits=limits, recorded=recorded)
+        app = Gate(app, access, counts=counts, limits=limits, refused=refused)
     if settings.cors_origins:
         app = _open_to_pages(app, settings.cors_origins)
     return PlainPort(app, settings.public_url) if settings.redirect_port else app

@@ -9,11 +9,10 @@ Source: RFC 9110, section 11; RFC 7617 (Basic); RFC 6750, section 3 (Bearer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from counterfoil.registry.api.audit.trail import TRAIL
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.media_types import V1, negotiate
 from counterfoil.registry.api.http.middleware import CONNECTION
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.access.measures import IssuerState
     from counterfoil.registry.domain.access.policy import Policy
     from counterfoil.registry.domain.access.rules import Rule
-    from counterfoil.registry.domain.audit.trail import Trail
 
 CERTIFICATE: Final = "counterfoil.certificate"
 """The key in the scope for the client's certificate in DER form; the server's connections leave it there."""
@@ -59,6 +57,7 @@ _READS: Final = frozenset({"GET", "HEAD"})
 _COUNTED: Final = frozenset({Reason.MISSING, Reason.WRONG, Reason.EXPIRED, Reason.MALFORMED})
 _MAX_CALLERS: Final = 10_000
 _RETRY_AFTER_S: Final = 1
+_LONGEST_ACCEPT: Final = 256  # what is longer is not remembered, and such a refusal is in the first version's type
 
 
 class StoredRules(Protocol):
@@ -115,8 +114,8 @@ class _Known(NamedTuple):
 class Gate:
     """Leaves the caller of each request in its scope, or answers 401, 400, 429 or 503.
 
-    ``limits`` count refused credentials by address, since no caller can be counted. ``recorded`` returns an application
-    whose refusals the audit has.
+    ``limits`` count refused credentials by address, since no caller can be counted. ``refused`` is called with each
+    refusal, for the audit.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Gate:
         *,
         counts: AccessCounts | None = None,
         limits: RequestLimits | None = None,
-        recorded: Callable[[ASGIApp], ASGIApp] = unrecorded,
+        refused: Callable[[Scope, int, Reason], None] = unrecorded,
     ) -> None:
         self._app = app
         self._authenticator = control.authenticator
@@ -136,7 +135,7 @@ class Gate:
         self._proxies = control.proxies
         self._counts = counts or AccessCounts()
         self._limits = limits
-        self._recorded = recorded
+        self._refused = refused
         self._rules = control.policy().rules
         self._callers: dict[int, Caller] = {}
 
@@ -171,7 +170,7 @@ class Gate:
             found = Refusal(Reason.MALFORMED, method=OTHER_METHOD) if is_repeated else await self._found(scope, header)
             self._count(found, header)
             if isinstance(found, Refusal):
-                await self._refuse(self._limited(found, scope), scope, receive, send)
+                await self._refuse(self._limited(found, scope), scope, send)
                 return
             scope[CALLER] = self._caller(found, self._policy())
             if path is None or _LASTING in path:
@@ -257,21 +256,17 @@ class Gate:
             known = self._callers[id(identity)] = Caller.of(identity, rules)  # keeps the identity, and its id
         return known
 
-    async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
         headers = scope["headers"]
-        response = error_answer(_error(refusal), _media_type(headers))
-        if response.status_code == HTTPStatus.UNAUTHORIZED:
-            response.raw_headers += self._challenges(refusal, headers)
+        answer = _answer(refusal.reason, _accepted(headers))
+        lines = list(answer.lines)
+        if answer.status == HTTPStatus.UNAUTHORIZED:
+            lines += self._challenges(refusal, headers)
         elif refusal.reason is not Reason.MALFORMED:
-            response.headers["retry-after"] = str(refusal.retry_after_s or _RETRY_AFTER_S)
-
-        async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-            trail: Trail | None = scope.get(TRAIL)
-            if trail is not None:
-                trail.refused = {"reason": refusal.reason.value}
-            await response(scope, receive, send)
-
-        await self._recorded(refuse)(scope, receive, send)
+            lines.append((b"retry-after", b"%d" % (refusal.retry_after_s or _RETRY_AFTER_S)))
+        self._refused(scope, answer.status, refusal.reason)
+        await send({"type": "http.response.start", "status": answer.status, "headers": lines})
+        await send({"type": "http.response.body", "body": answer.body})
 
     def _challenges(self, refusal: Refusal, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Return the lines that name the methods; a page's own request gets none for which its browser would ask."""
@@ -283,8 +278,25 @@ class Gate:
         return [(b"www-authenticate", line) for line in lines]
 
 
-def _error(refusal: Refusal) -> RegistryError:
-    match refusal.reason:
+class _Answer(NamedTuple):
+    """The status, the header lines and the body of a refusal, as they are for all with the same reason."""
+
+    status: int
+    lines: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+@lru_cache(maxsize=1024)
+def _answer(reason: Reason, accept: bytes) -> _Answer:
+    """Return the answer to a refused request; made once, since whoever guesses passwords gets it again and again."""
+    error = _error(reason)
+    response = error_answer(error, _media_type(accept))
+    lines = tuple(each for each in response.raw_headers if each[0] != b"retry-after")
+    return _Answer(response.status_code, lines, bytes(response.body))
+
+
+def _error(reason: Reason) -> RegistryError:
+    match reason:
         case Reason.MALFORMED:
             return BadRequest("The request has more than one Authorization header; expected one")
         case Reason.THROTTLED:
@@ -298,8 +310,12 @@ def _error(refusal: Refusal) -> RegistryError:
             return Unauthorized("Unauthorized")
 
 
-def _media_type(headers: list[tuple[bytes, bytes]]) -> str:
+def _accepted(headers: list[tuple[bytes, bytes]]) -> bytes:
     accept = b",".join([value for name, value in headers if name == b"accept"])
+    return accept if len(accept) <= _LONGEST_ACCEPT else b""
+
+
+def _media_type(accept: bytes) -> str:
     try:
         return negotiate(accept.decode("latin-1"))
     except NotAcceptable:

@@ -13,7 +13,7 @@ from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.senders import sender_of
 from counterfoil.registry.domain.access.buckets import Buckets, Rate
 from counterfoil.registry.domain.access.caller import CALLER
-from counterfoil.registry.domain.access.identity import no_proxies
+from counterfoil.registry.domain.access.identity import Reason, no_proxies
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -41,9 +41,8 @@ def too_many_requests(retry_after_s: int) -> Response:
     return response
 
 
-def unrecorded(app: ASGIApp) -> ASGIApp:
-    """Return ``app``: its refusals are recorded nowhere."""
-    return app
+def unrecorded(_scope: Scope, _status: int, _reason: Reason) -> None:
+    """Do nothing: refusals are recorded nowhere."""
 
 
 class RequestLimits:
@@ -72,8 +71,8 @@ class RequestLimits:
 class RateLimits:
     """Passes the requests that are within ``limits``.
 
-    ``proxies`` returns those in front of the server, by which a client without a name is counted. ``recorded`` returns
-    an application whose refusals the audit has.
+    ``proxies`` returns those in front of the server, by which a client without a name is counted. ``refused`` is called
+    with each refusal, for the audit.
     """
 
     def __init__(
@@ -82,19 +81,21 @@ class RateLimits:
         limits: RequestLimits,
         *,
         proxies: Callable[[], ListedProxies | None] = no_proxies,
-        recorded: Callable[[ASGIApp], ASGIApp] = unrecorded,
+        refused: Callable[[Scope, int, Reason], None] = unrecorded,
     ) -> None:
         self._app = app
         self._limits = limits
         self._proxies = proxies
-        self._recorded = recorded
+        self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, or answer 429 before its body is read."""
         app: ASGIApp = self._app
         if scope["type"] == "http" and scope.get("raw_path") not in _NEVER_LIMITED:
             wait_s = self._limits.counted(sender_of(scope, self._proxies()), scope["method"])
-            app = self._recorded(too_many_requests(wait_s)) if wait_s else app
+            if wait_s:
+                app = too_many_requests(wait_s)
+                self._refused(scope, HTTPStatus.TOO_MANY_REQUESTS, Reason.THROTTLED)
         await app(scope, receive, send)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -19,18 +20,18 @@ from counterfoil.registry.domain.audit.events import (
 from counterfoil.registry.domain.audit.trail import Trail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from counterfoil.registry.domain.access.caller import Caller
-    from counterfoil.registry.domain.access.identity import ListedProxies
+    from counterfoil.registry.domain.access.identity import ListedProxies, Reason
     from counterfoil.registry.domain.audit.events import AuditLog
 
 TRAIL: Final = "counterfoil.trail"
 """The key in the scope for the :class:`Trail` of a request; absent where nothing is recorded."""
 
-_REFUSALS: Final = {
+_REFUSALS: Final[Mapping[int, EventKind]] = {
     HTTPStatus.UNAUTHORIZED: EventKind.AUTH_FAILED,
     HTTPStatus.TOO_MANY_REQUESTS: EventKind.AUTH_THROTTLED,
     HTTPStatus.FORBIDDEN: EventKind.ACCESS_DENIED,
@@ -54,7 +55,7 @@ class AuditTrail:
             await self._app(scope, receive, send)
             return
         status = HTTPStatus.OK
-        trail = scope[TRAIL] = Trail(self._log, partial(self._facts, scope))
+        trail = scope[TRAIL] = Trail(self._log, partial(_facts, scope, self._proxies))
 
         async def noting(message: Message) -> None:
             nonlocal status
@@ -71,9 +72,7 @@ class AuditTrail:
                 self._record_reads(trail)
             kind = EventKind.ACCESS_DENIED if trail.is_denied else _REFUSALS.get(status)
             if kind is not None:
-                outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
-                refused = {**trail.refused, "status": int(status), "outcome": outcome}
-                self._log.record(AuditEvent(kind, {**trail.facts(), **refused}))
+                self._log.record(_refusal(kind, {**trail.facts(), **trail.refused}, status))
             scope.pop(TRAIL, None)  # the trail has the scope: this cycle would keep all of the request
 
     def _record_writes(self, trail: Trail) -> None:
@@ -91,17 +90,43 @@ class AuditTrail:
             own = {"resource": str(subject), "context": subject.context, "version": version}
             self._log.record(AuditEvent(EventKind.SCHEMA_READ, {**facts, **own}))
 
-    def _facts(self, scope: Scope) -> dict[str, Any]:
-        """Return what every event of a request says: who, what, from where."""
-        facts: dict[str, Any] = {
-            "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
-            "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
-            "from": client_address(scope, self._proxies(), unknown="-"),
-        }
-        caller: Caller | None = scope.get(CALLER)
-        if caller is not None and caller.identity is not None:
-            facts["caller"] = caller_facts(caller.identity)
-        for name, value in scope["headers"]:
-            if name == b"user-agent":
-                facts["agent"] = agent_text(value)
-        return facts
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Has ``log`` record what requests do. ``proxies`` returns those in front of the server."""
+
+    log: AuditLog
+    proxies: Callable[[], ListedProxies | None]
+
+    def recorded(self, app: ASGIApp) -> ASGIApp:
+        """Return an application whose requests are recorded."""
+        return AuditTrail(app, self.log, proxies=self.proxies)
+
+    def refused(self, scope: Scope, status: int, reason: Reason) -> None:
+        """Record a request that is refused before it reaches that application."""
+        kind = _REFUSALS.get(status)
+        if kind is not None:
+            facts = _facts(scope, self.proxies)
+            facts["reason"] = reason.value
+            self.log.record(_refusal(kind, facts, status))
+
+
+def _refusal(kind: EventKind, facts: dict[str, Any], status: int) -> AuditEvent:
+    outcome = "denied" if kind is EventKind.ACCESS_DENIED else "failed"
+    return AuditEvent(kind, {**facts, "status": int(status), "outcome": outcome})
+
+
+def _facts(scope: Scope, proxies: Callable[[], ListedProxies | None]) -> dict[str, Any]:
+    """Return what every event of a request says: who, what, from where."""
+    facts: dict[str, Any] = {
+        "request_id": scope[REQUEST_ID_KEY].decode("latin-1"),
+        "action": f"{scope['method']} {scope[ROUTE_HOLDER][0]}",
+        "from": client_address(scope, proxies(), unknown="-"),
+    }
+    caller: Caller | None = scope.get(CALLER)
+    if caller is not None and caller.identity is not None:
+        facts["caller"] = caller_facts(caller.identity)
+    for name, value in scope["headers"]:
+        if name == b"user-agent":
+            facts["agent"] = agent_text(value)
+    return facts
