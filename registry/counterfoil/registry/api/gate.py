@@ -93,7 +93,8 @@ class AccessControl:
         return AccessState(self.policy().digest, self.is_file_valid(), tuple(self.keys()))
 
 
-class _Known(NamedTuple):
+@dataclass(slots=True, repr=False)  # its attributes are read faster than those of a named tuple
+class _Known:
     """The header of a connection's last request, and whom it proves to a gate; None on a connection of a proxy.
 
     ``uses`` is where requests with remembered credentials of this method are counted.

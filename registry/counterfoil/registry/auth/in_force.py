@@ -85,7 +85,7 @@ class AccessInForce:
     def is_current(self) -> bool:
         """Whether the rules and the users are as new as every answered write to the store."""
         records = self._records
-        return records is None or (records.known is self._stored and records.is_current)
+        return records is None or (records.is_current and records.known is self._stored)
 
     async def catch_up(self) -> None:
         """Make the rules and the users as new as every answered write; raise ``StoreUnavailable``.
