@@ -96,6 +96,12 @@ def test_the_same_key_is_the_same_lists(rules: list[Rule], others: list[Rule]) -
     assert one.key == Rights(reversed(rules), PRINCIPALS).key
 
 
+def test_an_administrator_sees_all_names_whatever_is_denied_to_others() -> None:
+    denied = Rule("User:*", allows=False, operations=frozenset({Operation.DESCRIBE}), pattern=parse_pattern("*-pii"))
+    rights = Rights([administrator("User:alice"), denied], ("User:alice", "User:*"))
+    assert rights.names(Operation.DESCRIBE, ".").is_all
+
+
 @given(PATTERN_TEXTS)
 def test_a_pattern_is_read_as_it_is_printed(text: str) -> None:
     pattern = parse_pattern(text)

@@ -167,13 +167,13 @@ class Rights:
         rules = [rule for rule in self._rules if operation in rule.affected]
         final = _covered([rule.pattern for rule in rules if rule.is_final], context)
         allowed = _covered([rule.pattern for rule in rules if rule.allows and not rule.is_final], context)
-        denied = _covered([rule.pattern for rule in rules if not rule.allows], context, within=True)
-        names = union([*difference(allowed.ranges, denied.ranges), *final.ranges])
-        is_exact = allowed.is_exact and denied.is_exact and final.is_exact
+        denied = _covered([rule.pattern for rule in rules if not rule.allows], context)
+        least = union([*difference(allowed.least, denied.most), *final.least])
+        most = union([*difference(allowed.most, denied.least), *final.most])
         if self._scopes is not None:
             scopes = _covered([pattern for operations, pattern in self._scopes if operation in operations], context)
-            names, is_exact = intersection(names, scopes.ranges), is_exact and scopes.is_exact
-        return NameRanges(names, is_exact)
+            least, most = intersection(least, scopes.least), intersection(most, scopes.most)
+        return NameRanges(most, least == most)
 
     def _key(self) -> bytes:
         describing = [rule for rule in self._rules if Operation.DESCRIBE in rule.affected]
@@ -206,11 +206,15 @@ def _texts(operations: Iterable[Operation], pattern: Pattern) -> tuple[str, str]
     return ",".join(sorted(operation.value for operation in operations)), str(pattern)
 
 
-def _covered(patterns: Iterable[Pattern], context: str, *, within: bool = False) -> NameRanges:
-    """Return the subjects of ``context`` that one of ``patterns`` covers.
+class _Bounds(NamedTuple):
+    """Subjects of a context that are certainly covered by patterns, and those that may be."""
 
-    A glob counts as its beginning, which covers more; ``within``: as nothing, which covers less.
-    """
+    least: Ranges
+    most: Ranges
+
+
+def _covered(patterns: Iterable[Pattern], context: str) -> _Bounds:
+    """Return the subjects of ``context`` that one of ``patterns`` covers. A glob may cover all with its beginning."""
     found: list[Range] = []
     begun: list[Range] = []
     for pattern in patterns:
@@ -219,8 +223,7 @@ def _covered(patterns: Iterable[Pattern], context: str, *, within: bool = False)
         elif pattern.kind is Kind.SUBJECT and pattern.context.matches(context):
             is_whole = pattern.name.is_literal or pattern.name.is_prefix
             (found if is_whole else begun).append(_range_of(pattern.name))
-    whole, most = union(found), union([*found, *begun])
-    return NameRanges(whole if within else most, whole == most)
+    return _Bounds(union(found), union([*found, *begun]))
 
 
 def _range_of(glob: Glob) -> Range:
