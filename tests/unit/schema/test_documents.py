@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import string
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import MAX_CHARACTERS, MAX_DEPTH, read_yaml
 from counterfoil.schema.position import Position
+
+_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
 def read(text: str) -> Any:
@@ -67,6 +71,18 @@ def test_what_means_one_thing_in_yaml_1_1_and_another_in_1_2_is_refused_where_it
         read(f"a:\n  - {text}\n")
     assert refused.value.problem == f"{text} has two meanings: {meanings}; write the one that is meant"
     assert refused.value.position == Position(2, 5)
+
+
+@given(
+    st.sampled_from(string.ascii_letters + string.digits + "+-.~_$/"),
+    st.sampled_from(["", "1", ".5", "o", "e", "es", "rue", "ull", "inf", ".nan", "o17"]),
+)
+def test_a_text_is_a_text_in_yaml_1_1_as_well(first: str, rest: str) -> None:
+    with contextlib.suppress(InvalidDocument):
+        node = read_yaml(first + rest)
+        if isinstance(node, ScalarNode) and node.kind is Kind.TEXT:
+            assert not isinstance(yaml.safe_load(first + rest), int | float | None)
+            assert _JSON_NUMBER.fullmatch(node.text) is None
 
 
 def test_every_node_and_key_has_its_position() -> None:
@@ -150,8 +166,10 @@ def test_no_text_ends_in_a_foreign_exception(text: str) -> None:
             plain_value(root)
 
 
+NUMBER_IN_1_2 = re.compile(r"[-+]?[0-9.]+[eE][-+]?[0-9]+|0o[0-7]+")  # which PyYAML writes as they are
+TEXTS = st.text(max_size=10).filter(lambda text: not NUMBER_IN_1_2.fullmatch(text))
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=10,
 )

@@ -40,6 +40,8 @@ _WORDS: Final = {
     **dict.fromkeys(("true", "True", "TRUE"), (Kind.BOOLEAN, True)),
     **dict.fromkeys(("false", "False", "FALSE"), (Kind.BOOLEAN, False)),
 }
+_STARTS: Final = frozenset([*(_RESOLVER.yaml_implicit_resolvers), *(word[:1] for word in _WORDS), *"-+.0123456789"])
+"""What a plain scalar that is no text begins with, in either version; the empty text for an empty one."""
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER: Final = re.compile(
     r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII
@@ -111,6 +113,9 @@ class _Conversion:
     def _node(self, event: Any, depth: int) -> Node:
         """Return the node that begins with ``event``, which may have at most ``depth`` levels."""
         position = _position(event.start_mark)
+        if type(event) is yaml.ScalarEvent and event.anchor is None and depth >= 0:  # most nodes
+            self._add(1, position)
+            return _scalar(event, position)
         if type(event) is yaml.AliasEvent:
             return self._alias(str(event.anchor), position, depth)
         before = self._count
@@ -209,6 +214,8 @@ def _scalar(event: Any, position: Position) -> ScalarNode:
     text = event.value
     try:
         if event.tag is None and not event.style:  # plain: None, or "" from the parser in C
+            if text[:1] not in _STARTS:
+                return ScalarNode(position, text, Kind.TEXT, text)
             kept = len(text) <= _MAX_KEPT_LENGTH
             return ScalarNode(position, text, *(_kept_meaning if kept else _plain_meaning)(text))
         tag = event.tag

@@ -32,6 +32,8 @@ class Glob:
     @classmethod
     def of(cls, text: str) -> Glob:
         r"""Return the glob that ``text`` is: ``*`` is any text, ``\*`` is a star, ``\\`` is a backslash."""
+        if "\\" not in text:
+            return cls._between(text.split(_ANY))
         parts, position = [""], 0
         while position < len(text):
             character = text[position]
@@ -43,6 +45,11 @@ class Glob:
             else:
                 parts[-1] += character
             position += 1
+        return cls._between(parts)
+
+    @classmethod
+    def _between(cls, parts: list[str]) -> Glob:
+        """Return the glob with stars between ``parts``; several stars in a row are one."""
         return cls((parts[0], *filter(None, parts[1:-1]), parts[-1]) if len(parts) > 1 else (parts[0],))
 
     @property
