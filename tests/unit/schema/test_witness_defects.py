@@ -78,7 +78,9 @@ def test_what_tests_call_lets_defects_out(language: SchemaType):
 def test_on_the_terminal_a_defect_is_one_line_and_its_traceback_a_file(capsys: pytest.CaptureFixture[str]):
     with defects_on_stderr():
         search_for_witness(Foreign(SchemaType.AVRO), parse_schema('"int"'), DIFFERENCE)
-    (line,) = capsys.readouterr().err.splitlines()
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    (line,) = [each for each in said.splitlines() if each.startswith("counterfoil: ")]
     assert line.startswith("counterfoil: A search for a record failed with AttributeError")
     file = Path(line.rpartition(" ")[2].rstrip(")"))
     kept = file.read_text()
