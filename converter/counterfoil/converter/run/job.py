@@ -30,7 +30,7 @@ from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from threading import Event
 
     from pyspark.sql import DataFrame, SparkSession
@@ -201,9 +201,9 @@ class BridgeRun:
         reports = QueryReports(query)
         try:
             while True:
-                is_over = query.awaitTermination(_POLL_S)
-                news = self._progress.take(reports.new())
-                if self._too_many():
+                is_over = self._is_over(query, reports)
+                news, is_broken = self._count(reports.new())
+                if is_broken:
                     query.stop()
                     return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
                 if is_over:
@@ -217,6 +217,22 @@ class BridgeRun:
         finally:
             if query.isActive:
                 query.stop()
+
+    def _is_over(self, query: StreamingQuery, reports: QueryReports) -> bool:
+        """Wait a moment for the end of the query, and return whether it came.
+
+        If it failed, the batches that were finished before are counted, since the next query does not report them.
+        """
+        try:
+            return bool(query.awaitTermination(_POLL_S))
+        except StreamingQueryException:
+            self._count(reports.new())
+            raise
+
+    def _count(self, reports: Iterable[Mapping[str, Any]]) -> tuple[bool, bool]:
+        """Count batches; return whether there were any, and whether dead letters were above the limit after any."""
+        found = [(self._progress.take([report]), self._too_many()) for report in reports]
+        return any(news for news, _ in found), any(is_broken for _, is_broken in found)
 
     def _too_many(self) -> bool:
         """Return whether dead letters are above the limit.
