@@ -95,4 +95,6 @@ def test_a_bridge_runs_and_goes_on_after_a_crash(
     again = bridge(*run)
     assert f"batch 1 was left unfinished: {RECORDS // 2} of its {RECORDS // 2} offsets are written already" in again
     assert "Spark stopped after the replayed batch, as version 4.1 does (SPARK-55271); starting it once more" in again
+    assert f"{RECORDS // 2} records in 1 batch, 0 converted" in again
+    assert f"written before the restart {RECORDS // 2}" in again
     assert f"good: {RECORDS} records, each exactly once and in order" in bridge("verify", "--sample", "all")

@@ -21,7 +21,7 @@ from counterfoil.converter.kafka.headers import TOO_LARGE
 from counterfoil.converter.run import progress, sink, source
 from counterfoil.converter.run.checkpoint import Checkpoint, Identity
 from counterfoil.converter.run.delivery import make_sink
-from counterfoil.converter.run.query_reports import QueryReports
+from counterfoil.converter.run.query_reports import QueryReports, report_of_last_batch
 from counterfoil.converter.run.restart import repeat_condition
 from counterfoil.converter.run.snapshot import RunState, Snapshot
 from counterfoil.converter.run.watch import Watch, job_name, now_ms
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Engine
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.kafka.offsets import OffsetSet
+    from counterfoil.converter.run.checkpoint import Batch
     from counterfoil.converter.run.delivery import Sink
     from counterfoil.converter.run.id_service import WriterService
     from counterfoil.converter.run.watch import Listener
@@ -47,7 +48,10 @@ if TYPE_CHECKING:
 _POLL_S: Final = 0.2
 _FEWEST_FOR_A_RATE: Final = 100
 _REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
-"""SPARK-55271: Spark 4.1 commits a replayed batch and then ends with this message; a second start continues."""
+"""SPARK-55271: Spark 4.1 commits a replayed batch and then, instead of a report of it, ends with this message.
+
+A second start continues after that batch.
+"""
 
 
 _CODES: Final = sorted([*FailureCode, TOO_LARGE])
@@ -126,12 +130,15 @@ class BridgeRun:
 
     def _until_done(self, spark: SparkSession) -> tuple[ExitCode, str]:
         """Run the query; run it once more after the one failure of Spark that leaves a valid checkpoint."""
-        was_unfinished = self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic) is not None
+        replayed, query = self._unfinished_batch(), self._start(spark)
         try:
-            return self._watch(self._start(spark))
+            return self._watch(query)
         except StreamingQueryException as failure:
-            if not (was_unfinished and _REPLAY_FAULT in str(failure)):
+            if replayed is None or self._unfinished_batch() is not None or _REPLAY_FAULT not in str(failure):
                 raise RunFailed(self._why(failure)) from None
+        _, is_broken = self._count([report_of_last_batch(query, replayed)])
+        if is_broken:
+            return self._broken()
         self.say("Spark stopped after the replayed batch, as version 4.1 does (SPARK-55271); starting it once more")
         try:
             return self._watch(self._start(spark))
@@ -152,9 +159,12 @@ class BridgeRun:
     def _sink(self) -> Sink:
         return make_sink(self.bridge.file, self.cluster, self.settings.checkpoint, say=self.say)
 
+    def _unfinished_batch(self) -> Batch | None:
+        return self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic)
+
     def _written_before(self) -> Mapping[int, OffsetSet]:
         """Return the offsets that are to be read and whose records are on the outputs already."""
-        batch = self.settings.checkpoint.unfinished_batch(self.bridge.file.source_topic)
+        batch = self._unfinished_batch()
         written = self._sink.written_before(batch)
         already = sum(len(offsets) for offsets in written.values())
         if batch is not None:
@@ -205,7 +215,7 @@ class BridgeRun:
                 news, is_broken = self._count(reports.new())
                 if is_broken:
                     query.stop()
-                    return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
+                    return self._broken()
                 if is_over:
                     return ExitCode.OK, RunState.FINISHED
                 if self.is_replaced():
@@ -233,6 +243,9 @@ class BridgeRun:
         """Count batches; return whether there were any, and whether dead letters were above the limit after any."""
         found = [(self._progress.take([report]), self._too_many()) for report in reports]
         return any(news for news, _ in found), any(is_broken for _, is_broken in found)
+
+    def _broken(self) -> tuple[ExitCode, str]:
+        return ExitCode.BROKEN, f"stopped: more dead letters than {self.bridge.file.stop_above}"
 
     def _too_many(self) -> bool:
         """Return whether dead letters are above the limit.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql.streaming import StreamingQuery
 
+    from counterfoil.converter.run.checkpoint import Batch
+
 
 class QueryReports:
     """The reports of ``query`` that have not been read yet.
@@ -33,3 +35,28 @@ class QueryReports:
         if found:
             self._newest = found[0]["timestamp"]
         return found[::-1]
+
+
+def report_of_last_batch(query: StreamingQuery, batch: Batch) -> dict[str, Any]:
+    """Return the report of ``batch``, the last one of ``query``, made from its execution, if Spark made none.
+
+    It has what a bridge reads of a report: the batch's number, its records, the observed metrics and the offsets after
+    it. The duration is not known.
+    """
+    java: Any = query._jsq  # noqa: SLF001 - only Java keeps the execution
+    execution = java.streamingQuery().lastExecution()
+    leaves, metrics = execution.executedPlan().collectLeaves(), execution.observedMetrics()
+    names = metrics.keys().toSeq()
+    return {
+        "batchId": batch.batch_id,
+        "numInputRows": sum(_rows(leaves.apply(place)) for place in range(leaves.size())),
+        "observedMetrics": {
+            name: json.loads(metrics.apply(name).json()) for name in map(names.apply, range(names.size()))
+        },
+        "sources": [{"endOffset": {"source": {str(each): end for each, (_, end) in batch.range_by_partition.items()}}}],
+    }
+
+
+def _rows(leaf: Any) -> int:
+    """Return how many rows a leaf of an executed plan has read."""
+    return int(leaf.metrics().apply("numOutputRows").value())
