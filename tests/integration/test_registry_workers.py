@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from counterfoil.registry.serving import workers
 from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
+from counterfoil.registry.serving.server import listen
+from counterfoil.registry.settings import ServerSettings
 from counterfoil.registry.telemetry import Telemetry
 from counterfoil.schema.exit_codes import ExitCode
 from local_services import RegistryProcess, wait_until
@@ -25,6 +28,7 @@ from served_registry import refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.registry.serving.server import Seat
     from local_services import PostgresClient
 
 WORKERS = 3
@@ -212,6 +216,34 @@ def test_an_ordered_stop_answers_what_is_under_way_and_is_a_success(registry: Re
         assert connection.recv(1000).startswith(b"HTTP/1.1 200 ")
     assert registry.stop() == 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_a_worker_that_becomes_ready_during_a_stop_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker ends its start before it stops, and its parent has closed the port by then."""
+    reader, writer = os.pipe()
+
+    def ready_when_stopped(_settings: ServerSettings, seat: Seat) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        os.write(writer, b"1")
+        signal.sigwait({signal.SIGTERM})
+        seat.announce("")
+
+    monkeypatch.setattr(workers, "run_on", ready_when_stopped)
+    settings = ServerSettings(workers=1, store="postgresql://127.0.0.1/none", stop_timeout_s=10)
+    with listen("127.0.0.1", 0) as listener:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                workers.Workers(settings, [listener]).run()
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.read(reader, 1) == b"1"
+        os.kill(pid, signal.SIGTERM)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    os.close(reader)
+    os.close(writer)
 
 
 def is_listening(port: int) -> bool:

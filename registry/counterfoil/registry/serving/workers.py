@@ -242,7 +242,7 @@ class Workers:
             if worker.text.startswith(_READY) and not worker.is_ready:
                 worker.is_ready, worker.failed_starts = True, 0
                 LOGGER.info("worker serves", extra={"worker": worker.place, "pid": worker.pid})
-        if not self._has_served and all(worker.is_ready for worker in self._workers):
+        if not self._has_served and not self._is_stopping and all(worker.is_ready for worker in self._workers):
             self._has_served = True
             announce(self._listeners[0], self._settings)
 
