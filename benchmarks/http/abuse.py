@@ -25,6 +25,7 @@ from table import median
 from counterfoil.registry.auth.file.watching import WatchedAccessFile
 from counterfoil.registry.auth.passwords.hashes import hash_password
 from counterfoil.registry.domain.access.rights import Rights
+from counterfoil.registry.serving.server import look_for_cycles_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,7 +196,11 @@ def _flood(server: Server, count: int) -> int:
 
 
 def _compare_files(folder: Path, scores: Scores) -> None:
-    """Measure how long an access file with as many rules as possible takes to be read, and its rules for one caller."""
+    """Measure how long an access file with as many rules as possible takes to be read, and its rules for one caller.
+
+    The search for cycles of garbage is set as a server sets it.
+    """
+    look_for_cycles_seldom()
     path = folder / "rules.yaml"
     others = range(1, _RULES)  # the first is that of the administrator
     rules = [f'  - {{allow: developer, to: User:u{number}, on: "team-{number}.*"}}' for number in others]

@@ -185,7 +185,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
     app = create_app(settings, telemetry=seat.telemetry)
     if tls is not None:
         seat.telemetry.read_tls(tls.state)
-    _look_for_cycles_seldom()
+    look_for_cycles_seldom()
     config = uvicorn.Config(
         app.asgi,
         http=limited_protocol(settings, proxies=app.proxies),
@@ -204,7 +204,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
     server.run(sockets=[each for each in (seat.listener, seat.plain) if each is not None])
 
 
-def _look_for_cycles_seldom() -> None:
+def look_for_cycles_seldom() -> None:
     """Make Python's garbage collection of cycles run less often, and never over the objects that exist now.
 
     Requests leave hardly any cycles, and a collection visits all objects in memory; it took a tenth of the time of a

@@ -33,6 +33,7 @@ _MAX_KEPT_LENGTH: Final = 40
 _LOADERS: Final[tuple[Any, ...]] = (*([yaml.CSafeLoader] if yaml.__with_libyaml__ else []), yaml.SafeLoader)
 """The parsers: first the one in C, about ten times faster, which not every build of PyYAML has."""
 
+_SCALAR: Final[Any] = yaml.ScalarEvent  # found faster than as an attribute of the module
 _TAG: Final = "tag:yaml.org,2002:"
 _KIND_BY_TAG: Final = {f"{_TAG}{kind.value}": kind for kind in (Kind.INTEGER, Kind.NUMBER, Kind.BOOLEAN, Kind.NULL)}
 _WORDS: Final = {
@@ -112,9 +113,12 @@ class _Conversion:
 
     def _node(self, event: Any, depth: int) -> Node:
         """Return the node that begins with ``event``, which may have at most ``depth`` levels."""
-        position = _position(event.start_mark)
-        if type(event) is yaml.ScalarEvent and event.anchor is None and depth >= 0:  # most nodes
-            self._add(1, position)
+        mark = event.start_mark
+        position = Position(mark.line + 1, mark.column + 1)
+        if type(event) is _SCALAR and event.anchor is None and depth >= 0:  # most nodes
+            self._count += 1
+            if self._count > MAX_NODES:
+                raise _too_many(position)
             return _scalar(event, position)
         if type(event) is yaml.AliasEvent:
             return self._alias(str(event.anchor), position, depth)
@@ -147,21 +151,23 @@ class _Conversion:
     def _mapping(self, position: Position, depth: int) -> MappingNode:
         entries: dict[str, Node] = {}
         positions: dict[str, Position] = {}
-        for event in self._events:
+        events = self._events
+        for event in events:
             if type(event) is yaml.MappingEndEvent:
                 break
-            place = _position(event.start_mark)
-            key = self._key(event, place)
+            mark = event.start_mark
+            place = Position(mark.line + 1, mark.column + 1)
+            is_plain = type(event) is _SCALAR and event.anchor is None
+            key = event.value if is_plain else self._text_of_key(event, place)
             if key in entries:
                 raise InvalidDocument(
                     f"{key} stands here a second time; the first is in line {positions[key].line}", place
                 )
-            entries[key], positions[key] = self._node(next(self._events), depth - 1), place
+            entries[key], positions[key] = self._node(next(events), depth - 1), place
         return MappingNode(position, entries, positions)
 
-    def _key(self, event: Any, place: Position) -> str:
-        if type(event) is yaml.ScalarEvent and event.anchor is None:
-            return str(event.value)
+    def _text_of_key(self, event: Any, place: Position) -> str:
+        """Return the text of a key that is an alias or has an anchor."""
         if isinstance(event, yaml.ScalarEvent | yaml.AliasEvent):
             node = self._node(event, 0)
             if isinstance(node, ScalarNode):
@@ -184,7 +190,7 @@ class _Conversion:
     def _add(self, count: int, position: Position) -> None:
         self._count += count
         if self._count > MAX_NODES:
-            raise InvalidDocument(f"more than {MAX_NODES} values, each alias counted as what it stands for", position)
+            raise _too_many(position)
 
 
 @dataclass(slots=True)
@@ -194,6 +200,10 @@ class _Anchored:
     position: Position
     node: Node | None = None
     count: int = 0
+
+
+def _too_many(position: Position) -> InvalidDocument:
+    return InvalidDocument(f"more than {MAX_NODES} values, each alias counted as what it stands for", position)
 
 
 def _too_deep(position: Position) -> InvalidDocument:
