@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place, event_of_change
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.scope_settings import ScopeSettings
@@ -257,6 +257,21 @@ def test_records_are_noted_by_name_alone(run: Any) -> None:
         assert await noted(storage) == [(ChangeKind.RECORD, TOP_LEVEL, None, None)] * 2
         changes = await storage.changes(0, 10)
         assert [change.document for change in changes] == [{"kind": "key", "key": list(KEY)}] * 2
+
+    run(behaviour)
+
+
+def test_a_change_of_a_record_has_what_is_for_the_audit_alone(run: Any) -> None:
+    about = {"context": ".ü", "subject": ":.ü:s", "before": "1" * 64, "after": "2" * 64}
+
+    async def behaviour(storage: Storage) -> None:
+        await storage.commit(record_write("key", KEY, {"n": 1}, revision=0, for_audit=about))
+        [change] = await storage.changes(0, 10)
+        assert change.document == {"kind": "key", "key": list(KEY), **about}
+        assert change.shown == {"kind": "key", "key": list(KEY)}
+        event = event_of_change(change)
+        assert event is not None
+        assert about.items() <= event.facts.items()
 
     run(behaviour)
 

@@ -26,7 +26,10 @@ class ChangeKind(Enum):
     """Config or mode of a scope; the document has the stored ``config`` and ``mode``."""
     CONTEXT_DELETED = "context-deleted"
     RECORD = "record-changed"
-    """A key, an association or a bridge; the document names its ``kind`` and ``key``, but not its content."""
+    """A key, an association or a bridge; the document names its ``kind`` and ``key``, but not its content.
+
+    For the audit it may have ``before`` and ``after``, which tell equal contents from others, and ``context``.
+    """
 
 
 TERM_KINDS: Final = frozenset({ChangeKind.SETTINGS, ChangeKind.RECORD})
@@ -53,6 +56,13 @@ class Change:
     document: Document | None = None
     author: str | None = None
     request_id: str | None = None
+
+    @property
+    def shown(self) -> Document | None:
+        """The document without what the audit alone has."""
+        if self.kind is not ChangeKind.RECORD or self.document is None:
+            return self.document
+        return {name: value for name, value in self.document.items() if name in {"kind", "key"}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.audit.about import facts_about
 from counterfoil.registry.domain.modes import check_writable
-from counterfoil.registry.domain.writes.effects import PutRecord
-from counterfoil.registry.domain.writes.guards import RecordAt
-from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.domain.writes.plan import record_write
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.contexts import QualifiedSubject
 from counterfoil.schema.errors import SketchNotFound, UnusableSketch
@@ -58,9 +57,8 @@ class Sketches:
         if document is None and found is None:
             raise _missing(subject)
         key, revision = sketch_key(subject), 0 if found is None else found.revision
-        await self._storage.commit(
-            Plan((RecordAt(SKETCH_KIND, key, revision),), (PutRecord(SKETCH_KIND, key, document),))
-        )
+        about = facts_about([subject])
+        await self._storage.commit(record_write(SKETCH_KIND, key, document, revision=revision, for_audit=about))
 
     async def _find(self, subject: QualifiedSubject) -> Record | None:
         found = await self._storage.records(SKETCH_KIND, sketch_key(subject))

@@ -255,8 +255,7 @@ def _carry_out(tables: Tables, effect: Effect) -> list[Change]:
             change = tables.note(ChangeKind.SETTINGS, effect.scope, document=SCOPE_SETTINGS.write(effect.settings))
             tables.put_settings(effect.scope, effect.settings)
         case PutRecord():
-            document = {"kind": effect.kind, "key": list(effect.key)}
-            change = tables.note(ChangeKind.RECORD, TOP_LEVEL, document=document)
+            change = tables.note(ChangeKind.RECORD, TOP_LEVEL, document=effect.noted)
             tables.put_record(effect)
             if effect.is_term:
                 tables.touch_settings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import itertools
+import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,18 +14,23 @@ import pytest
 
 from access_world import BOB, ROOT, World, in_world
 from bridge_stories import OLD, SUBJECT, proposed
+from contract_stories import LINK, promise, schema
 from counterfoil.registry.api.http.middleware import CONNECTION
 from counterfoil.registry.audit.counting import EqualEvents
 from counterfoil.registry.audit.recording import AuditRecords
-from counterfoil.registry.domain.access.records import POLICIES, USERS
+from counterfoil.registry.domain.access.records import AUDIT_KEYS, USERS
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
 from counterfoil.registry.domain.audit.lines import canonical
+from counterfoil.registry.domain.keys.stored import KEK_KIND
 from counterfoil.registry.domain.writes.effects import RecordEvents
 from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.store.memory import MemoryStorage
 from counterfoil.schema.errors import StoreUnavailable
+from counterfoil.schema.sketch import PartSketch, TopicSketch
+from counterfoil.schema.sketch.document import sketch_document
 from key_driver import LOCAL
+from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.changes import Written
 
 EVENTS = "/audit/v1/events"
+KEKS = "/dek-registry/v1/keks"
 _EVER = 2**40
 
 
@@ -204,6 +211,8 @@ def test_writes_of_every_part_of_the_api_name_their_author() -> None:
         await world.done("POST", "/dek-registry/v1/keks/k/test", body={})
         await world.done("POST", "/dek-registry/v1/keks/k/deks", body={"subject": "s"})
         found = [each for each in await asked(world) if "change" in each or each["event"].startswith("key.")]
+        [bridge] = [each for each in found if each["event"] == "bridge.change"]
+        assert (bridge["subject"], bridge["context"]) == (SUBJECT, ".")
         assert {each["caller"]["principal"] for each in found} == {"User:root"}
         assert list(dict.fromkeys(each["event"] for each in found)) == [
             "schema.register",
@@ -249,6 +258,98 @@ def test_who_has_audit_on_a_context_sees_its_events_alone() -> None:
     in_world(story)
 
 
+def test_encryption_keys_are_compared_by_a_key_of_the_store() -> None:
+    """Each change of a key is one event, and says whether its content is one that it had before."""
+
+    async def story(world: World) -> None:
+        kek, deks = f"{KEKS}/k", f"{KEKS}/k/deks"
+        await world.done("POST", KEKS, body={"name": "k", **LOCAL, "shared": False, "doc": ""})
+        await world.done("PUT", kek, body={"doc": "one"})
+        await world.done("PUT", kek, body={"doc": ""})
+        for version, material in ((1, "b25l"), (2, "b25l"), (3, "dHdv")):
+            body = {"subject": ":.c:s", "version": version, "encryptedKeyMaterial": material}
+            await world.done("POST", deks, body=body)
+        await world.done("DELETE", f"{deks}/%3A.c%3As/versions/1")
+        await world.done("DELETE", f"{deks}/%3A.c%3As/versions/1?permanent=true")
+        found = [each for each in await asked(world) if each["event"] in {"kek.change", "dek.change"}]
+        assert [each["resource"].split()[0] for each in found] == ["kek"] * 3 + ["dek"] * 5
+        made, other, back, first, equal, differing, deleted, gone = found
+        assert "before" not in made
+        assert (other["before"], other["after"]) == (made["after"], back["before"])
+        assert made["after"] == back["after"] != other["after"]
+        assert first["after"] == equal["after"] != differing["after"]
+        assert (deleted["before"], gone["before"], "after" in gone) == (first["after"], deleted["after"], False)
+        assert {(each["subject"], each["context"]) for each in found[3:]} == {(":.c:s", ".c")}
+        [stored] = await world.storage.records(AUDIT_KEYS.name)
+        [held] = await world.storage.records(KEK_KIND)
+        lasting = {name: value for name, value in held.document.items() if name not in {"ts", "dekCount"}}
+        key = bytes.fromhex(stored.document["key"])
+        assert back["after"] == hmac.new(key, canonical(lasting), "sha256").hexdigest()
+        changes = (await world.done("GET", "/changes?limit=500"))["changes"]
+        documents = [each["document"] for each in changes if each["kind"] == "record-changed"]
+        assert {"kind": "kek", "key": ["k"]} in documents
+        assert {tuple(each) for each in documents} == {("kind", "key")}
+        assert stored.document["key"] not in str(found) + str(changes)
+
+    in_world(story, wrapping=open_kms({"LOCAL_SECRET": "s3cret"}, brought=()))
+
+
+def test_a_store_without_authentication_has_the_key_as_well() -> None:
+    async def story() -> None:
+        storage = MemoryStorage()
+        audit = AuditRecords(storage)
+        registry = InProcessRegistry(storage, audit=audit)
+        for name in ("one", "two"):
+            made = await registry.post(KEKS, {"name": name, "kmsType": "test", "kmsKeyId": "k"})
+            assert made.status == 200, made.text
+        [stored] = await storage.records(AUDIT_KEYS.name)
+        assert len(bytes.fromhex(stored.document["key"])) == 32
+        found = [each.document or {} for each in await storage.changes(0, 100)]
+        assert [each["kind"] for each in found] == ["audit-key", "kek", "kek"]
+        assert found[1]["after"] == found[2]["after"]  # their names are in their keys
+
+    asyncio.run(story())
+
+
+def promise_of(subject: str) -> str:
+    """A contract that is about ``subject``."""
+    document = json.loads(promise(contract=f"about {subject}"))
+    document["schema"][0]["customProperties"] = [{"property": "subject", "value": subject}]
+    return json.dumps(document)
+
+
+def test_who_has_audit_on_a_context_sees_what_is_about_its_subjects() -> None:
+    """Of records: data encryption keys, contracts, sketches and associations."""
+
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "auditor", "on": "context:.c"})
+        await world.done("POST", KEKS, body={"name": "k", **LOCAL})
+        for subject in (":.c:s", ":.d:s", "s"):
+            await world.register(subject, ROOT)
+            await world.done("POST", f"{KEKS}/k/deks", body={"subject": subject})
+            sketch = sketch_document(TopicSketch("t", value=PartSketch({}), value_subject="s"))
+            await world.done("PUT", f"/sketches/v1/subjects/{subject}", body=sketch)
+            contract = {"content": promise_of(subject), "schemas": {LINK: {"schema": schema()}}}
+            body = {"application": f"of {subject}", "version": "1", "contracts": [contract]}
+            await world.done("POST", "/contracts/v1/publish", body=body)
+        topic = {"resourceName": "s", "resourceNamespace": "x", "resourceId": "s", "resourceType": "topic"}
+        of_value = {"subject": ":.c:s", "associationType": "value", "lifecycle": "WEAK"}
+        await world.done("POST", "/associations", body={**topic, "associations": [of_value]})
+        await world.audit.write_minute()
+        found = (await world.done("GET", f"{EVENTS}?limit=1000", BOB))["events"]
+        assert [(each["event"], each["resource"].split(" ")[0]) for each in found] == [
+            ("schema.register", ":.c:s"),
+            ("dek.change", "dek"),
+            ("record.change", "sketch"),
+            ("contract.change", "contract"),
+            ("association.change", "association"),
+            ("key.revealed", "Kek:"),
+        ]
+        assert {each["subject"] for each in found[1:]} == {":.c:s"}
+
+    in_world(story, wrapping=open_kms({"LOCAL_SECRET": "s3cret"}, brought=()))
+
+
 @pytest.mark.parametrize(
     "rules",
     [
@@ -291,14 +392,14 @@ def test_records_about_access_are_compared_by_a_key_of_the_store() -> None:
         assert (off["after"], on["after"]) == (again["after"], created["after"])
         assert off["after"] != on["after"]
         assert all(len(each["after"]) == 64 for each in found[:-1])
-        [policy] = await world.storage.records(POLICIES.name)
+        [stored] = await world.storage.records(AUDIT_KEYS.name)
         assert await world.storage.records(USERS.name, ("bob",)) == []
-        key = bytes.fromhex(policy.document["auditKey"])
+        key = bytes.fromhex(stored.document["key"])
         assert len(key) == 32
         [root] = await world.storage.records(USERS.name, ("root",))
         [made] = [each for each in await asked(world) if each.get("resource") == "auth-user root"]
         assert made["after"] == hmac.new(key, canonical(root.document), "sha256").hexdigest()
-        assert policy.document["auditKey"] not in str(await asked(world))
+        assert stored.document["key"] not in str(await asked(world))
 
     in_world(story)
 

@@ -32,7 +32,7 @@ def change_body(change: Change, *, has_author: bool) -> ChangeBody:
         id=change.schema_id,
         guid=None if change.guid is None else str(change.guid),
         by=change.author if has_author else None,
-        document=change.document,
+        document=change.shown,
     )
 
 

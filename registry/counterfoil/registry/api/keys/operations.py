@@ -9,6 +9,7 @@ from counterfoil.registry.api.http.answers import NOTHING
 from counterfoil.registry.api.keys.documents import read_dek, read_kek, read_kek_changes
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.resources import Kind, Resource
+from counterfoil.registry.domain.audit.about import facts_about
 from counterfoil.registry.domain.audit.events import EventKind
 from counterfoil.registry.domain.keys.secrets import without_secrets
 from counterfoil.registry.domain.keys.validity import FIRST_VERSION
@@ -118,7 +119,7 @@ def _shown_dek(call: Call, found: ShownDek) -> Document:
     name = found.dek.id.kek_name
     if found.plain is None or not _may_unwrap(call, name):
         return dek_document(replace(found, plain=None))
-    call.records(EventKind.KEY_REVEALED, Resource(Kind.KEK, name), subject=str(found.dek.id.subject))
+    call.records(EventKind.KEY_REVEALED, Resource(Kind.KEK, name), **facts_about([found.dek.id.subject]))
     return dek_document(found)
 
 

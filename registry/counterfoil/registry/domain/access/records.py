@@ -78,14 +78,16 @@ class AccessRole:
 
 @dataclass(frozen=True, slots=True)
 class AccessPolicy:
-    """Whether every server on the store demands credentials.
-
-    ``audit_key`` is the key, in hexadecimal digits, with which the audit authenticates records about access; empty
-    before the first event.
-    """
+    """Whether every server on the store demands credentials."""
 
     is_required: bool = False
-    audit_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditKey:
+    """The key, in hexadecimal digits, by which the audit compares records about access and keys."""
+
+    key: str = field(repr=False)
 
 
 _NAME: Final = Member("name", "name", TEXT, otherwise=REQUIRED)
@@ -140,13 +142,16 @@ BINDINGS: Final[StoredKind[AccessBinding]] = StoredKind("auth-binding", BINDING,
 ROLE_RECORDS: Final[StoredKind[AccessRole]] = StoredKind("auth-role", ROLE, lambda each: (each.name,))
 POLICIES: Final[StoredKind[AccessPolicy]] = StoredKind(
     "auth-policy",
-    ObjectForm(
-        AccessPolicy,
-        (Member("required", "is_required", FLAG, otherwise=REQUIRED), Member("auditKey", "audit_key", TEXT)),
-    ),
+    ObjectForm(AccessPolicy, (Member("required", "is_required", FLAG, otherwise=REQUIRED),)),
     lambda _: POLICY_KEY,
 )
 POLICY_KEY: Final[Key] = ("policy",)
+AUDIT_KEYS: Final[StoredKind[AuditKey]] = StoredKind(
+    "audit-key", ObjectForm(AuditKey, (Member("key", "key", TEXT, otherwise=REQUIRED),)), lambda _: AUDIT_KEY_KEY
+)
+AUDIT_KEY_KEY: Final[Key] = ("key",)
 
-ACCESS_KINDS: Final = frozenset(each.name for each in (USERS, SERVICES, TOKENS, BINDINGS, ROLE_RECORDS, POLICIES))
+ACCESS_KINDS: Final = frozenset(
+    each.name for each in (USERS, SERVICES, TOKENS, BINDINGS, ROLE_RECORDS, POLICIES, AUDIT_KEYS)
+)
 """The kinds of records about access."""

@@ -36,11 +36,10 @@ OPERATIONS_BY_WORD: Final[Mapping[str, frozenset[Operation]]] = {
 class StoredAccess:
     """The records about access of one store, as of ``revision``; ``revisions`` are those of the bindings.
 
-    ``is_required``: every server on the store demands credentials. ``audit_key`` is that of :class:`AccessPolicy`.
+    ``is_required``: every server on the store demands credentials.
     """
 
     is_required: bool = False
-    audit_key: str = field(default="", repr=False)
     revision: int = 0
     users: Mapping[str, AccessUser] = field(default_factory=dict)
     services: Mapping[str, AccessService] = field(default_factory=dict)

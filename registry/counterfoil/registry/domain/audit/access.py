@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.domain.access.records import (
@@ -15,8 +13,8 @@ from counterfoil.registry.domain.access.records import (
     USERS,
     AccessPolicy,
 )
+from counterfoil.registry.domain.audit.digests import digest_of_record
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, time_text_of
-from counterfoil.registry.domain.audit.lines import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,15 +25,14 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.object_forms import Document
 
 _DISABLED: Final = "disabled"
-_LAST_USED: Final = "lastUsed"
+_PASSING: Final = frozenset({"lastUsed"})
 """The member of a token's record that is written while it is used, without an event."""
 
 
 def events_of(puts: tuple[PutRecord, ...], before: StoredAccess, *, key: bytes) -> tuple[AuditEvent, ...]:
     """Return the events that writing ``puts`` to what was declared ``before`` is, each once; none has a secret.
 
-    They have the record before and after as HMAC-SHA256 by ``key`` (RFC 2104): a bare hash of a record with few
-    possible values would say which of them it is.
+    They have digests of the record before and after.
     """
     return tuple(event for put in puts if (event := _event(put, before, key)) is not None)
 
@@ -50,15 +47,14 @@ def _event(put: PutRecord, before: StoredAccess, key: bytes) -> AuditEvent | Non
         facts["detail"] = detail
     for name, document in (("before", _document(put, before)), ("after", put.document)):
         if document is not None:
-            lasting = {name: value for name, value in document.items() if name != _LAST_USED}
-            facts[name] = hmac.new(key, canonical(lasting), hashlib.sha256).hexdigest()
+            facts[name] = digest_of_record(document, key=key, without=_PASSING)
     return AuditEvent(kind, facts)
 
 
 def _document(put: PutRecord, before: StoredAccess) -> Document | None:
     """Return the document of a record as it is before it is written; None if there is none."""
     if put.kind == POLICIES.name:
-        return None if before.is_empty else POLICIES.form.write(AccessPolicy(before.is_required, before.audit_key))
+        return None if before.is_empty else POLICIES.form.write(AccessPolicy(before.is_required))
     kind, held = _HELD[put.kind](before)
     value = held.get(put.key[0])
     return None if value is None else kind.form.write(value)

@@ -125,14 +125,16 @@ FIELDS: Final[Mapping[str, str]] = {
     "caller": "`principal`, `method`, and `issuer`, `token_id`, `act` if there are; absent without authentication.",
     "action": "The method and the path template of the route; the word `(none)` if the request reached no route.",
     "resource": "What it was done to: subject or context, or kind and key of a record.",
-    "context": "Of subjects and contexts: the context, `.` for the default one.",
+    "context": "Of subjects and contexts, and of records that are about subjects of one context: the context, `.` for "
+    "the default one.",
     "detail": "Of bindings and roles: what they say. Of users, services and tokens: owner, end, whether disabled.",
-    "subject": "Of a data encryption key: the subject that it is for.",
+    "subject": "Of a data encryption key: the subject that it is for. Of other records that are about one subject: it.",
     "operation": "Of denials: the operation that the caller lacks.",
     "version": "The version of the subject.",
-    "before": "Of records about access: as `after`, before the change; absent for a new one.",
+    "before": "Of records about access and of encryption keys: as `after`, before the change; absent for a new one.",
     "after": "For versions the guid of the content, for config and mode SHA-256 of the document in the journal, for "
-    "records about access HMAC-SHA256 of the record, by a key of the store; absent for what was removed.",
+    "records about access and encryption keys HMAC-SHA256 of the record, by a key of the store; absent for what was "
+    "removed.",
     "change": "The number of the change in the journal.",
     "status": "The status of the response, for refused requests.",
     "outcome": "`success`, `denied` or `failed`.",
@@ -155,6 +157,8 @@ FIELDS: Final[Mapping[str, str]] = {
 }
 """The members of an event, and what each says."""
 
+_OF_RECORDS: Final = ("context", "subject", "before", "after")
+"""The members that changes of records have for their events."""
 _KINDS_OF_CHANGES: Final[Mapping[ChangeKind, EventKind]] = {
     ChangeKind.REGISTERED: EventKind.SCHEMA_REGISTER,
     ChangeKind.DELETED: EventKind.SCHEMA_DELETE,
@@ -263,6 +267,9 @@ def event_of_change(change: Change, common: Mapping[str, Any] = _NOTHING) -> Aud
     }
     if change.kind is not ChangeKind.RECORD and not _is_of_registry(change):
         facts["context"] = change.subject.context
+    noted = change.document or {}
+    if change.kind is ChangeKind.RECORD:
+        facts |= {name: noted[name] for name in _OF_RECORDS if name in noted}
     if change.version is not None:
         facts["version"] = change.version
     if change.guid is not None:
@@ -274,7 +281,10 @@ def event_of_change(change: Change, common: Mapping[str, Any] = _NOTHING) -> Aud
 
 def _kind_of(change: Change) -> EventKind | None:
     if change.kind is ChangeKind.RECORD:
-        return _KINDS_OF_RECORDS.get((change.document or {}).get("kind", ""), EventKind.RECORD_CHANGE)
+        document = change.document or {}
+        if "before" in document and document["before"] == document.get("after"):
+            return None  # a key encryption key was written with another key that it wraps, to count it
+        return _KINDS_OF_RECORDS.get(document.get("kind", ""), EventKind.RECORD_CHANGE)
     return _KINDS_OF_CHANGES[change.kind]
 
 

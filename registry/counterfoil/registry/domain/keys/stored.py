@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 KEK_KIND: Final = "kek"
 DEK_KIND: Final = "dek"
+KEK_PASSING: Final = frozenset({"ts", "dekCount"})
+"""The members of a key encryption key that are no content: its time, and how many keys it wraps."""
+DEK_PASSING: Final = frozenset({"ts"})
+"""The member of a data encryption key that is no content."""
 _VERSION_DIGITS: Final = 10
 
 

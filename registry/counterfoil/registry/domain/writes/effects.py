@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.registry.domain.audit.events import AuditEvent
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.domain.scope_settings import ScopeSettings
@@ -63,7 +65,8 @@ class PutRecord:
 
     Writing the same content again gives it a new revision, so that plans made with the old one are refused.
     ``is_term``: registrations and deletions depend on it, so that it also gives the settings a new revision.
-    ``is_leased``: servers answer by it for a moment without reading the journal, as they do for ids.
+    ``is_leased``: servers answer by it for a moment without reading the journal, as they do for ids. ``for_audit`` are
+    members that its change in the journal has besides kind and key.
     """
 
     kind: str
@@ -71,6 +74,12 @@ class PutRecord:
     document: Document | None
     is_term: bool = False
     is_leased: bool = False
+    for_audit: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def noted(self) -> Document:
+        """The document of its change in the journal."""
+        return {"kind": self.kind, "key": list(self.key), **self.for_audit}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.writes.author import SIGNATURE, UNKNOWN
 from counterfoil.registry.domain.writes.effects import PutRecord, PutSettings, PutVersion, RecordEvents
 from counterfoil.registry.domain.writes.guards import RecordAt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from counterfoil.registry.domain.changes import Written
     from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import Effect
     from counterfoil.registry.domain.writes.guards import Guard
     from counterfoil.schema.rest.object_forms import Document
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,16 @@ def noted(written: Written, plan: Plan) -> Written:
 
 
 def record_write(
-    kind: str, key: tuple[str, ...], document: Document | None, *, revision: int, is_term: bool = False
+    kind: str,
+    key: tuple[str, ...],
+    document: Document | None,
+    *,
+    revision: int,
+    is_term: bool = False,
+    for_audit: Mapping[str, str] = _NOTHING,
 ) -> Plan:
     """Return the plan that stores a record, or deletes it if ``document`` is None.
 
-    ``revision`` is the one that was read, 0 if there was no such record.
+    ``revision`` is the one that was read, 0 if there was no such record. ``for_audit``: see :class:`PutRecord`.
     """
-    return Plan((RecordAt(kind, key, revision),), (PutRecord(kind, key, document, is_term),))
+    return Plan((RecordAt(kind, key, revision),), (PutRecord(kind, key, document, is_term, for_audit=for_audit),))

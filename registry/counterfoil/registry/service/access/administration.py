@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
-from secrets import token_hex
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
@@ -33,7 +32,8 @@ from counterfoil.registry.domain.access.stored import OPERATIONS_BY_WORD
 from counterfoil.registry.domain.audit.access import events_of
 from counterfoil.registry.domain.writes.effects import PutRecord, RecordEvents, RefreshRecord
 from counterfoil.registry.domain.writes.guards import RecordAt
-from counterfoil.registry.domain.writes.plan import Plan
+from counterfoil.registry.domain.writes.plan import Plan, together
+from counterfoil.registry.service.audit_key import audit_key
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.errors import AccessConflict, AccessRecordNotFound, InvalidAccess, RevisionChanged
 
@@ -57,7 +57,6 @@ _DAY_MS: Final = 86_400_000
 _SHOWN: Final = 80
 _MAX_DESCRIPTION: Final = 2000
 _MAX_WORDS: Final = 100
-_AUDIT_KEY_BYTES: Final = 32
 
 
 class NewToken(Protocol):
@@ -414,10 +413,11 @@ class AccessAdministration:
                 raise AccessConflict(
                     "Nobody who is enabled would be an administrator afterwards; appoint another first"
                 )
-            key = state.audit_key or token_hex(_AUDIT_KEY_BYTES)
-            written = (*puts, _put(POLICIES, AccessPolicy(after.is_required, key)))
-            events = RecordEvents(events_of(written, state, key=bytes.fromhex(key)))
-            await self._storage.commit(Plan((RecordAt(POLICIES.name, POLICY_KEY, state.revision),), (*written, events)))
+            key, stored_key = await audit_key(self._storage)
+            written = (*puts, _put(POLICIES, AccessPolicy(after.is_required)))
+            events = RecordEvents(events_of(written, state, key=key))
+            plan = Plan((RecordAt(POLICIES.name, POLICY_KEY, state.revision),), (*written, events))
+            await self._storage.commit(together((stored_key, plan)))
 
         await self._turns.take(attempt, written=POLICIES.name)
         return await self.records.current()

@@ -88,7 +88,6 @@ class AccessRecords:
         policy = POLICIES.read(policies[0].document) if policies else AccessPolicy()
         return StoredAccess(
             is_required=policy.is_required,
-            audit_key=policy.audit_key,
             revision=_revision(policies),
             users=await self._by_key(USERS),
             services=await self._by_key(SERVICES),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.associations import BY_ID, BY_NAME, BY_SUBJECT, stored_association, stored_document
+from counterfoil.registry.domain.audit.about import facts_about
 from counterfoil.registry.domain.writes.plan import Plan, record_write
 from counterfoil.schema.errors import AssociatedSubjectEmpty, OperationNotPermitted, SubjectAssociated
 from counterfoil.schema.rest.associations import WILDCARD, Association, Lifecycle, Resource
@@ -66,8 +67,9 @@ class AssociationIndex:
         if association is None:
             return []
         document = None if after is None else stored_document(after)
+        about = facts_about([association.subject])
         return [
-            record_write(kind, key, document, revision=await self._revision(kind, key), is_term=True)
+            record_write(kind, key, document, revision=await self._revision(kind, key), is_term=True, for_audit=about)
             for kind, key in record_keys(association).items()
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from counterfoil.registry.domain.audit.about import facts_about
 from counterfoil.registry.domain.bridges.stored import (
     BRIDGE_KIND,
     BY_SOURCE_KIND,
@@ -117,14 +118,14 @@ class BridgeRecords:
         name = held.bridge.name
         found = [await self.report_record(kind, name) for kind in REPORT_KINDS]
         removed = [PutRecord(record.kind, record.key, None) for record in found if record is not None]
-        of_bridge = PutRecord(BRIDGE_KIND, bridge_key(name), None)
+        of_bridge = PutRecord(BRIDGE_KIND, bridge_key(name), None, for_audit=_about(held.bridge))
         return Plan((held.guard,), (of_bridge, _by_source(held.bridge, None), *removed))
 
 
 def bridge_write(held: HeldBridge | None, bridge: Bridge) -> Plan:
     """Return the plan that stores ``bridge`` instead of ``held``; None if there is no bridge of this name."""
     guard = held.guard if held is not None else RecordAt(BRIDGE_KIND, bridge_key(bridge.name), 0)
-    effects = [PutRecord(BRIDGE_KIND, bridge_key(bridge.name), stored_bridge(bridge))]
+    effects = [PutRecord(BRIDGE_KIND, bridge_key(bridge.name), stored_bridge(bridge), for_audit=_about(bridge))]
     if held is None or source_key(held.bridge.source) != source_key(bridge.source):
         if held is not None:
             effects.append(_by_source(held.bridge, None))
@@ -143,6 +144,11 @@ def report_write(
     revision = 0 if replaced is None else replaced.revision
     effect = PutRecord(kind.record_kind, key, document) if is_noted else RefreshRecord(kind.record_kind, key, document)
     return Plan((held.guard, RecordAt(kind.record_kind, key, revision)), (effect,))
+
+
+def _about(bridge: Bridge) -> dict[str, str]:
+    """Return what the audit says of the subjects of a bridge."""
+    return facts_about([bridge.source.subject, bridge.target.subject])
 
 
 def _by_source(bridge: Bridge, document: Document | None) -> PutRecord:

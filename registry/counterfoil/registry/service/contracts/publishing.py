@@ -154,7 +154,7 @@ class Publishing:
             stamped = replace(
                 contract, application=new.application, application_version=new.version, create_ts=self._now_ms()
             )
-            draft.values.append(CONTRACTS.write(stamped, revision=0))
+            draft.values.append(CONTRACTS.write(stamped, revision=0, subjects=map(parse_subject, read.subjects)))
             draft.events.append(await self._published(stamped))
         elif held.hash != contract.hash:
             raise _other_content(held, contract, await self._comparing.contents(held, contract))

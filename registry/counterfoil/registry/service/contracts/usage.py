@@ -137,7 +137,8 @@ class ObservedUsage:
             return  # another server has noted it, or it was seen again
         facts = {"application": use.application, "subject": use.subject, "lastSeen": use.last_seen}
         event = await self._events.plan(Event(EventType.CONSUMER_STALE, use.application, facts))
-        stored = OBSERVED_USES.write(replace(use, stale_since=now), revision=held.revision)
+        stale, subjects = replace(use, stale_since=now), [parse_subject(use.subject)]
+        stored = OBSERVED_USES.write(stale, revision=held.revision, subjects=subjects)
         await self._storage.commit(together((stored, event)))
 
     async def _subjects(self, read: UsageRead) -> list[QualifiedSubject]:
@@ -176,6 +177,6 @@ def _unknown(read: UsageRead) -> str:
 def _write(held: Held[ObservedUse], use: ObservedUse, key: Key) -> Plan:
     """Return the plan that stores a record; without an entry in the journal where only counts have changed."""
     if is_news(held.value, use):
-        return OBSERVED_USES.write(use, revision=held.revision)
+        return OBSERVED_USES.write(use, revision=held.revision, subjects=[parse_subject(use.subject)])
     refreshed = RefreshRecord(OBSERVED_USES.name, key, OBSERVED_USES.form.write(use))
     return Plan((RecordAt(OBSERVED_USES.name, key, held.revision),), (refreshed,))

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.audit.about import facts_about
+from counterfoil.registry.domain.audit.digests import digest_of_record
 from counterfoil.registry.domain.keys.stored import (
     DEK_KIND,
+    DEK_PASSING,
     KEK_KIND,
+    KEK_PASSING,
     dek_key,
     dek_prefix,
     kek_key,
@@ -21,6 +25,7 @@ from counterfoil.registry.domain.keys.stored import (
     stored_kek,
 )
 from counterfoil.registry.domain.writes.plan import Plan, record_write, together
+from counterfoil.registry.service.audit_key import audit_key
 from counterfoil.schema.errors import KeyNotFound
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.storage import Record, Storage
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.keys import Algorithm, Dek, DekId, Kek
+    from counterfoil.schema.rest.object_forms import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +97,40 @@ class KeyRecords:
 
     async def put_kek(self, held: HeldKek, kek: Kek | None) -> None:
         """Replace the held key by ``kek``; None deletes it permanently. Raises ``StaleWrite``."""
-        await self._storage.commit(_kek_write(held, kek))
+        key, stored_key = await audit_key(self._storage)
+        await self._storage.commit(together((stored_key, _kek_write(held, kek, key))))
 
     async def put_deks(self, of: HeldKek, changed: Sequence[tuple[HeldDek, Dek | None]]) -> None:
         """Replace held keys of one KEK by others; None deletes one permanently. Raises ``StaleWrite``."""
         added = sum(held.revision == 0 for held, _ in changed) - sum(dek is None for _, dek in changed)
         counted = replace(of.kek, dek_count=of.kek.dek_count + added)
-        writes = [
-            record_write(
-                DEK_KIND, dek_key(held.dek.id), None if dek is None else stored_dek(dek), revision=held.revision
-            )
-            for held, dek in changed
-        ]
-        await self._storage.commit(together((_kek_write(of, counted), *writes)))
+        key, stored_key = await audit_key(self._storage)
+        writes = [_dek_write(held, dek, key) for held, dek in changed]
+        await self._storage.commit(together((stored_key, _kek_write(of, counted, key), *writes)))
 
 
-def _kek_write(held: HeldKek, kek: Kek | None) -> Plan:
-    document = None if kek is None else stored_kek(kek)
-    return record_write(KEK_KIND, kek_key(held.kek.name), document, revision=held.revision)
+def _kek_write(held: HeldKek, kek: Kek | None, key: bytes) -> Plan:
+    before = stored_kek(held.kek) if held.revision else None
+    after = None if kek is None else stored_kek(kek)
+    digests = _digests(before, after, key, without=KEK_PASSING)
+    return record_write(KEK_KIND, kek_key(held.kek.name), after, revision=held.revision, for_audit=digests)
+
+
+def _dek_write(held: HeldDek, dek: Dek | None, key: bytes) -> Plan:
+    before = stored_dek(held.dek) if held.revision else None
+    after = None if dek is None else stored_dek(dek)
+    noted = {**facts_about([held.dek.id.subject]), **_digests(before, after, key, without=DEK_PASSING)}
+    return record_write(DEK_KIND, dek_key(held.dek.id), after, revision=held.revision, for_audit=noted)
+
+
+def _digests(before: Document | None, after: Document | None, key: bytes, *, without: frozenset[str]) -> dict[str, str]:
+    """Return what the audit has of the content of a key: digests of it, where there is one."""
+    contents = {"before": before, "after": after}
+    return {
+        name: digest_of_record(document, key=key, without=without)
+        for name, document in contents.items()
+        if document is not None
+    }
 
 
 def _held_kek(record: Record) -> HeldKek:

@@ -173,7 +173,9 @@ def check_records(rows: Rows) -> Iterator[Breach]:
     for kind, key, revision, document, change_kind, noted in rows.each(_RECORDS):
         parts = key.split("\x1f")[:-1]
         place = f"record {kind} {'/'.join(parts)}"
-        if change_kind != ChangeKind.RECORD.value or _json(noted) != {"kind": kind, "key": parts}:
+        named = _json(noted)
+        is_named = isinstance(named, dict) and (named.get("kind"), named.get("key")) == (kind, parts)
+        if change_kind != ChangeKind.RECORD.value or not is_named:
             yield Breach("record-revision", place, f"its revision {revision} is no change to it")
         if not isinstance(_json(document), dict):
             yield Breach("record-readable", place, "its document cannot be read")

@@ -168,7 +168,7 @@ def _put_record(put: PutRecord) -> Document:
         "do": "record",
         **_record(put),
         "is_term": put.is_term,
-        "noted": json.dumps({"kind": put.kind, "key": list(put.key)}),
+        "noted": json.dumps(put.noted),
     }
 
 
