@@ -24,6 +24,13 @@ target: {{topic: b, subject: {s}}}
 fields:
   x: {{from: nothing}}
 """
+READER = """\
+apiVersion: v1.0.0
+kind: DataProduct
+id: reader of {n}
+status: active
+inputPorts: [{{name: input, version: "1", contractId: {n}}}]
+"""
 NAMES = {
     "own": {"{s}": "own.s", "{n}": "own", "{id}": "1"},
     "foreign": {"{s}": "foreign.s", "{n}": "foreign", "{id}": "2"},
@@ -86,7 +93,10 @@ async def seed(registry: InProcessRegistry) -> dict[str, dict[str, str]]:
         await done("POST", "/dek-registry/v1/keks", {"name": team, "kmsType": "test", "kmsKeyId": "k"})
         dek = {"encryptedKeyMaterial": "bWF0ZXJpYWw="}
         await done("POST", f"/dek-registry/v1/keks/{team}/deks/{team}.s", dek)
-        contract = {"content": promise("1.0.0", contract=team), "schemas": {LINK: {"schema": text}}}
+        contract = {
+            "content": promise("1.0.0", contract=team, subject=f"{team}.s"),
+            "schemas": {LINK: {"schema": text}},
+        }
         publication = {"application": team, "version": "1", "contracts": [contract]}
         await done("POST", "/contracts/v1/publish", publication)
         await done("PUT", f"/contracts/v1/environments/{team}", {})
@@ -101,8 +111,8 @@ def filled(value: Any, names: dict[str, str]) -> Any:
         return {key: filled(each, names) for key, each in value.items()}
     if isinstance(value, list):
         return [filled(each, names) for each in value]
-    if value == "{plan}":
-        return PLAN.format(n=names["{n}"], s=names["{s}"])
+    if value in {"{plan}", "{reader}"}:
+        return (PLAN if value == "{plan}" else READER).format(n=names["{n}"], s=names["{s}"])
     if isinstance(value, str):
         for key, name in names.items():
             value = value.replace(key, name)

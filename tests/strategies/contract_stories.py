@@ -29,12 +29,19 @@ def schema(**changes: Any) -> str:
 
 
 def promise(
-    version: str = "2.1.0", *, contract: str = "orders", unit: str = "EUR.cent", about: str = "", topic: str = ""
+    version: str = "2.1.0",
+    *,
+    contract: str = "orders",
+    unit: str = "EUR.cent",
+    about: str = "",
+    topic: str = "",
+    subject: str = "",
 ) -> str:
-    """Return the file of the producer's contract; the topic has its name by default."""
+    """Return the file of the producer's contract; by default the topic has its name."""
     properties = [
         {"name": "total", "logicalType": "integer", "customProperties": [{"property": "unit", "value": unit}]}
     ]
+    own = {"customProperties": [{"property": "subject", "value": subject}]} if subject else {}
     document = {
         "apiVersion": "v3.2.0",
         "kind": "DataContract",
@@ -48,6 +55,7 @@ def promise(
                 "physicalName": topic or contract,
                 "authoritativeDefinitions": [{"type": "schema", "url": LINK}],
                 "properties": properties,
+                **own,
             }
         ],
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import itertools
-import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -311,13 +310,6 @@ def test_a_store_without_authentication_has_the_key_as_well() -> None:
     asyncio.run(story())
 
 
-def promise_of(subject: str) -> str:
-    """A contract that is about ``subject``."""
-    document = json.loads(promise(contract=f"about {subject}"))
-    document["schema"][0]["customProperties"] = [{"property": "subject", "value": subject}]
-    return json.dumps(document)
-
-
 def test_who_has_audit_on_a_context_sees_what_is_about_its_subjects() -> None:
     """Of records: data encryption keys, contracts, sketches and associations."""
 
@@ -329,7 +321,8 @@ def test_who_has_audit_on_a_context_sees_what_is_about_its_subjects() -> None:
             await world.done("POST", f"{KEKS}/k/deks", body={"subject": subject})
             sketch = sketch_document(TopicSketch("t", value=PartSketch({}), value_subject="s"))
             await world.done("PUT", f"/sketches/v1/subjects/{subject}", body=sketch)
-            contract = {"content": promise_of(subject), "schemas": {LINK: {"schema": schema()}}}
+            content = promise(contract=f"about {subject}", subject=subject)
+            contract = {"content": content, "schemas": {LINK: {"schema": schema()}}}
             body = {"application": f"of {subject}", "version": "1", "contracts": [contract]}
             await world.done("POST", "/contracts/v1/publish", body=body)
         topic = {"resourceName": "s", "resourceNamespace": "x", "resourceId": "s", "resourceType": "topic"}

@@ -408,3 +408,89 @@ def test_reasons_that_the_caller_may_not_read_are_counted() -> None:
         assert (await registry.send("GET", f"{base}/subjects/orders-value/consumers", ALICE)).json == []
 
     play(story, reader("orders-value"))
+
+
+BASE = "/contracts/v1"
+
+
+async def two_contracts(registry: InProcessRegistry) -> None:
+    """Publish a contract of another team, and let the caller's application read it before it exists."""
+    content, schemas = promise(subject="secret"), {LINK: {"schema": schema()}}
+    publications = (
+        (ALICE, "mine", {"content": expectation("total")}),
+        (ADMIN, "theirs", {"content": content, "schemas": schemas}),
+    )
+    for caller, application, contract in publications:
+        body = {"application": application, "version": "1", "contracts": [contract]}
+        reply = await registry.send("POST", f"{BASE}/publish", caller, body)
+        assert reply.status == 200, reply.text
+
+
+@pytest.mark.parametrize("readable", [False, True])
+def test_no_verdict_shows_the_fields_of_what_the_caller_may_not_read(*, readable: bool) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await two_contracts(registry)
+        for name, fits in (("total", True), ("no_such_field", False)):
+            body: dict[str, Any] = {"application": "mine", "contract": {"content": expectation(name)}}
+            reply = await registry.send("POST", f"{BASE}/check", ALICE, body)
+            if readable:
+                assert (reply.status, reply.json["deployable"]) == (200, fits), reply.text
+            else:
+                assert (reply.code, "secret" in reply.text) == (40301, False), reply.text
+        body = {"application": "mine", "version": "2", "contracts": [{"content": expectation("total")}]}
+        published = await registry.send("POST", f"{BASE}/publish", ALICE, body)
+        assert published.status == (200 if readable else 403)
+
+    play(story, reader("application:mine", Operation.WRITE), *([reader("secret")] if readable else []))
+
+
+@pytest.mark.parametrize("readable", [False, True])
+def test_to_read_a_contract_gives_no_right_to_it(*, readable: bool) -> None:
+    """Anybody could publish that an application reads a contract of others."""
+
+    async def story(registry: InProcessRegistry) -> None:
+        await two_contracts(registry)
+        await registry.send("PUT", f"{BASE}/environments/live", ADMIN, {})
+        results = [{"check": "decode", "outcome": "passed", "records": 1}]
+        verified = {"contract": "orders", "contractVersion": "2.1.0", "environment": "live", "results": results}
+        allowed = 200 if readable else 403
+        made = await registry.send("POST", f"{BASE}/verifications", ADMIN, verified)
+        one = f"{BASE}/verifications/{made.json['id']}"
+        for method, path, body in (
+            ("GET", f"{BASE}/contracts/orders", None),
+            ("GET", one, None),
+            ("POST", f"{BASE}/verifications", verified),
+        ):
+            assert (await registry.send(method, path, ALICE, body)).status == allowed, path
+        for path in (f"{BASE}/contracts", f"{BASE}/verifications"):
+            assert bool((await registry.send("GET", path, ALICE)).json) == readable, path
+        badge = f"{BASE}/badges/orders.svg?environment=live"
+        assert (await registry.send("GET", badge, ALICE)).status == 403
+
+    play(story, reader("application:mine", Operation.WRITE), *([reader("secret")] if readable else []))
+
+
+def test_an_application_is_seen_to_read_only_what_its_reporter_may_read() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await registered(registry, "mine", "secret")
+        same = {"schema": enum("Mark0")}
+        made = [
+            (await registry.send("POST", f"/subjects/{name}/versions", ADMIN, same)).json for name in ("mine", "secret")
+        ]
+        alone = await registry.send("POST", "/subjects/secret2/versions", ADMIN, {"schema": enum("Mark9")})
+        for read, stored in (
+            ({"schemaId": made[0]["id"]}, 1),
+            ({"schemaId": alone.json["id"]}, 0),
+            ({"schemaId": 99}, 0),
+        ):
+            batch = {"application": "mine", "reads": [{**read, "messages": 1}]}
+            reply = await registry.send("POST", f"{BASE}/usage", ALICE, batch)
+            assert (reply.status, reply.json["stored"]) == (200, stored), reply.text
+            if not stored:
+                assert reply.json["notices"] == [f"the registry has no schema id {read['schemaId']}"]
+        batch = {"application": "mine", "reads": [{"subject": "secret", "messages": 1}]}
+        assert (await registry.send("POST", f"{BASE}/usage", ALICE, batch)).code == 40301
+        uses = (await registry.send("GET", f"{BASE}/usage", ADMIN)).json
+        assert [each["subject"] for each in uses] == ["mine"]
+
+    play(story, reader("application:mine", Operation.WRITE), reader("mine"))

@@ -22,6 +22,7 @@ from counterfoil.registry.domain.contracts.verdict import BLOCKING
 from counterfoil.registry.service.retrying import until_current
 from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import ContractNotFound, EnvironmentNotFound, RegistryError
+from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.verdicts import Reason
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _image(name: str, state: str, colour: str, *, status: int = HTTPStatus.OK) -
 
 async def _the_publisher(call: Call) -> Resource:
     """Return the application that offers the contract in the path; the registry where nobody does."""
-    parties = await call.cases.contracts.library.applications(segment(call.segment("contract")))
+    parties = await call.cases.contracts.library.applications(segment(call.segment("contract")), ContractKind.ODCS)
     return visible.application(min(parties)) if parties else REGISTRY
 
 

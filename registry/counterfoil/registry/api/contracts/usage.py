@@ -101,7 +101,11 @@ def _epoch_ms(time: datetime | None) -> int:
 async def post_usage(cases: CasesOfRequest, call: CallOfRequest, body: UsageBatchBody) -> Any:
     """Store a batch of observed reads: counts, ids and names of fields, never values."""
     call.require(Operation.WRITE, visible.application(body.application))
-    return USAGE_RECEIPT.write(await cases.contracts.usage.post(body.batch()))
+    batch = body.batch()
+    for read in batch.reads:
+        if read.subject:
+            call.require_on(Operation.READ, parse_subject(read.subject))
+    return USAGE_RECEIPT.write(await cases.contracts.usage.post(batch, shows=call.readable))
 
 
 async def list_usage(

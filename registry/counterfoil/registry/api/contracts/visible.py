@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource
 from counterfoil.schema.contexts import parse_subject
+from counterfoil.schema.rest.contracts import ContractKind
 
 if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
@@ -54,12 +55,19 @@ def _is_shown(call: Call, reason: VerdictReason) -> bool:
 
 
 async def may_see(cases: UseCases, call: Call, operation: Operation, contract: str) -> bool:
-    """Return whether the caller may do ``operation`` to an application that offers or reads a contract."""
+    """Return whether the caller may do ``operation`` to an application that offers or reads a contract.
+
+    One that reads it counts if the caller may read what the contract is about: anybody could publish that it reads it.
+    """
     call.asks()
     if call.may(operation, REGISTRY):
         return True
-    parties = await cases.contracts.library.applications(contract)
-    return any(call.may(operation, application(each)) for each in parties)
+    library = cases.contracts.library
+    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODCS)):
+        return True
+    if any(call.may(operation, application(each)) for each in await library.applications(contract, ContractKind.ODPS)):
+        return all(map(call.may_read, await library.subjects(contract)))
+    return False
 
 
 async def require_contract(cases: UseCases, call: Call, operation: Operation, contract: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.contracts.stored import is_name
@@ -16,7 +16,7 @@ from counterfoil.schema.agreements.odps import ports_by_contract
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.documents.node_json import node_json
 from counterfoil.schema.documents.yaml_reader import read_yaml
-from counterfoil.schema.errors import InvalidContract, InvalidSchema
+from counterfoil.schema.errors import Forbidden, InvalidContract, InvalidSchema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.contracts import ContractKind, PublishedContract
@@ -24,11 +24,14 @@ from counterfoil.schema.rest.contracts import ContractKind, PublishedContract
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.agreements.model import Agreement, Fault, SchemaLink
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import NewContract
+
+_SHOWN: Final = 80
 
 Permit: TypeAlias = "Callable[[Operation, QualifiedSubject], None]"
 """Raises unless the caller may do an operation to a subject."""
@@ -51,15 +54,16 @@ class ReadContract:
 class ContractFiles:
     """Reads contract files."""
 
-    def __init__(self, storage: Storage, *, reader: SchemaReader) -> None:
+    def __init__(self, storage: Storage, *, reader: SchemaReader, sides: Sides) -> None:
         self._storage = storage
         self._reader = reader
+        self._sides = sides
 
     async def read(self, given: NewContract, *, version: str, needs: Operation, permit: Permit) -> ReadContract:
         """Return a contract; ``version`` is that of the application, for a file without one.
 
         ``permit`` is called with ``needs`` for each subject of a producer's contract, and with READ for each that a
-        given schema refers to.
+        given schema refers to, and for each that a consumer's contract reads: a verdict tells which fields it has.
         Raises ``InvalidContract``.
         """
         reading = await asyncio.to_thread(read_agreement, given.text)
@@ -74,7 +78,19 @@ class ContractFiles:
         if missing := next((link for link in links if link not in schemas), None):
             raise InvalidContract(f"The reader schema {missing!r} of {agreement.id!r} is not among the schemas")
         reads = await asyncio.to_thread(_ports, given.text)
+        for contract in reads:
+            await self._permit_reading(contract, permit)
         return _contract_of(agreement, given, version, schemas, reads=reads)
+
+    async def _permit_reading(self, contract: str, permit: Permit) -> None:
+        """Raise ``Forbidden`` without their names unless the caller may read the subjects that a contract is about."""
+        try:
+            for subject in await self._sides.subjects(contract):
+                permit(Operation.READ, subject)
+        except Forbidden:
+            raise Forbidden(
+                f"User is denied operation Read on a subject that contract {contract[:_SHOWN]!r} is about"
+            ) from None
 
     async def _producers(
         self, contract: Contract, given: NewContract, version: str, needs: Operation, permit: Permit

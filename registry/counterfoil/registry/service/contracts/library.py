@@ -11,6 +11,8 @@ from counterfoil.schema.rest.contracts import ContractKind, ContractVersions
 
 if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.records import ContractRecords
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.contracts import PublishedContract
 
 _SHOWN = 80
@@ -19,8 +21,9 @@ _SHOWN = 80
 class Library:
     """The use cases of reading contracts."""
 
-    def __init__(self, records: ContractRecords) -> None:
+    def __init__(self, records: ContractRecords, *, sides: Sides) -> None:
         self._records = records
+        self._sides = sides
 
     async def all(self) -> list[ContractVersions]:
         """Return all contracts with the numbers of their versions."""
@@ -33,10 +36,13 @@ class Library:
             raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
         return found
 
-    async def applications(self, contract: str) -> set[str]:
-        """Return the applications that offer or read a contract."""
-        found = [await self._records.parties(kind, [contract]) for kind in ContractKind]
-        return {party.application for parties in found for party in parties}
+    async def applications(self, contract: str, kind: ContractKind) -> set[str]:
+        """Return the applications that offer (ODCS) or read (ODPS) a contract."""
+        return {party.application for party in await self._records.parties(kind, [contract])}
+
+    async def subjects(self, contract: str) -> list[QualifiedSubject]:
+        """Return the subjects that the published versions of a contract are about, sorted."""
+        return await self._sides.subjects(contract)
 
     async def version(self, contract: str, version: str, kind: ContractKind | None = None) -> PublishedContract:
         """Return a version of a contract, of a kind: by default a producer's, or else a consumer's.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.rights import everything
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.observed import (
     OBSERVED_USES,
@@ -29,6 +30,7 @@ from counterfoil.schema.rest.webhooks import EventType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.contracts.observed import ObservedReader
     from counterfoil.registry.domain.stored_kinds import Key
     from counterfoil.registry.service.contracts.events import Events
@@ -100,15 +102,18 @@ class ObservedUsage:
 
     # --- writing
 
-    async def post(self, batch: UsageBatch) -> UsageReceipt:
-        """Add a batch to what is stored; entries about unknown schema ids are left out, with a notice for each."""
-        return await self._turns.take(partial(self._post, batch), written=batch.application)
+    async def post(self, batch: UsageBatch, *, shows: Shown = everything) -> UsageReceipt:
+        """Add a batch to what is stored; entries about unknown schema ids are left out, with a notice for each.
 
-    async def _post(self, batch: UsageBatch) -> UsageReceipt:
+        Of the subjects that have a schema id those count that ``shows`` says the caller may read.
+        """
+        return await self._turns.take(partial(self._post, batch, shows), written=batch.application)
+
+    async def _post(self, batch: UsageBatch, shows: Shown) -> UsageReceipt:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
         draft = _Draft()
         for read in batch.reads:
-            subjects = await self._subjects(read)
+            subjects = [each for each in await self._subjects(read) if shows(each)]
             for subject in subjects:
                 await self._add(batch, read, subject, draft)
             draft.stored += bool(subjects)

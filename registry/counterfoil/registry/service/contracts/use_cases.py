@@ -86,8 +86,8 @@ def contract_use_cases(
     ``limits`` are those after which readers count as stale; webhooks may be sent to ``webhook_networks``, too.
     """
     records = ContractRecords(storage)
-    files = ContractFiles(storage, reader=reader)
     sides = Sides(records, reader=reader)
+    files = ContractFiles(storage, reader=reader, sides=sides)
     events = Events(storage, records=records, now_ms=now_ms)
     usage = ObservedUsage(storage, records=records, scopes=scopes, events=events, limits=limits, now_ms=now_ms)
     counterparts = Counterparts(records=records, sides=sides, usage=usage)
@@ -112,7 +112,7 @@ def contract_use_cases(
         publishing=Publishing(
             storage, records=records, scopes=scopes, files=files, comparing=comparing, events=events, now_ms=now_ms
         ),
-        library=Library(records),
+        library=Library(records, sides=sides),
         environments=Environments(storage, records=records, scopes=scopes, events=events, now_ms=now_ms),
         verdicts=verdicts,
         checking=Checking(

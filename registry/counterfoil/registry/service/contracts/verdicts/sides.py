@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Read
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.schema.agreements.model import Promise, SchemaLink
+    from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.reads.model import ReadFinding
@@ -233,6 +234,11 @@ class Sides:
         for link, subjects in (await self._subjects_of(await self._records.promised(contract))).items():
             majors[subject in subjects].add(major_of(link.version))
         return majors[False] - majors[True]
+
+    async def subjects(self, contract: str) -> list[QualifiedSubject]:
+        """Return the subjects that the published versions of a producer's contract are about, sorted."""
+        found = await self._subjects_of(await self._records.promised(contract))
+        return [parse_subject(each) for each in sorted(frozenset().union(*found.values()))]
 
     async def _subjects_of(self, links: Iterable[ContractLink]) -> dict[ContractLink, frozenset[str]]:
         """Return the subjects that contracts are about; those that are not cached are read at once, without schemas."""
