@@ -17,6 +17,7 @@ from fastapi.routing import request_response
 
 from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
 from access_matrix import CELLS, anonymous_mistake, filled, request, seed
+from bridge_stories import NAME, NEW, OLD, PLAN, SUBJECT
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.routes.access import Access, guarded
@@ -29,6 +30,8 @@ from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.patterns import parse_pattern
 from counterfoil.registry.domain.access.rules import allow
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.sketch import PartSketch, TopicSketch
+from counterfoil.schema.sketch.document import sketch_document
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 KEKS = "/dek-registry/v1/keks"
 ENVIRONMENT = "/contracts/v1/environments/{environment}"
+SUBJECTS = "/contracts/v1/subjects"
 MUTATION = {
     "resourceName": "own-more",
     "resourceNamespace": "x",
@@ -113,7 +117,12 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
             ((_O.DELETE, "kek:own"), (_O.PURGE, "own.*")),
         )
     ),
-    ("PUT /bridges/v1/{name}", "PUT /bridges/v1/own", "{plan}", ((_O.WRITE, "bridge:own"),)),
+    ("PUT /bridges/v1/{name}", "PUT /bridges/v1/own", {"plan": "{plan}"}, ((_O.WRITE, "bridge:own"),)),
+    ("GET /contracts/v1/verifications/{verification}", "GET /contracts/v1/verifications/{verification}", None, ()),
+    *(
+        (f"GET {SUBJECTS}/{{subject}}/{what}", f"GET {SUBJECTS}/own.s/{what}", None, ((_O.READ, "own.*"),))
+        for what in ("consumers", "fields")
+    ),
     *(
         (
             f"{method} {ENVIRONMENT}/{kind}{one}",
@@ -131,20 +140,35 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
 )
 """Requests of a caller with rights that no role has; each for a need which callers with roles do not tell apart."""
 
-NOT_DISTINGUISHED = {
-    # Nothing of the kind is stored here; lists and what they leave out are tested with the parts that store them.
-    "GET /bridges/v1: what the operation asks",
-    "PUT /bridges/v1/{name}: what the operation asks",
-    "GET /sketches/v1/subjects: what the operation asks",
-    "GET /contracts/v1/verifications: what the operation asks",
-    "GET /contracts/v1/verifications/{verification}: what the operation asks",
-    "GET /contracts/v1/usage: what the operation asks",
-    "GET /contracts/v1/topics: what the operation asks",
-    "GET /contracts/v1/subjects/{subject}/consumers: what the operation asks",
-    "GET /contracts/v1/subjects/{subject}/fields: what the operation asks",
-    # Its operation checks this a second time.
-    "GET /auth/v1/tokens: that callers have credentials",
-}
+NOT_DISTINGUISHED = {"GET /auth/v1/tokens: that callers have credentials"}
+"""What nothing shows, since the operation checks it a second time."""
+
+
+async def observe(registry: InProcessRegistry) -> dict[str, str]:
+    """Store what is known of each team's things beside schemas and contracts; return names of the team's own."""
+
+    async def done(method: str, path: str, body: Any) -> Any:
+        reply = await registry.send(method, path, "admin", body)
+        assert reply.status < 300, (path, reply.text)
+        return reply.json if reply.body else {}
+
+    names = {}
+    for team in ("own", "foreign"):
+        subject = f"{team}.b"
+        await done("POST", f"/subjects/{subject}/versions", {"schema": OLD})
+        await done("PUT", f"/config/{subject}", {"incompatibleVersions": "BRIDGED"})
+        plan = PLAN.replace(NAME, team).replace(SUBJECT, subject)
+        bridge = {"plan": plan, "owner": team, "sourceSchema": {"schema": NEW}, "registerSource": True}
+        await done("POST", "/bridges/v1", bridge)
+        sketch = TopicSketch(team, value=PartSketch({}), value_subject=subject)
+        await done("PUT", f"/sketches/v1/subjects/{subject}", sketch_document(sketch))
+        reads = [{"subject": each, "messages": 1} for each in ("own.s", "foreign.s")]
+        await done("POST", "/contracts/v1/usage", {"application": team, "reads": reads})
+        await done("POST", f"/contracts/v1/topics/{team}.t/stats", {"records": 1})
+        results = [{"check": "decode", "outcome": "passed", "records": 1}]
+        verified = {"contract": team, "contractVersion": "1.0.0", "environment": team, "results": results}
+        names[team] = (await done("POST", "/contracts/v1/verifications", verified))["id"]
+    return {"{verification}": names["own"]}
 
 
 class World:
@@ -165,7 +189,9 @@ class World:
     async def filled(self) -> World:
         if self.is_open_one_new:
             await seed(self.open_one)
+            await observe(self.open_one)
         self.names = await seed(self.registry)
+        self.observed = await observe(self.registry)
         body, release = {"schema": '"int"'}, {"application": "own", "version": "1"}
         await self.registry.send("POST", "/subjects/:.foreign:s/versions", "admin", body)
         path = ENVIRONMENT.replace("{environment}", "own") + "/releases"
@@ -179,7 +205,7 @@ class World:
             if cell.route == route and cell.needs == "member" and cell.send.startswith("GET "):
                 method, path, body = request(cell, self.names)
                 found.append(await self.registry.send(method, path, "nobody", body))
-        own = {**self.names["own"], "{environment}": "own", "{release}": self.release}
+        own = {**self.names["own"], **self.observed, "{environment}": "own", "{release}": self.release}
         own["{deployment}"] = own["{d}"]
         for named, sent, body, rights in SPECIAL:
             if named == route:
