@@ -159,7 +159,7 @@ MISTAKES = {
     f"users: {{alice: '{ARGON2}'}}\nhtpasswd: users.htpasswd": "users.htpasswd:1:1: alice is also one of the users",
     "htpasswd: gone": "etc/gone: there is no such file",
     "htpasswd: ''": "1:11: htpasswd must be a text",
-    "open: [everything]": "1:8: everything cannot be open; it takes metrics, openapi",
+    "open: [everything]": "1:8: everything cannot be open; it takes badges, metrics, openapi",
     "issuers: [{issuer: 'https://a.example'}]": "1:11: an issuer needs audience",
     "issuers: [{issuer: 'http://a.example', audience: x}]": "1:20: issuer, whose keys are found by its address",
     ISSUER + ", audience: y}]": "audience stands here a second time",

@@ -149,7 +149,8 @@ class Gate:
             if name == _AUTHORIZATION:
                 header, is_repeated = value, header is not None
         policy, path = self._policy(), scope.get("raw_path", _LASTING)
-        if header is None or is_repeated or scope["method"] == "OPTIONS" or path in policy.open_paths:
+        is_open = path in policy.open_paths or (policy.open_folders and policy.is_open(path))
+        if header is None or is_repeated or scope["method"] == "OPTIONS" or is_open:
             return self._passed(scope, receive, send, header, is_repeated=is_repeated)
         caller = self._recalled(header, scope, policy)
         if caller is None:
@@ -167,7 +168,7 @@ class Gate:
         method, path = scope["method"], scope.get("raw_path")
         if method == "OPTIONS" or (header is None and path in _ALWAYS_OPEN and method in _READS):
             scope[CALLER] = NOBODY
-        elif not (path in policy.open_paths and method in _READS):
+        elif not (policy.is_open(path) and method in _READS):
             found = Refusal(Reason.MALFORMED, method=OTHER_METHOD) if is_repeated else await self._found(scope, header)
             self._count(found, header)
             if isinstance(found, Refusal):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from access_callers import NamedCallers, Rules, access, rules_of_teams
+from access_matrix import seed
 from counterfoil.registry.auth.proxy import TrustedProxy, parse_networks
 from counterfoil.registry.domain.access.identity import Reason, Refusal
 from counterfoil.registry.domain.access.operations import Operation
@@ -187,6 +188,32 @@ def test_open_paths_need_no_rights_of_those_who_send_credentials() -> None:
             assert (await registry.send("GET", "/metrics", caller)).status == 200
 
     play(story, access(Rules(rules_of_teams(), b"/metrics")))
+
+
+def test_badges_can_be_open() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await seed(registry)
+        folder = "/contracts/v1/badges"
+        for caller in (None, "nobody", "wrong", "admin"):
+            for name, status in (("own", 200), ("foreign", 200), ("absent", 404)):
+                reply = await registry.send("GET", f"{folder}/{name}.svg", caller)
+                assert (reply.status, reply.text[:4]) == (status, "<svg")
+        closed = (
+            folder,
+            f"{folder}//own.svg",
+            f"{folder}/x/own.svg",
+            f"{folder}/../contracts",
+            f"{folder}%2Fown.svg",
+            f"/contexts/c{folder}/own.svg",
+            "/contracts/v1/contracts",
+            "/metrics",
+        )
+        for path in closed:
+            assert (await registry.send("GET", path)).status == 401, path
+        assert (await registry.send("GET", f"{folder}/..")).status == 404
+        assert (await registry.send("POST", f"{folder}/own.svg")).status == 401
+
+    play(story, access(Rules(rules_of_teams(), b"/contracts/v1/badges/")))
 
 
 def test_the_body_of_a_refused_request_is_not_read() -> None:

@@ -5,7 +5,7 @@
     file   = [ admins: [ principal, ... ] ] [ issuers: [ issuer, ... ] ] [ users: { name: hash, ... } ]
              [ htpasswd: path ] [ groups: { name: [ User:NAME | Service:NAME, ... ], ... } ]
              [ roles: { name: [ operation, ... ], ... } ] [ rules: [ rule, ... ] ]
-             [ anonymous: [ rule without to, ... ] ] [ open: [ metrics | openapi, ... ] ] [ proxy: proxy ]
+             [ anonymous: [ rule without to, ... ] ] [ open: [ metrics | openapi | badges, ... ] ] [ proxy: proxy ]
     rule   = { allow | deny: role | [ operation | role, ... ], to: principals, on: resources }
     issuer = { issuer, audience, [ prefix ], [ algorithms ], [ jwks_url | jwks_file ], [ ca_file ], [ leeway_s ],
                [ max_lifetime_s ], [ jwks_stale_s ], [ require_at_jwt ], [ required_claims ], [ principal_claim ],
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 1024 * 1024
 _MIN_SECRET: Final = 16
-OPEN_PATHS: Final = {"metrics": b"/metrics", "openapi": b"/openapi.json"}
+OPEN_PATHS: Final = {"metrics": b"/metrics", "openapi": b"/openapi.json", "badges": b"/contracts/v1/badges/"}
 _KEYS: Final = (
     "admins",
     "issuers",

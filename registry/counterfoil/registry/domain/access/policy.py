@@ -15,10 +15,22 @@ _DIGITS: Final = 16
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules, and the paths that need no credentials besides those of health; these are compared byte for byte."""
+    """The rules, and the paths that need no credentials besides those of health; these are compared byte for byte.
+
+    One that ends with a slash stands for the paths with one more segment.
+    """
 
     rules: tuple[Rule, ...] = ()
     open_paths: frozenset[bytes] = frozenset()
+
+    @cached_property
+    def open_folders(self) -> frozenset[bytes]:
+        """The open paths that stand for others."""
+        return frozenset(path for path in self.open_paths if path.endswith(b"/"))
+
+    def is_open(self, path: bytes | None) -> bool:
+        """Return whether a path needs no credentials."""
+        return path in self.open_paths or (path is not None and path[: path.rfind(b"/") + 1] in self.open_folders)
 
     @cached_property
     def digest(self) -> str:
