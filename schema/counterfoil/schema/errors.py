@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 _DENIED: Final = re.compile(r"User is denied operation (?P<operation>\w+) on (?P<resource>.+)", re.DOTALL)
-_DENIED_WITH_RIGHTS: Final = re.compile(rf"{_DENIED.pattern}; .+ (?:may .+|has no rights) there", re.DOTALL)
+_DENIED_WITH_RIGHTS: Final = re.compile(
+    rf"{_DENIED.pattern}; .+ (?:may .+|has no rights) there(?:; `.+` explains it)?", re.DOTALL
+)
 
 
 class CounterfoilError(Exception):

@@ -251,6 +251,7 @@ def test_forbidden_is_final(call):
         ("User is denied operation Write on Subject: a; b", "Write", "Subject: a; b"),
         ("User is denied operation Write on Subject: a; b; User:x has no rights there", "Write", "Subject: a; b"),
         ("User is denied operation Read on Kek: k; User:x may DESCRIBE, READ there", "Read", "Kek: k"),
+        ("User is denied operation Read on Kek: k; User:x may DESCRIBE there; `a b` explains it", "Read", "Kek: k"),
         ("User is denied operation on this server.", None, None),
         ("403 Forbidden", None, None),
     ],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.patterns import pattern_of
 from counterfoil.registry.domain.access.resources import REGISTRY
 from counterfoil.registry.domain.audit.events import context_facts
 from counterfoil.schema.errors import Forbidden
@@ -23,8 +25,10 @@ class ScopeTooNarrow(Forbidden):
 def denied(caller: Caller, operation: Operation, resource: Resource, *, named: Resource | None = None) -> Forbidden:
     """Return the error for ``operation``, which ``caller`` may not do to ``resource``.
 
-    ``named`` is what the request names, if it is something else: an alias must not show whose it is.
+    ``named`` is what the request names, if it is something else: an alias must not show whose it is, so that there is
+    no command that explains the denial then.
     """
+    command = "" if named not in {None, resource} else _command(caller, operation, resource)
     named = named or resource
     is_allowed = caller.rights.decision(operation, resource).allowed
     kind = ScopeTooNarrow if is_allowed else Forbidden
@@ -32,7 +36,7 @@ def denied(caller: Caller, operation: Operation, resource: Resource, *, named: R
         return kind(DENIED)
     own = [each.value for each in Operation if caller.rights.allows(each, resource)]
     has = f"may {', '.join(own)} there" if own else "has no rights there"
-    return kind(f"User is denied operation {_word(operation)} on {named}; {caller.name} {has}")
+    return kind(f"User is denied operation {_word(operation)} on {named}; {caller.name} {has}{command}")
 
 
 def refused_facts(caller: Caller, operation: Operation, resource: Resource) -> dict[str, str]:
@@ -40,6 +44,14 @@ def refused_facts(caller: Caller, operation: Operation, resource: Resource) -> d
     facts = {"operation": operation.value, "resource": str(resource), **context_facts(resource)}
     decision = caller.rights.decision(operation, resource)
     return facts if decision.allowed or decision.by is None else {**facts, "rule": decision.by.source}
+
+
+def _command(caller: Caller, operation: Operation, resource: Resource) -> str:
+    """Return the end of a sentence with the command that names the rules; an empty text for an anonymous caller."""
+    if not caller.is_member:
+        return ""
+    words = (caller.name, operation.value, str(pattern_of(resource)))
+    return f"; `counterfoil auth can {' '.join(map(quote, words))}` explains it"
 
 
 def _word(operation: Operation) -> str:

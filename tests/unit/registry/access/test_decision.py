@@ -19,7 +19,8 @@ from access_rules import (
 from counterfoil.registry.domain.access.decision import decide, principals_of
 from counterfoil.registry.domain.access.identity import Identity
 from counterfoil.registry.domain.access.operations import IMPLIED, Operation
-from counterfoil.registry.domain.access.patterns import EVERYTHING, Glob, InvalidPattern, parse_pattern
+from counterfoil.registry.domain.access.patterns import EVERYTHING, Glob, InvalidPattern, parse_pattern, pattern_of
+from counterfoil.registry.domain.access.questions import parse_resource
 from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource, scope_resource, subject_resource
 from counterfoil.registry.domain.access.rights import Needs, Rights
 from counterfoil.registry.domain.access.roles import ALIASES, ROLES
@@ -106,6 +107,18 @@ def test_an_administrator_sees_all_names_whatever_is_denied_to_others() -> None:
 def test_a_pattern_is_read_as_it_is_printed(text: str) -> None:
     pattern = parse_pattern(text)
     assert parse_pattern(str(pattern)) == pattern
+
+
+@given(
+    st.sampled_from([Kind.SUBJECT, Kind.KEK, Kind.APPLICATION]),
+    st.text("ab*:\\", min_size=1, max_size=8).filter(lambda name: not name.startswith((":.", ":*"))),
+    st.sampled_from([".", ".c", ".a*\\"]),
+)
+def test_a_resource_is_named_by_a_pattern_of_itself(kind: Kind, name: str, context: str) -> None:
+    resource = Resource(kind, name, context if kind is Kind.SUBJECT else "")
+    text = str(pattern_of(resource))
+    assert parse_pattern(text).covers(resource)
+    assert parse_resource(text) == resource
 
 
 @given(st.text("ab*\\", max_size=8), st.text("ab*\\", max_size=8))

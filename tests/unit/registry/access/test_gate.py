@@ -280,8 +280,19 @@ def test_a_denial_says_what_the_caller_may_do() -> None:
     async def story(registry: InProcessRegistry) -> None:
         reply = await registry.send("POST", "/subjects/own.s/versions", "reader", {"schema": '"int"'})
         assert reply.json["message"] == (
-            "User is denied operation Write on Subject: own.s; User:reader may DESCRIBE, READ, DESCRIBE_CONFIGS there"
+            "User is denied operation Write on Subject: own.s; User:reader may DESCRIBE, READ, DESCRIBE_CONFIGS there; "
+            "`counterfoil auth can User:reader WRITE own.s` explains it"
         )
+        for method, path, command in (
+            ("DELETE", "/subjects/%3A.c%3Ait's", "User:reader DELETE ':.c:it'\"'\"'s'"),
+            ("GET", "/dek-registry/v1/keks/k", "User:reader READ kek:k"),
+            ("DELETE", "/contexts/.c", "User:reader ALTER_CONFIGS context:.c"),
+        ):
+            message = (await registry.send(method, path, "reader")).json["message"]
+            assert message.endswith(f"; `counterfoil auth can {command}` explains it"), message
+        await registry.send("PUT", "/config/own.alias", "admin", {"alias": "foreign.s"})
+        denied = (await registry.send("GET", "/subjects/own.alias/versions", "reader")).json["message"]
+        assert denied == "User is denied operation Describe on Subject: own.alias; User:reader has no rights there"
         reply = await registry.send("PUT", "/config", "owner", {"compatibility": "NONE"})
         assert reply.json["message"] == "User is denied operation on this server."
         narrow = await registry.send("POST", "/subjects/own.s/versions", "scoped", {"schema": '"int"'})

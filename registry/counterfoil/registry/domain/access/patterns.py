@@ -153,6 +153,11 @@ def parse_pattern(text: str) -> Pattern:
     return _subject_pattern(text)
 
 
+def pattern_of(resource: Resource) -> Pattern:
+    """Return the pattern of one resource, whose names have stars and backslashes as any other characters."""
+    return Pattern(resource.kind, Glob((resource.name,)), Glob((resource.context,)))
+
+
 def _subject_pattern(text: str) -> Pattern:
     if not text.startswith((":.", ":*:")):
         return Pattern(Kind.SUBJECT, Glob.of(_checked(text, text)), Glob((DEFAULT_CONTEXT,)))
