@@ -269,18 +269,19 @@ def assemble(
         return _behind_checks(asgi, settings, access, counts=telemetry.access, recorder=recorder)
 
     packing = Packing(min_bytes=settings.gzip_min_bytes) if settings.gzip_min_bytes else None
-    if access is None and server is not None:
-        access = server.control
+    access = server.control if access is None and server is not None else access
     envelope = Envelope(
         composed(access),
         telemetry=telemetry,
         log_requests=settings.log_requests,
         packing=packing,
         guard=_guard(settings, has_access_control=access is not None),
+        has_access_control=access is not None,
     )
 
     def demand(access: AccessControl | None) -> None:
-        envelope.surround(composed(access), _guard(settings, has_access_control=access is not None))
+        guard = _guard(settings, has_access_control=access is not None)
+        envelope.surround(composed(access), guard, has_access_control=access is not None)
 
     return RegistryApp(envelope, storage, lifecycle, courier)
 

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from counterfoil.registry.api.gate import CERTIFICATE
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.http.json_body import too_large
-from counterfoil.registry.api.http.middleware import CONNECTION, FIXED_HEADERS, REQUEST_ID, FreshIds
+from counterfoil.registry.api.http.middleware import CONNECTION, REQUEST_ID, FreshIds, fixed_headers
 from counterfoil.registry.domain.access.identity import no_proxies
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import BadRequest, HeadTooLarge, RegistryError, SlowRequest, TooManyConnections
@@ -251,7 +251,7 @@ def as_bytes(error: RegistryError) -> bytes:
     lines = [STATUS_LINE[response.status_code]]
     for name, value in [
         *response.raw_headers,
-        *FIXED_HEADERS,
+        *fixed_headers(has_access_control=False),
         (REQUEST_ID, _FRESH_IDS.next()),
         (b"connection", b"close"),
     ]:

@@ -182,6 +182,37 @@ def test_servers_with_equal_rules_have_equal_digests() -> None:
     play(story)
 
 
+def test_responses_say_that_they_depend_on_credentials() -> None:
+    """Whether they come from memory, with an entity tag, compressed, or are a refusal; not without access control."""
+
+    async def varied(registry: InProcessRegistry, path: str, *headers: tuple[bytes, bytes]) -> set[str]:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}
+        await registry.app({**scope, "headers": list(headers), "client": ("10.0.0.1", 1)}, receive, send)
+        lines = [value.decode() for name, value in sent[0]["headers"] if name == b"vary"]
+        return {each.strip() for line in lines for each in line.split(",")}
+
+    paths = ("/subjects/own.s/versions/1", "/schemas/ids/1", "/subjects", "/auth/v1/whoami", "/nowhere")
+    packed = (b"accept-encoding", b"gzip")
+
+    async def story(registry: InProcessRegistry) -> None:
+        await seed(registry)
+        for path in (*paths, *paths):
+            for headers in ([], [(b"authorization", b"Bearer reader")], [(b"authorization", b"Bearer reader"), packed]):
+                assert "Authorization" in await varied(registry, path, *headers), path
+
+    play(story)
+    for path in paths:
+        assert "Authorization" not in asyncio.run(varied(InProcessRegistry(), path))
+
+
 def test_open_paths_need_no_rights_of_those_who_send_credentials() -> None:
     async def story(registry: InProcessRegistry) -> None:
         for caller in (None, "nobody", "wrong", "admin"):

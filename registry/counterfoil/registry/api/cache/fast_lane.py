@@ -15,7 +15,7 @@ from counterfoil.registry.api.cache.stale_reads import WARNING
 from counterfoil.registry.api.dialects import CLIENT_VERSION, VARY, is_python, tolerates_new_fields
 from counterfoil.registry.api.http.conditions import IF_NONE_MATCH, NOT_MODIFIED, is_matched
 from counterfoil.registry.api.http.media_types import check_consumed, negotiate
-from counterfoil.registry.api.http.middleware import CONNECTION, ENVELOPE, FIXED_HEADERS, REQUEST_ID, ROUTE_HOLDER
+from counterfoil.registry.api.http.middleware import CONNECTION, ENVELOPE, REQUEST_ID, ROUTE_HOLDER, fixed_headers
 from counterfoil.registry.domain.access.caller import CALLER
 from counterfoil.registry.domain.access.rights import EVERY_CALLER
 from counterfoil.schema.errors import RegistryError
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.http.middleware import PlainEnvelope, WholeAnswers
     from counterfoil.registry.domain.access.caller import Caller
 
-_FIXED_LINES: Final = b"".join(b"%b: %b\r\n" % header for header in FIXED_HEADERS) + REQUEST_ID + b": "
+_FIXED_LINES: Final = tuple(
+    b"".join(b"%b: %b\r\n" % header for header in fixed_headers(has_access_control=has_access_control))
+    + REQUEST_ID
+    + b": "
+    for has_access_control in (False, True)
+)
 _VARY_LINE: Final = b"\r\nvary: %b\r\n" % VARY
 _POSTS: Final = (b"/subjects/", b"/compatibility/")
 
@@ -55,6 +60,7 @@ class FastLane:
         self._knows_tolerant = knows_tolerant
         self._answers_whole = answers_whole
         self._checks_rights = checks_rights
+        self._fixed_lines = _FIXED_LINES[checks_rights]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or pass it to the application."""
@@ -75,7 +81,7 @@ class FastLane:
                     if (
                         known
                         or kept.is_stale
-                        or not (self._answers_whole and _is_answered_whole(kept, media_type, scope))
+                        or not (self._answers_whole and _is_answered_whole(kept, media_type, scope, self._fixed_lines))
                     ):
                         await _send_kept(kept, media_type, known, send)
                     return
@@ -118,7 +124,7 @@ class FastLane:
         return found
 
 
-def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
+def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope, fixed_lines: bytes) -> bool:
     """Return whether the connection has accepted the response in one piece."""
     connection: WholeAnswers | None = scope.get(CONNECTION)
     envelope: PlainEnvelope | None = scope.get(ENVELOPE)
@@ -128,7 +134,7 @@ def _is_answered_whole(kept: Kept, media_type: bytes, scope: Scope) -> bool:
     lines = [b"content-type: ", media_type, b"\r\ncontent-length: ", b"%d\r\n" % len(body)]
     if tag:
         lines += [b"etag: ", tag, _VARY_LINE]
-    lines += [_FIXED_LINES, envelope.request_id, b"\r\n"]
+    lines += [fixed_lines, envelope.request_id, b"\r\n"]
     if not connection.answer(scope, lines, body):
         return False
     envelope.status = 200

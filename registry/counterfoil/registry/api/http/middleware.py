@@ -28,12 +28,19 @@ if TYPE_CHECKING:
     from counterfoil.registry.telemetry import Telemetry
 
 REQUEST_ID: Final = b"x-request-id"
-FIXED_HEADERS: Final = [
+_FIXED_HEADERS: Final = [
     (b"cache-control", b"no-cache, no-store, must-revalidate"),
     (b"x-xss-protection", b"1; mode=block"),
     (b"x-content-type-options", b"nosniff"),
 ]
-"""The headers of every response."""
+_OF_CALLERS: Final = (b"vary", b"Authorization")
+"""The header of responses that are made of what the caller may read, for caches that store them nevertheless."""
+
+
+def fixed_headers(*, has_access_control: bool) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every response."""
+    return [*_FIXED_HEADERS, _OF_CALLERS] if has_access_control else _FIXED_HEADERS
+
 
 _MAX_REQUEST_ID: Final = 200
 _ID_DIGITS: Final = 32
@@ -154,7 +161,7 @@ class Envelope:
     """Request ids, fixed headers, a response to unexpected errors, and the metrics of each request.
 
     With ``packing``, responses are compressed for clients that accept it. ``guard`` refuses requests of pages of other
-    origins.
+    origins. ``has_access_control``: responses depend on who calls.
     """
 
     def __init__(
@@ -165,17 +172,20 @@ class Envelope:
         log_requests: bool,
         packing: Packing | None = None,
         guard: OriginGuard | None = None,
+        has_access_control: bool = False,
     ) -> None:
         self._app = app
+        self._fixed = fixed_headers(has_access_control=has_access_control)
         self._telemetry = telemetry
         self._log_requests = log_requests
         self._packing = packing
         self._guard = guard
         self._fresh_id = FreshIds().next
 
-    def surround(self, app: ASGIApp, guard: OriginGuard | None) -> None:
+    def surround(self, app: ASGIApp, guard: OriginGuard | None, *, has_access_control: bool) -> None:
         """Pass requests to another application from now on, if another guard accepts them."""
         self._app, self._guard = app, guard
+        self._fixed = fixed_headers(has_access_control=has_access_control)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, and complete its response."""
@@ -192,7 +202,7 @@ class Envelope:
             nonlocal status, is_complete
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *FIXED_HEADERS, (REQUEST_ID, request_id)]
+                message["headers"] = [*message["headers"], *self._fixed, (REQUEST_ID, request_id)]
             else:
                 is_complete = not message.get("more_body", False)
             await send(message)
