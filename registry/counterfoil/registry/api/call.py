@@ -21,11 +21,12 @@ from counterfoil.registry.api.http.paths import decode_segment
 from counterfoil.registry.domain.access.caller import CALLER
 from counterfoil.registry.domain.access.measures import MEMBER
 from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.resources import REGISTRY, subject_resource
+from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource, subject_resource
 from counterfoil.registry.domain.access.rights import EVERY_CALLER, Needs, Visible, everything
 from counterfoil.registry.domain.audit.events import AuditEvent, context_facts
 from counterfoil.registry.domain.versions import ReferredTo
 from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.service.admission import RefusedVersion
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.scopes import alias_target
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.routes.route import ApiRoute
     from counterfoil.registry.api.routes.services import Services
     from counterfoil.registry.domain.access.caller import Caller
-    from counterfoil.registry.domain.access.resources import Resource
     from counterfoil.registry.domain.access.rights import Shown
     from counterfoil.registry.domain.audit.events import EventKind
     from counterfoil.registry.domain.audit.trail import Trail
@@ -168,6 +168,10 @@ class Call:
     def may_describe(self, subject: QualifiedSubject) -> bool:
         """Return whether the caller may know that a subject exists."""
         return self.may_on(Operation.DESCRIBE, subject)
+
+    def may_know_application(self, name: str) -> bool:
+        """Return whether the caller may know that an application exists."""
+        return self.may(Operation.DESCRIBE, Resource(Kind.APPLICATION, name))
 
     def may_see_context(self, context: str) -> bool:
         """Return whether the caller has a right on a context, or on a subject in it; the default one is always seen."""
@@ -338,7 +342,9 @@ class Call:
         self._basis = None
 
     def shown_error(self, error: RegistryError) -> RegistryError:
-        """Return ``error`` without the name of a subject that the caller may not know."""
+        """Return ``error`` without the names of subjects and applications that the caller may not know."""
+        if isinstance(error, RefusedVersion):
+            return error.shown_to(self.may_know_application)
         if not isinstance(error, ReferredTo) or self.may_describe(error.by):
             return error
         return ReferenceExists(f"{error.referred} is referred to by a schema that {self.caller_name} may not see")

@@ -101,7 +101,7 @@ async def test_against_all(call: Call) -> Any:
     _require_references(call, subject, request)
     verbose = call.flag("verbose")
     result = await call.cases.compatibility.against_all(
-        subject, request, normalize=call.flag("normalize"), verbose=verbose
+        subject, request, normalize=call.flag("normalize"), verbose=verbose, knows=call.may_know_application
     )
     return _result_document(result, verbose=verbose)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
+from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.admission import Admission
+    from counterfoil.registry.service.admission import Admission, Knows
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
@@ -146,14 +147,23 @@ class CompatibilityTest:
         self._admission = admission
 
     async def against_all(
-        self, subject: QualifiedSubject, request: SchemaRequest, *, normalize: bool, verbose: bool
+        self,
+        subject: QualifiedSubject,
+        request: SchemaRequest,
+        *,
+        normalize: bool,
+        verbose: bool,
+        knows: Knows = knows_all,
     ) -> Compatibility:
-        """Return the verdict that registering ``request`` now would get."""
+        """Return the verdict that registering ``request`` now would get.
+
+        Its messages name the applications that ``knows`` says the caller may know.
+        """
         history = await self._storage.history(subject)
 
         async def judge(candidate: Candidate, config: Config) -> Compatibility:
             refusal = await self._admission.refusal(subject, candidate, history.active, config)
-            return _COMPATIBLE if refusal is None else _incompatible(refusal.messages, verbose=verbose)
+            return _COMPATIBLE if refusal is None else _incompatible(refusal.shown_to(knows).messages, verbose=verbose)
 
         return await self._test(subject, request, judge, normalize=normalize, verbose=verbose)
 

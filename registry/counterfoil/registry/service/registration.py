@@ -17,12 +17,13 @@ from counterfoil.registry.domain.modes import check_registration
 from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.subjects import check_subject
 from counterfoil.registry.domain.versions import check_next_version
+from counterfoil.registry.service.admission import RefusedVersion
 from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.planning import SubjectState, plan_version
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.tagging import Tagging
-from counterfoil.schema.errors import IncompatibleSchema, InvalidSchema, OperationNotPermitted
+from counterfoil.schema.errors import InvalidSchema, OperationNotPermitted
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class Registration:
         refusal = await self._admission.refusal(now.subject, candidate, now.history.active, now.terms.config)
         if refusal is None:
             return None
-        hint = refusal.hint
+        hint = ""
         if permits_bridged(now.terms.config):
             latest = now.history.latest
             if now.bridged_to is not None and now.bridged_to.accepts(now.subject, latest):
@@ -249,12 +250,9 @@ class Registration:
             guard = await self._acceptance.guard(now.subject, candidate.content, latest)
             if guard is not None:
                 return guard
-            hint += "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
+            hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
         await self._admission.report(now.subject, refusal)
-        reasons = refusal.messages()
-        raise IncompatibleSchema(
-            f"The schema {refusal.problem} subject {str(now.subject)!r}: [{', '.join(reasons)}]{hint}", reasons=reasons
-        )
+        raise RefusedVersion(now.subject, refusal, hint=hint)
 
     async def _plan_version(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Plan:
         content = reading.candidate.content

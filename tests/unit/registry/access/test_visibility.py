@@ -494,3 +494,38 @@ def test_an_application_is_seen_to_read_only_what_its_reporter_may_read() -> Non
         assert [each["subject"] for each in uses] == ["mine"]
 
     play(story, reader("application:mine", Operation.WRITE), reader("mine"))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_refused_registration_names_the_consumers_that_its_sender_may_know(*, known: bool) -> None:
+    subject = "orders-value"
+
+    async def story(registry: InProcessRegistry) -> None:
+        async def texts() -> tuple[str, str]:
+            body = {"schema": schema(total=None)}
+            refused = await registry.send("POST", f"/subjects/{subject}/versions", ALICE, body)
+            path = f"/compatibility/subjects/{subject}/versions?verbose=true"
+            tested = await registry.send("POST", path, ALICE, body)
+            assert (refused.code, tested.json["is_compatible"]) == (40901, False), refused.text
+            return refused.text, tested.text
+
+        await registry.send("POST", f"/subjects/{subject}/versions", ADMIN, {"schema": schema()})
+        policy = {"compatibilityPolicy": "CONSUMERS", "compatibility": "FULL"}
+        await registry.send("PUT", f"/config/{subject}", ADMIN, policy)
+        promised = {"content": promise(), "schemas": {LINK: {"schema": schema()}}}
+        for application, contract in (("shop", promised), ("billing", {"content": expectation("total")})):
+            body = {"application": application, "version": "1", "contracts": [contract]}
+            assert (await registry.send("POST", f"{BASE}/publish", ADMIN, body)).status == 200
+        for text in await texts():
+            assert ("billing" in text) == known, text
+            assert ("1 more are about applications that the caller may not know" in text) != known, text
+            assert "the level decides" not in text
+        batch = {"application": "unseen", "origin": "group", "reads": [{"subject": subject, "messages": 1}]}
+        assert (await registry.send("POST", f"{BASE}/usage", ADMIN, batch)).json["stored"] == 1
+        refused, _ = await texts()
+        assert ("nothing is known of what unseen reads" in refused) == known, refused
+        assert ("nothing is known of what 1 consumer reads" in refused) != known, refused
+
+    applications = ("shop", "billing", "unseen")
+    knows = [reader(f"application:{name}", Operation.DESCRIBE) for name in applications] if known else []
+    play(story, reader(subject, Operation.WRITE), *knows)

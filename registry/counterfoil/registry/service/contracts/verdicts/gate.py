@@ -10,13 +10,14 @@ from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import BLOCKING
 from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE, Place
 from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
+from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.reads.model import Activity
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
 from counterfoil.schema.rest.webhooks import EventType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.domain.equivalence import Candidate
@@ -36,19 +37,53 @@ _SHOWN: Final = 5
 class Decision:
     """What the consumers say of a schema: ``broken`` are the reasons against it.
 
-    ``undecided`` is why they cannot decide, so that the compatibility level does; empty if they can. ``hindrances`` are
-    sentences about what is missing of a migration that would permit what is broken.
+    ``missing`` is what is missing of a migration that would permit what is broken. ``unknown`` are the applications of
+    which nothing but their reading is known. ``hidden`` and ``others`` count the reasons and the unknown applications
+    that were left out.
     """
 
+    has_consumers: bool = True
     broken: tuple[VerdictReason, ...] = ()
-    undecided: str = ""
-    hindrances: tuple[str, ...] = ()
+    missing: tuple[VerdictReason, ...] = ()
+    unknown: tuple[str, ...] = ()
+    hidden: int = 0
+    others: int = 0
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether they cannot decide, so that the compatibility level does."""
+        return not self.has_consumers or bool(self.unknown) or bool(self.others)
+
+    @property
+    def undecided(self) -> str:
+        """Why they cannot decide."""
+        if not self.has_consumers:
+            return "no consumer is known"
+        shown = self.unknown[:_SHOWN]
+        others = len(self.unknown) + self.others - len(shown)
+        if not shown:
+            return f"nothing is known of what {counted(others, 'consumer')} {'reads' if others == 1 else 'read'}"
+        more = f" and {others} more" if others else ""
+        return f"nothing is known of what {', '.join(shown)}{more} reads; declare it, or observe it"
 
     @property
     def messages(self) -> tuple[str, ...]:
         """The reasons as texts, each with the application, the field and the rule, and then what is missing."""
         found = (f"{each.text} (field {each.path or '*'}, rule {each.rule})" for each in self.broken)
-        return (*found, *self.hindrances)
+        more = (f"{self.hidden} more are about applications that the caller may not know",) if self.hidden else ()
+        return (*found, *dict.fromkeys(each.text for each in self.missing), *more)
+
+    def shown_to(self, knows: Callable[[str], bool]) -> Decision:
+        """Return it without what is about other applications than those that ``knows`` says a caller may know."""
+
+        def is_known(reason: VerdictReason) -> bool:
+            return all(knows(name) for name in (reason.producer, reason.consumer) if name)
+
+        broken, missing = (tuple(filter(is_known, each)) for each in (self.broken, self.missing))
+        unknown = tuple(filter(knows, self.unknown))
+        hidden = self.hidden + len(self.broken) - len(broken)
+        others = self.others + len(self.unknown) - len(unknown)
+        return Decision(self.has_consumers, broken, missing, unknown, hidden, others)
 
 
 class ConsumerGate:
@@ -86,13 +121,15 @@ class ConsumerGate:
             if place == ANYWHERE or judged.is_live:
                 pairs += judged.pairs
                 missing += judged.reasons
-        if undecided := await self._undecided(subject, pairs):
-            return Decision(undecided=undecided)
+        if not pairs:
+            return Decision(has_consumers=False)
+        if unknown := await self._unknown(subject):
+            return Decision(unknown=unknown)
         verdict = await self._decisions.verdict(pairs, none="")
         found = [each for each in verdict.reasons if each.reason in BLOCKING]
         broken = {(each.consumer, each.consumer_version, each.rule, each.path): each for each in found}
-        hindrances = dict.fromkeys(each.text for each in missing if each.reason is Reason.MIGRATION_NOT_READY)
-        return Decision(tuple(broken.values()), hindrances=tuple(hindrances))
+        not_ready = tuple(each for each in missing if each.reason is Reason.MIGRATION_NOT_READY)
+        return Decision(broken=tuple(broken.values()), missing=not_ready)
 
     async def report(self, subject: QualifiedSubject, decision: Decision) -> None:
         """Store an event about a registration that was refused for its consumers."""
@@ -101,20 +138,14 @@ class ConsumerGate:
         with suppress(StoreUnavailable, StoreTimeout):  # the refusal is returned in any case
             await self._events.publish(event)
 
-    async def _undecided(self, subject: QualifiedSubject, pairs: Sequence[Pair]) -> str:
-        """Return why the consumers cannot decide: nobody is known, or one of whom nothing else is known."""
-        if not pairs:
-            return "no consumer is known"
+    async def _unknown(self, subject: QualifiedSubject) -> tuple[str, ...]:
+        """Return the consumers because of which the others cannot decide: nothing is known of what they read."""
         declared = await self._declared(subject)
-        unknown = [
+        return tuple(
             each.application
             for each in await self._usage.readers(subject)
             if each.is_unknown and each.activity is Activity.ACTIVE and each.application not in declared
-        ]
-        if not unknown:
-            return ""
-        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-        return f"nothing is known of what {', '.join(unknown[:_SHOWN])}{more} reads; declare it, or observe it"
+        )
 
     async def _declared(self, subject: QualifiedSubject) -> set[str]:
         """Return the names of applications, and of their consumer groups, that declare what they read."""
