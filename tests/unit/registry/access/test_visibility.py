@@ -529,3 +529,28 @@ def test_a_refused_registration_names_the_consumers_that_its_sender_may_know(*, 
     applications = ("shop", "billing", "unseen")
     knows = [reader(f"application:{name}", Operation.DESCRIBE) for name in applications] if known else []
     play(story, reader(subject, Operation.WRITE), *knows)
+
+
+def test_statistics_of_a_topic_name_no_subject_that_the_caller_may_not_know() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await registered(registry, "t-value", "secret")
+        path = f"{BASE}/topics/t/stats"
+        ids = [
+            (await registry.send("GET", f"/subjects/{name}/versions/1", ADMIN)).json["id"]
+            for name in ("t-value", "secret")
+        ]
+        stats = {"records": 2, "schemas": [{"schemaId": each, "count": 1} for each in ids]}
+        for reply in (
+            await registry.send("POST", path, ALICE, stats),
+            await registry.send("GET", path, ALICE),
+            await registry.send("GET", f"{BASE}/topics", ALICE),
+        ):
+            [found] = reply.json if isinstance(reply.json, list) else [reply.json]
+            assert [(each["schemaId"], each.get("subject")) for each in found["schemas"]] == [
+                (ids[0], "t-value"),
+                (ids[1], None),
+            ]
+        whole = (await registry.send("GET", path, ADMIN)).json["schemas"]
+        assert [each["subject"] for each in whole] == ["t-value", "secret"]
+
+    play(story, reader("t-value", Operation.WRITE))

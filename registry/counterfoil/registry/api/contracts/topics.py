@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -70,17 +71,28 @@ async def list_topics(cases: CasesOfRequest, call: CallOfRequest) -> Any:
     """List the latest statistics of all topics."""
     call.asks()
     found = await cases.contracts.topics.all()
-    return [TOPIC_STATS.write(each) for each in found if call.may(Operation.READ, _values_of(each.topic))]
+    return [_shown(call, each) for each in found if call.may(Operation.READ, _values_of(each.topic))]
 
 
-async def get_topic_stats(cases: CasesOfRequest, topic: Topic, environment: Filter = None) -> Any:
+async def get_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, environment: Filter = None) -> Any:
     """Return the latest statistics of a topic, with the versions of its schema ids."""
-    return TOPIC_STATS.write(await cases.contracts.topics.stats(topic, environment or ""))
+    return _shown(call, await cases.contracts.topics.stats(topic, environment or ""))
 
 
-async def post_topic_stats(cases: CasesOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
+async def post_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
     """Store statistics of a topic in an environment, instead of those before."""
-    return TOPIC_STATS.write(await cases.contracts.topics.put(body.stats(topic)))
+    return _shown(call, await cases.contracts.topics.put(body.stats(topic)))
+
+
+def _shown(call: Call, stats: TopicStats) -> Any:
+    """Return the JSON of statistics; of ids of other subjects it has those names that the caller may know."""
+    schemas = tuple(
+        each
+        if each.subject is None or call.may_describe(parse_subject(each.subject))
+        else replace(each, subject=None, version=None)
+        for each in stats.schemas
+    )
+    return TOPIC_STATS.write(replace(stats, schemas=schemas))
 
 
 def _values_of(topic: str) -> Resource:
