@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 KEKS = "/dek-registry/v1/keks"
 ENVIRONMENT = "/contracts/v1/environments/{environment}"
 SUBJECTS = "/contracts/v1/subjects"
+MIGRATION = "/contracts/v1/migrations/{migration}"
 MUTATION = {
     "resourceName": "own-more",
     "resourceNamespace": "x",
@@ -119,6 +120,7 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
     ),
     ("PUT /bridges/v1/{name}", "PUT /bridges/v1/own", {"plan": "{plan}"}, ((_O.WRITE, "bridge:own"),)),
     ("GET /contracts/v1/verifications/{verification}", "GET /contracts/v1/verifications/{verification}", None, ()),
+    *((f"GET {MIGRATION}{more}", f"GET {MIGRATION}{more}", None, ()) for more in ("", "/status")),
     *(
         (f"GET {SUBJECTS}/{{subject}}/{what}", f"GET {SUBJECTS}/own.s/{what}", None, ((_O.READ, "own.*"),))
         for what in ("consumers", "fields")
@@ -167,8 +169,10 @@ async def observe(registry: InProcessRegistry) -> dict[str, str]:
         await done("POST", f"/contracts/v1/topics/{team}.t/stats", {"records": 1})
         results = [{"check": "decode", "outcome": "passed", "records": 1}]
         verified = {"contract": team, "contractVersion": "1.0.0", "environment": team, "results": results}
+        migration = {"contract": team, "from": "0", "to": "1", "bridge": team, "application": team}
+        await done("PUT", f"/contracts/v1/migrations/{team}", migration)
         names[team] = (await done("POST", "/contracts/v1/verifications", verified))["id"]
-    return {"{verification}": names["own"]}
+    return {"{verification}": names["own"], "{migration}": "own"}
 
 
 class World:

@@ -554,3 +554,39 @@ def test_statistics_of_a_topic_name_no_subject_that_the_caller_may_not_know() ->
         assert [each["subject"] for each in whole] == ["t-value", "secret"]
 
     play(story, reader("t-value", Operation.WRITE))
+
+
+def test_a_team_manages_the_migrations_of_its_contracts_and_sees_no_others() -> None:
+    path = f"{BASE}/migrations"
+
+    async def story(registry: InProcessRegistry) -> None:
+        for name in ("mine", "secret"):
+            contract = {"content": promise(contract=name, subject=name), "schemas": {LINK: {"schema": schema()}}}
+            body = {"application": f"{name}-app", "version": "1", "contracts": [contract]}
+            assert (await registry.send("POST", f"{BASE}/publish", ADMIN, body)).status == 200
+            body = {"application": f"{name}-reader", "version": "1", "contracts": []}
+            reads = expectation("total", contract="mine", name=f"{name}-reader", major="1")
+            body["contracts"] = [{"content": reads}]
+            assert (await registry.send("POST", f"{BASE}/publish", ADMIN, body)).status == 200
+            await registry.send("PUT", f"{BASE}/environments/{name}-live", ADMIN, {})
+            deployed = {"application": f"{name}-reader", "version": "1"}
+            await registry.send("POST", f"{BASE}/environments/{name}-live/deployments", ADMIN, deployed)
+            migration = {"contract": name, "from": "1", "to": "2", "bridge": "b", "application": "mine-app"}
+            made = await registry.send("PUT", f"{path}/of-{name}", ALICE, migration)
+            assert made.status == (200 if name == "mine" else 403), made.text
+            await registry.send("PUT", f"{path}/of-{name}", ADMIN, migration)
+        assert [each["id"] for each in (await registry.send("GET", path, ALICE)).json] == ["of-mine"]
+        for more in ("", "/status"):
+            assert (await registry.send("GET", f"{path}/of-mine{more}", ALICE)).status == 200
+            denied = await registry.send("GET", f"{path}/of-secret{more}", ALICE)
+            assert (denied.code, "secret-app" in denied.text) == (40301, False)
+        taken = {"contract": "mine", "from": "1", "to": "2", "bridge": "b", "application": "mine-app"}
+        reply = await registry.send("PUT", f"{path}/of-secret", ALICE, taken)
+        assert (reply.code, "contract 'secret'" in reply.text) == (42260, False), reply.text
+        status = (await registry.send("GET", f"{path}/of-mine/status", ALICE)).json
+        assert [each["application"] for each in status["consumers"]] == ["mine-reader"]
+        assert status["hindrances"] == ["User:alice may not read the bridge, of which something is missing"]
+        whole = (await registry.send("GET", f"{path}/of-mine/status", ADMIN)).json
+        assert [each["application"] for each in whole["consumers"]] == ["mine-reader", "secret-reader"]
+
+    play(story, reader("mine", Operation.READ), reader("mine", Operation.ALTER_CONFIGS), reader("application:mine*"))

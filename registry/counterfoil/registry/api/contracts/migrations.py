@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from fastapi import Depends, Path
 from pydantic import Field
 
+from counterfoil.registry.api.contracts import visible
 from counterfoil.registry.api.contracts.models import ContractsBody, Name
 from counterfoil.registry.api.contracts.parameters import segment
-from counterfoil.registry.api.routes.access import on, the_registry
+from counterfoil.registry.api.routes.access import FOUND, FROM_BODY
 from counterfoil.registry.api.routes.route import ValidatedRoute
-from counterfoil.registry.api.routes.services import CasesOfRequest
+from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import Kind, Resource
 from counterfoil.schema import errors
 from counterfoil.schema.rest.migrations import MIGRATION, MIGRATION_STATUS, ContractMigration
 from counterfoil.schema.rest.object_forms import ListOf
+
+if TYPE_CHECKING:
+    from counterfoil.registry.api.call import Call
+    from counterfoil.schema.rest.migrations import MigrationStatus
 
 _MIGRATIONS: Final = "/contracts/v1/migrations"
 _MIGRATION: Final = f"{_MIGRATIONS}/{{migration}}"
@@ -49,42 +56,77 @@ def _migration_id(migration: Annotated[str, Path()]) -> str:
 MigrationId = Annotated[str, Depends(_migration_id)]
 
 
-async def list_migrations(cases: CasesOfRequest) -> Any:
+async def list_migrations(cases: CasesOfRequest, call: CallOfRequest) -> Any:
     """List migrations."""
-    return [MIGRATION.write(each) for each in await cases.contracts.migrations.all()]
+    call.asks()
+    found = await cases.contracts.migrations.all()
+    return [
+        MIGRATION.write(each)
+        for each in found
+        if await visible.may_on_subjects(cases, call, Operation.READ, each.contract)
+    ]
 
 
-async def get_migration(cases: CasesOfRequest, migration: MigrationId) -> Any:
+async def get_migration(cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId) -> Any:
     """Return a migration."""
-    return MIGRATION.write(await cases.contracts.migrations.get(migration))
+    call.asks()
+    found = await cases.contracts.migrations.get(migration)
+    await visible.require_on_subjects(cases, call, Operation.READ, found.contract)
+    return MIGRATION.write(found)
 
 
-async def put_migration(cases: CasesOfRequest, migration: MigrationId, body: MigrationToPutBody) -> Any:
+async def put_migration(
+    cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId, body: MigrationToPutBody
+) -> Any:
     """Store a migration; the new major version of its contract must have been published."""
+    await visible.require_on_subjects(cases, call, Operation.ALTER_CONFIGS, body.contract)
     return MIGRATION.write(await cases.contracts.migrations.put(body.migration(migration)))
 
 
-async def get_migration_status(cases: CasesOfRequest, migration: MigrationId) -> Any:
+async def get_migration_status(cases: CasesOfRequest, call: CallOfRequest, migration: MigrationId) -> Any:
     """Return how a migration stands: its bridge, where its converter is live, who still reads the old version."""
-    return MIGRATION_STATUS.write(await cases.contracts.migration_statuses.status(migration))
+    call.asks()
+    found = await cases.contracts.migration_statuses.status(migration)
+    await visible.require_on_subjects(cases, call, Operation.READ, found.contract)
+    return MIGRATION_STATUS.write(_shown(call, found))
+
+
+def _shown(call: Call, status: MigrationStatus) -> MigrationStatus:
+    """Return a status with the applications, environments and facts of the bridge that the caller may know."""
+    consumers = tuple(each for each in status.consumers if call.may_know_application(each.application))
+    environments = tuple(
+        name for name in status.environments if call.may(Operation.DESCRIBE, visible.environment(name))
+    )
+    shown = replace(status, consumers=consumers, environments=environments)
+    if call.may(Operation.READ, Resource(Kind.BRIDGE, status.bridge)):
+        return shown
+    hindrances = (f"{call.caller_name} may not read the bridge, of which something is missing",)
+    return replace(
+        shown,
+        state=None,
+        direction=None,
+        source_subject="",
+        target_subject="",
+        lag=None,
+        gates=(),
+        hindrances=hindrances if status.hindrances else (),
+    )
 
 
 _route = partial(ValidatedRoute, tag="contracts")
 
-_READ: Final = on(Operation.READ, the_registry)
-
 MIGRATION_ROUTES: Final[tuple[ValidatedRoute, ...]] = (
-    _route("GET", _MIGRATIONS, list_migrations, access=_READ, result=ListOf(MIGRATION), errors=()),
-    _route("GET", _MIGRATION, get_migration, access=_READ, result=MIGRATION, errors=_NO_MIGRATION),
+    _route("GET", _MIGRATIONS, list_migrations, access=FOUND, result=ListOf(MIGRATION), errors=()),
+    _route("GET", _MIGRATION, get_migration, access=FOUND, result=MIGRATION, errors=_NO_MIGRATION),
     _route(
         "PUT",
         _MIGRATION,
         put_migration,
-        access=on(Operation.ALTER_CONFIGS, the_registry),
+        access=FROM_BODY,
         result=MIGRATION,
         errors=(errors.ContractNotFound, errors.InvalidContract, errors.OperationNotPermitted),
     ),
     _route(
-        "GET", f"{_MIGRATION}/status", get_migration_status, access=_READ, result=MIGRATION_STATUS, errors=_NO_MIGRATION
+        "GET", f"{_MIGRATION}/status", get_migration_status, access=FOUND, result=MIGRATION_STATUS, errors=_NO_MIGRATION
     ),
 )

@@ -70,6 +70,20 @@ async def may_see(cases: UseCases, call: Call, operation: Operation, contract: s
     return False
 
 
+async def may_on_subjects(cases: UseCases, call: Call, operation: Operation, contract: str) -> bool:
+    """Return whether the caller may do ``operation`` to all subjects that a contract is about, or to the registry."""
+    if call.may(operation, REGISTRY):
+        return True
+    subjects = await cases.contracts.library.subjects(contract)
+    return bool(subjects) and all(call.may_on(operation, each) for each in subjects)
+
+
+async def require_on_subjects(cases: UseCases, call: Call, operation: Operation, contract: str) -> None:
+    """Raise ``Forbidden`` unless :func:`may_on_subjects`."""
+    if not await may_on_subjects(cases, call, operation, contract):
+        raise call.denial(operation)
+
+
 async def require_contract(cases: UseCases, call: Call, operation: Operation, contract: str) -> None:
     """Raise ``Forbidden`` unless the caller may do ``operation`` to a party of a contract that exists."""
     if not await may_see(cases, call, operation, contract):

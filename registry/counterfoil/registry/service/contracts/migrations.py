@@ -91,7 +91,7 @@ class Migrations:
             )
         held = await self._records.find(MIGRATIONS, MIGRATIONS.key(given))
         if held.value is not None and held.value.contract != given.contract:
-            raise InvalidContract(f"The migration {given.id!r} is one of contract {held.value.contract!r}")
+            raise InvalidContract(f"The migration {given.id!r} is one of another contract; take another id")
         value = replace(given, create_ts=self._now_ms() if held.value is None else held.value.create_ts)
         if value != held.value:
             await self._storage.commit(MIGRATIONS.write(value, revision=held.revision))
