@@ -363,8 +363,9 @@ def test_an_approval_that_ends_soon_and_a_verification_that_failed_are_reported_
         assert world.receiver.events[0]["data"]["until"] == until
         result = {"check": "value-missing total", "outcome": "failed", "records": 9, "failed": 2}
         where = {"contract": "orders", "contractVersion": "2.1.0", "environment": "production"}
-        for outcome in ("passed", "failed", "failed"):
-            await world.registry.post(f"{BASE}/verifications", {**where, "results": [{**result, "outcome": outcome}]})
+        for read_ts, outcome in enumerate(("passed", "failed", "failed"), 1):
+            results = [{**result, "outcome": outcome}]
+            await world.registry.post(f"{BASE}/verifications", {**where, "results": results, "readTs": read_ts})
         await world.deliver()
         assert world.receiver.types[1:] == ["verification.failed"] * 2
         assert world.receiver.events[1]["data"]["failures"] == [result]
