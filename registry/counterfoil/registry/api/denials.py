@@ -5,6 +5,7 @@ from __future__ import annotations
 from shlex import quote
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.names import GROUP
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.patterns import pattern_of
 from counterfoil.registry.domain.access.resources import REGISTRY
@@ -40,10 +41,17 @@ def denied(caller: Caller, operation: Operation, resource: Resource, *, named: R
 
 
 def refused_facts(caller: Caller, operation: Operation, resource: Resource) -> dict[str, str]:
-    """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did."""
+    """Return what the audit says of a denial: the operation, the resource, and the rule that decided, if one did.
+
+    If that is a rule for a group of the caller, it is named.
+    """
     facts = {"operation": operation.value, "resource": str(resource), **context_facts(resource)}
     decision = caller.rights.decision(operation, resource)
-    return facts if decision.allowed or decision.by is None else {**facts, "rule": decision.by.source}
+    if decision.allowed or decision.by is None:
+        return facts
+    principal = decision.by.principal
+    group = {"group": principal} if principal.startswith(GROUP) else {}
+    return {**facts, "rule": decision.by.source, **group}
 
 
 def _command(caller: Caller, operation: Operation, resource: Resource) -> str:

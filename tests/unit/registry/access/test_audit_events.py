@@ -120,6 +120,30 @@ def test_a_denial_is_an_event_even_if_the_response_says_something_else() -> None
     in_world(story, denied_reads="404")
 
 
+OF_A_GROUP = """
+admins: [User:root]
+groups: {payments: [User:bob]}
+rules:
+  - {deny: [DELETE], to: Group:payments, on: pay.ledger}
+"""
+
+
+def test_a_denial_names_the_rule_and_the_group_that_it_is_for(tmp_path: Path) -> None:
+    file = tmp_path / "access.yaml"
+    file.write_text(OF_A_GROUP)
+
+    async def story(world: World) -> None:
+        await world.add(BOB, {"allow": "owner", "on": "pay.*"})
+        await world.register("pay.ledger", BOB)
+        for subject in ("pay.ledger", "other"):
+            assert (await world.ask("DELETE", f"/subjects/{subject}", BOB)).code == 40301
+        of_group, without = [each for each in await asked(world) if each["event"] == "access.denied"]
+        assert (of_group["rule"], of_group["group"]) == (f"{file}:5", "Group:payments")
+        assert {"rule", "group"}.isdisjoint(without)
+
+    in_world(story, auth_file=str(file))
+
+
 PROXIED = """
 admins: [User:root]
 proxy: {addresses: [10.0.0.1/32], prefix: "proxy:", user_header: x-forwarded-user, secret_header: x-secret,

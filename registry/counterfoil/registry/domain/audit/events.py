@@ -140,6 +140,7 @@ FIELDS: Final[Mapping[str, str]] = {
     "outcome": "`success`, `denied` or `failed`.",
     "reason": "For 401 and 429: why, in one word.",
     "rule": "Of denials: where the rule is that denies it; absent if no rule allows it.",
+    "group": "Of denials: the group of the caller that the denying rule is for, if it is for one.",
     "from": "The address of the client.",
     "agent": "The User-Agent, 200 characters of it.",
     "count": "In the store: how many equal events this row stands for. In `audit.cut`: how many were removed.",
