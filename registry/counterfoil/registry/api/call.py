@@ -293,6 +293,11 @@ class Call:
             trail.refused = refused_facts(self.caller, operation, named or resource)
         return denied(self.caller, operation, resource, named=named)
 
+    def denial_of_found(self, operation: Operation, subject: QualifiedSubject) -> Forbidden:
+        """Return the error for ``subject``, which the request does not name, and the error neither."""
+        self._denial(operation, subject_resource(subject))
+        return Forbidden(DENIED)
+
     def denial_in_path(self, operation: Operation, subject: QualifiedSubject) -> Forbidden:
         """Return the error for ``subject``, which the path names by its own name, or by an alias."""
         named = subject_resource(self.scope_subject())

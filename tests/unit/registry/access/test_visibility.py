@@ -590,3 +590,29 @@ def test_a_team_manages_the_migrations_of_its_contracts_and_sees_no_others() -> 
         assert [each["application"] for each in whole["consumers"]] == ["mine-reader", "secret-reader"]
 
     play(story, reader("mine", Operation.READ), reader("mine", Operation.ALTER_CONFIGS), reader("application:mine*"))
+
+
+def test_a_resource_of_others_does_not_show_its_subject() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await registered(registry, "secret", "mine")
+        resource = {"resourceName": "r", "resourceNamespace": "x", "resourceId": "r", "resourceType": "topic"}
+        association = {"associationType": "value", "lifecycle": "WEAK"}
+        given = {**resource, "associations": [{**association, "subject": "secret"}]}
+        assert (await registry.send("POST", "/associations", ADMIN, given)).status < 300
+        own = {**association, "subject": "mine"}
+        for method, path, body in (
+            ("POST", "/associations", {**resource, "associations": [own]}),
+            ("PUT", "/associations/resources/r", {"associations": [own]}),
+            ("DELETE", "/associations/resources/r", None),
+            (
+                "POST",
+                "/associations:batchMutate",
+                {"requests": [{**resource, "associations": [{**own, "opType": "CREATE"}]}]},
+            ),
+        ):
+            reply = await registry.send(method, path, ALICE, body)
+            assert ("40301" in reply.text, "secret" in reply.text) == (True, False), (method, path, reply.text)
+        named = await registry.send("POST", "/associations", ALICE, given)
+        assert "on Subject: secret" in named.text
+
+    play(story, reader("mine", Operation.ALTER_CONFIGS))

@@ -132,7 +132,13 @@ async def _put(call: Call, operation: Operation, *, resource_id: str | None = No
 
 
 def _permit(call: Call, subject: QualifiedSubject, request: AssociationRequest) -> None:
-    """Raise ``Forbidden`` unless the caller may write an association of ``subject`` as requested."""
+    """Raise ``Forbidden`` unless the caller may write an association of ``subject`` as requested.
+
+    The subject of an association that exists is not named to those who may not know it.
+    """
+    is_named = bool(request.subject) and parse_subject(request.subject, context=subject.context) == subject
+    if not is_named and not call.may_describe(subject):
+        raise call.denial_of_found(Right.ALTER_CONFIGS, subject)
     call.require_on(Right.ALTER_CONFIGS, subject)
     if request.schema is not None:
         call.require_on(Right.WRITE, subject)
