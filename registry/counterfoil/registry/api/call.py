@@ -218,6 +218,15 @@ class Call:
         if not self.may(operation, resource):
             raise self._denial(operation, resource)
 
+    def require_found(self, operation: Operation, resource: Resource) -> None:
+        """Raise ``Forbidden`` unless the caller may do ``operation`` to ``resource``, which the request does not name.
+
+        The error names it to those alone who may know it.
+        """
+        if not self.may(operation, resource):
+            error = self._denial(operation, resource)
+            raise error if self.may(Operation.DESCRIBE, resource) else Forbidden(DENIED)
+
     @contextmanager
     def authorship(self) -> Iterator[None]:
         """Note the changes that are written during the block as those of this request."""
@@ -292,11 +301,6 @@ class Call:
         if trail is not None:
             trail.refused = refused_facts(self.caller, operation, named or resource)
         return denied(self.caller, operation, resource, named=named)
-
-    def denial_of_found(self, operation: Operation, subject: QualifiedSubject) -> Forbidden:
-        """Return the error for ``subject``, which the request does not name, and the error neither."""
-        self._denial(operation, subject_resource(subject))
-        return Forbidden(DENIED)
 
     def denial_in_path(self, operation: Operation, subject: QualifiedSubject) -> Forbidden:
         """Return the error for ``subject``, which the path names by its own name, or by an alias."""

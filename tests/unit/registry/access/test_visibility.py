@@ -616,3 +616,17 @@ def test_a_resource_of_others_does_not_show_its_subject() -> None:
         assert "on Subject: secret" in named.text
 
     play(story, reader("mine", Operation.ALTER_CONFIGS))
+
+
+def test_what_is_found_by_an_id_is_not_named_to_who_may_not_know_it() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await two_contracts(registry)
+        live = f"{BASE}/environments/live"
+        await registry.send("PUT", live, ADMIN, {})
+        deployed = await registry.send("POST", f"{live}/deployments", ADMIN, {"application": "theirs", "version": "1"})
+        one, version = f"{live}/deployments/{deployed.json['id']}", f"{BASE}/contracts/orders/versions/2.1.0"
+        for method, path in (("GET", one), ("DELETE", one), ("GET", version), ("GET", f"{version}/diff?from=2.1.0")):
+            reply = await registry.send(method, path, ALICE)
+            assert (reply.code, "theirs" in reply.text) == (40301, False), (path, reply.text)
+
+    play(story, reader("application:mine", Operation.WRITE), reader("environment:live", Operation.WRITE))

@@ -12,6 +12,7 @@ from counterfoil.registry.api.associations.documents import (
 )
 from counterfoil.registry.api.http.answers import NOTHING, error_document
 from counterfoil.registry.domain.access.operations import Operation as Right
+from counterfoil.registry.domain.access.resources import subject_resource
 from counterfoil.registry.service.associations.requests import Operation
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import (
@@ -137,8 +138,8 @@ def _permit(call: Call, subject: QualifiedSubject, request: AssociationRequest) 
     The subject of an association that exists is not named to those who may not know it.
     """
     is_named = bool(request.subject) and parse_subject(request.subject, context=subject.context) == subject
-    if not is_named and not call.may_describe(subject):
-        raise call.denial_of_found(Right.ALTER_CONFIGS, subject)
+    if not is_named:
+        call.require_found(Right.ALTER_CONFIGS, subject_resource(subject))
     call.require_on(Right.ALTER_CONFIGS, subject)
     if request.schema is not None:
         call.require_on(Right.WRITE, subject)

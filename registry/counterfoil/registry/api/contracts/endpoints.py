@@ -147,7 +147,7 @@ async def get_contract_version(
     kind = kind if form is ContractForm.JSON else ContractKind(form)
     call.asks()
     found = await cases.contracts.library.version(contract, version, kind)
-    call.require(Operation.READ, visible.application(found.application))
+    call.require_found(Operation.READ, visible.application(found.application))
     return CONTRACT.write(found) if form is ContractForm.JSON else plain_contract(found)
 
 
@@ -164,7 +164,7 @@ async def get_contract_diff(
     call.asks()
     for each in (version, earlier):
         found = await cases.contracts.library.version(contract, each, kind)
-        call.require(Operation.READ, visible.application(found.application))
+        call.require_found(Operation.READ, visible.application(found.application))
     return CONTRACT_DIFF.write(await cases.contracts.comparing.versions(contract, earlier, version, kind))
 
 
@@ -209,7 +209,7 @@ async def _deployment(
     """Return a deployment; raise ``Forbidden`` unless the caller may do ``operation`` to its application."""
     call.asks()
     found = await cases.contracts.environments.find(environment, liveness, deployment)
-    call.require(operation, visible.application(found.application))
+    call.require_found(operation, visible.application(found.application))
     return found
 
 
