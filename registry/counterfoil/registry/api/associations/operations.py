@@ -137,8 +137,8 @@ def _permit(call: Call, subject: QualifiedSubject, request: AssociationRequest) 
 
     The subject of an association that exists is not named to those who may not know it.
     """
-    is_named = bool(request.subject) and parse_subject(request.subject, context=subject.context) == subject
-    if not is_named:
+    named = parse_subject(request.subject, context=subject.context) if request.subject else None
+    if named != subject:
         call.require_found(Right.ALTER_CONFIGS, subject_resource(subject))
     call.require_on(Right.ALTER_CONFIGS, subject)
     if request.schema is not None:
