@@ -257,54 +257,40 @@ def event_of_change(change: Change, common: Mapping[str, Any] = _NOTHING) -> Aud
 
     None for a record that is written with another, which has the event.
     """
-    kind = _kind_of(change)
+    is_record = change.kind is ChangeKind.RECORD
+    document = change.document or _NOTHING
+    kind = _kind_of_record(document) if is_record else _KINDS_OF_CHANGES[change.kind]
     if kind is None:
         return None
-    facts: dict[str, Any] = {
-        **common,
-        "resource": _resource_of(change),
-        "change": change.seq,
-        "outcome": "success",
-    }
-    if change.kind is not ChangeKind.RECORD and not _is_of_registry(change):
-        facts["context"] = change.subject.context
-    noted = change.document or {}
-    if change.kind is ChangeKind.RECORD:
-        facts |= {name: noted[name] for name in _OF_RECORDS if name in noted}
+    subject = change.subject
+    resource = _resource_of_record(document) if is_record else str(subject)
+    facts: dict[str, Any] = {**common, "resource": resource, "change": change.seq, "outcome": "success"}
+    if is_record:
+        facts |= {name: document[name] for name in _OF_RECORDS if name in document}
+    elif not (subject.is_global or (kind is EventKind.SETTINGS_CHANGE and subject == TOP_LEVEL)):  # of the registry
+        facts["context"] = subject.context
     if change.version is not None:
         facts["version"] = change.version
     if change.guid is not None:
         facts["after"] = str(change.guid)
-    elif change.kind is ChangeKind.SETTINGS:
+    elif kind is EventKind.SETTINGS_CHANGE:
         facts["after"] = hashlib.sha256(json.dumps(change.document, sort_keys=True).encode()).hexdigest()
     return AuditEvent(kind, facts, datetime.fromtimestamp(change.ts / 1000, UTC))
 
 
-def _kind_of(change: Change) -> EventKind | None:
-    if change.kind is ChangeKind.RECORD:
-        document = change.document or {}
-        if "before" in document and document["before"] == document.get("after"):
-            return None  # a key encryption key was written with another key that it wraps, to count it
-        return _KINDS_OF_RECORDS.get(document.get("kind", ""), EventKind.RECORD_CHANGE)
-    return _KINDS_OF_CHANGES[change.kind]
+def _kind_of_record(document: Mapping[str, Any]) -> EventKind | None:
+    if "before" in document and document["before"] == document.get("after"):
+        return None  # a key encryption key was written with another key that it wraps, to count it
+    return _KINDS_OF_RECORDS.get(document.get("kind", ""), EventKind.RECORD_CHANGE)
 
 
-def _is_of_registry(change: Change) -> bool:
-    """Return whether a change is one of the whole registry: of its config or mode, which the default context has."""
-    return change.subject.is_global or (change.kind is ChangeKind.SETTINGS and change.subject == TOP_LEVEL)
+def _resource_of_record(document: Mapping[str, Any]) -> str:
+    return " ".join([str(document.get("kind", "")), *map(str, document.get("key", ()))])
 
 
 def context_facts(resource: Resource) -> dict[str, str]:
     """Return the context of a subject or a context, as a member of an event; nothing for other resources."""
     return {"context": resource.context} if resource.kind in {Kind.SUBJECT, Kind.CONTEXT} else {}
-
-
-def _resource_of(change: Change) -> str:
-    """Return what a change was made to, as text."""
-    if change.kind is not ChangeKind.RECORD:
-        return str(change.subject)
-    document = change.document or {}
-    return " ".join([str(document.get("kind", "")), *map(str, document.get("key", ()))])
 
 
 def caller_facts(identity: Identity) -> dict[str, str]:
