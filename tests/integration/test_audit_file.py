@@ -115,13 +115,22 @@ def test_edited_files_are_found_and_shown(tmp_path: Path, capsys: pytest.Capture
     assert f"{path}:2: its hash differs: it was edited" in verified(capsys, path)[1]
 
 
+def line_count(folder: Path) -> int:
+    """Return the number of lines in all files of a folder; 0 while one is being renamed."""
+    try:
+        return sum(each.read_bytes().count(b"\n") for each in folder.iterdir())
+    except FileNotFoundError:
+        return 0
+
+
 def test_files_are_renamed_and_the_chain_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "audit.jsonl"
     first, second = opened(path, max_bytes=2000), opened(path, max_bytes=2000)  # two processes
     for _ in range(40):
         for log in (first, second):
             log.record(REJECTED)
-    wait_until(lambda: len(list(tmp_path.iterdir())) > 1, what="a renamed file")
+    wait_until(lambda: line_count(tmp_path) == 82, what="all lines: until then the files are renamed by themselves")
+    assert len(list(tmp_path.iterdir())) > 1
     path.rename(tmp_path / "audit.jsonl.29991231")  # as logrotate does
     for log in (first, second):
         log.record(REJECTED)
