@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import http.client
 import json
 import os
@@ -12,7 +13,8 @@ import sqlite3
 import threading
 from contextlib import closing, suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import bcrypt
 import pytest
@@ -29,9 +31,6 @@ from counterfoil.schema.exit_codes import ExitCode
 from local_services import wait_until
 from registry_driver import InProcessRegistry
 from served_registry import ask, served
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIB = 1024 * 1024
 ANYBODY = "anonymous: [{allow: DESCRIBE, on: '*'}]\n"  # by whose requests a test sees that a server is ready
@@ -123,6 +122,13 @@ def line_count(folder: Path) -> int:
         return 0
 
 
+def moved(path: Path, target: Path) -> bool:
+    """Rename a file; return whether it was there."""
+    with suppress(FileNotFoundError):
+        path.rename(target)
+    return target.exists()
+
+
 def test_files_are_renamed_and_the_chain_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "audit.jsonl"
     first, second = opened(path, max_bytes=2000), opened(path, max_bytes=2000)  # two processes
@@ -131,13 +137,32 @@ def test_files_are_renamed_and_the_chain_goes_on(tmp_path: Path, capsys: pytest.
             log.record(REJECTED)
     wait_until(lambda: line_count(tmp_path) == 82, what="all lines: until then the files are renamed by themselves")
     assert len(list(tmp_path.iterdir())) > 1
-    path.rename(tmp_path / "audit.jsonl.29991231")  # as logrotate does
+    wait_until(lambda: moved(path, tmp_path / "audit.jsonl.29991231"), what="a file to rename, as logrotate does")
     for log in (first, second):
         log.record(REJECTED)
         log.close()
     files = [*sorted(each for each in tmp_path.iterdir() if each != path), path]
     assert len(files) > 2
     assert verified(capsys, *files) == (ExitCode.OK, "84 lines: whole\n")
+
+
+def test_a_file_that_cannot_be_renamed_grows_and_loses_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_path: Path, _target: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "rename", refused)
+    path = tmp_path / "audit.jsonl"
+    log = opened(path, max_bytes=2000)
+    for _ in range(40):
+        log.record(REJECTED)
+        wait_until(lambda: line_count(tmp_path) > 0, what="a line")
+    wait_until(lambda: log.failures > 0, what="a rename that fails")
+    log.record(REJECTED)
+    log.close()
+    assert not log.refuses_writes
+    assert verified(capsys, path) == (ExitCode.OK, "42 lines: whole\n")
 
 
 @pytest.mark.parametrize("refuses", [False, True])

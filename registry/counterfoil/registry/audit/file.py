@@ -147,10 +147,18 @@ class AuditFile:
                     os.ftruncate(self._file, begun)  # a part of the lines would be repeated later
                 raise
             if begun + len(lines) >= self._max_bytes:
-                stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-                self._path.rename(f"{self._path}.{stamp}")
-                os.fsync(self._file)
-                self._reopen(self._path)
+                self._rename(self._path)
+
+    def _rename(self, path: Path) -> None:
+        """Rename the full file and begin another; if that fails, the lines are written all the same, and it grows."""
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        try:
+            path.rename(f"{path}.{stamp}")
+            os.fsync(self._file)
+            self._reopen(path)
+        except OSError as error:
+            _LOGGER.error("the audit file cannot be renamed: %s", error.strerror)  # noqa: TRY400  no bug of ours
+            self.failures += 1
 
     @contextmanager
     def _locked(self, path: Path) -> Iterator[int]:
