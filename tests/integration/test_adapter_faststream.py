@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 
 import pytest
-from faststream.kafka import KafkaBroker
+from faststream.kafka import KafkaBroker, KafkaResponse, TestKafkaBroker
 
 from counterfoil.sdk import AsyncRegistry, AvroDeserializer, AvroSerializer, EncodeError, Registry, RegistryUnavailable
 from counterfoil.sdk.adapters.faststream import RegistryDecoder, parse, serializing
@@ -109,3 +109,77 @@ def test_a_message_is_handled_and_answered_with_the_registry_away_at_first(broke
     with Registry(live_registry.url) as registry:
         fares = [AvroDeserializer(registry).read(each)["fare"] for each in read(broker, target, len(RIDES))]
     assert fares == [1.0, 3.0, 5.0, 7.0]
+
+
+def test_none_is_published_as_null_wherever_it_stands(broker, live_registry, topic):
+    async def main():
+        async with AsyncRegistry(live_registry.url) as registry:
+            middleware = serializing(AvroSerializer(registry, RIDE), topics={topic})
+            async with running(broker, middlewares=[middleware]) as app:
+                await app.publish(None, topic, key=b"single")
+                await app.publish(None, topic)
+                await app.publish_batch(RIDES[0], None, topic=topic)
+                await app.publish_batch(None, RIDES[1], topic=topic)
+                await app.publish_batch(None, topic=topic)
+                answers = [KafkaResponse(None, key=b"first"), KafkaResponse(RIDES[2], key=b"second")]
+                await app.publish_batch(*answers, topic=topic)
+
+    asyncio.run(main())
+    messages = read(broker, topic, 9)
+    assert end_offset(broker, topic) == 9
+    keys = [b"single", None, None, None, None, None, None, b"first", b"second"]
+    assert [each.key() for each in messages] == keys
+    assert [each.value() is None for each in messages] == [True, True, False, True, True, False, True, True, False]
+    with Registry(live_registry.url) as registry:
+        values = [AvroDeserializer(registry).read(each) for each in messages]
+    assert values == [None, None, RIDES[0], None, None, RIDES[1], None, None, RIDES[2]]
+
+
+def test_a_handler_that_returns_none_publishes_null(broker, live_registry, topic):
+    target = f"{topic}-kept"
+    broker.create_topic(target)
+    write(broker, topic, *framed(live_registry.url, topic))
+
+    async def main():
+        async with AsyncRegistry(live_registry.url) as registry:
+            middleware = serializing(AvroSerializer(registry, RIDE), topics={target})
+            async with running(broker, middlewares=[middleware]) as app:
+                decoder = RegistryDecoder(AvroDeserializer(registry))
+
+                @app.subscriber(topic, group_id=topic, auto_offset_reset="earliest", parser=parse, decoder=decoder)
+                @app.publisher(target)
+                async def forget(ride: dict):
+                    if ride == RIDES[0]:
+                        return None
+                    return KafkaResponse(None, key=b"1") if ride == RIDES[1] else ride
+
+                await app.start()
+                await asyncio.to_thread(read, broker, target, len(RIDES))
+
+    asyncio.run(main())
+    found = [(each.key(), each.value() is None) for each in read(broker, target, len(RIDES))]
+    assert found == [(None, True), (b"1", True), (None, False), (None, False)]
+
+
+def test_the_test_client_of_faststream_passes_none(live_registry, topic):
+    found = []
+
+    async def main():
+        async with AsyncRegistry(live_registry.url) as registry:
+            decoder = RegistryDecoder(AvroDeserializer(registry))
+            app = KafkaBroker(middlewares=[serializing(AvroSerializer(registry, RIDE))], parser=parse, decoder=decoder)
+
+            @app.subscriber(topic)
+            async def handle(ride: object):
+                found.append(ride)
+
+            @app.subscriber(topic, batch=True)
+            async def handle_all(rides: list):
+                found.append(rides)
+
+            async with TestKafkaBroker(app):
+                await app.publish(None, topic, key=b"1")
+                await app.publish_batch(RIDES[0], None, topic=topic)
+
+    asyncio.run(main())
+    assert sorted(map(str, found)) == sorted(map(str, [None, [None], RIDES[0], None, [RIDES[0], None]]))

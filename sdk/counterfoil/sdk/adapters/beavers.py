@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.adapters.nulls import NULL, Null
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext
 
@@ -163,11 +164,7 @@ def create_driver(  # noqa: PLR0917 - the arguments of KafkaDriver.create
     return driver
 
 
-class _Null(bytes):
-    """No bytes, which stand for null where Beavers needs a length."""
-
-
-TOMBSTONE: Final = _Null()
+TOMBSTONE: Final = NULL
 """The value of a ``KafkaProducerMessage`` that is a tombstone, for the drivers of :func:`create_driver`."""
 
 
@@ -208,7 +205,7 @@ class _Producer:
 
     def produce(self, topic: str, *, key: Any, value: Any, **more: Any) -> None:
         """Write a message."""
-        self._producer.produce(topic, key=key, value=None if isinstance(value, _Null) else value, **more)
+        self._producer.produce(topic, key=key, value=None if isinstance(value, Null) else value, **more)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._producer, name)
