@@ -168,6 +168,25 @@ def test_without_their_column_tombstones_are_left_out_and_without_a_report_error
         reader(messages)
 
 
+def test_keys_and_values_that_do_not_fit_the_types_of_columns_are_reported(world, broker, unique_name):
+    topic = unique_name("rides")
+    broker.create_topic(topic)
+    world.write(
+        topic, [(1, "1", ride(1)), (2, "x", ride(2)), (3, "3", {"vendor": 300, "fare": 1.0}), (4, "4", ride(4))]
+    )
+    reported = []
+    reader = TableReader(
+        value=AvroDeserializer(world.registry),
+        schema=pa.schema([("vendor", pa.int8()), ("fare", pa.float64())]),
+        key=AvroDeserializer(world.registry),
+        key_type=pa.int64(),
+        columns=Columns(key="number"),
+        report=lambda message, error: reported.append((message.offset(), error.field)),
+    )
+    assert reader(read(world, topic, 4)).to_pylist() == [{"number": 1, **ride(1)}, {"number": 4, **ride(4)}]
+    assert reported == [(1, "key"), (2, "value")]
+
+
 def read(world, topic, count):
     consumer = Consumer(
         {"bootstrap.servers": world.bootstrap, "group.id": f"{topic}.test", "auto.offset.reset": "earliest"}

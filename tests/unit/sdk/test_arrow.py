@@ -314,6 +314,32 @@ class TestAvro:
         assert table.column("a").to_pylist() == [Decimal("1.5"), Decimal("1.5"), None, Decimal("1.5")]
         assert "cannot be stored as decimal128(2, 1)" in str(errors[2])
 
+    def test_values_that_do_not_fit_the_given_schema_are_errors_of_their_record(self, client):
+        write = AvroSerializer(client, RIDE)
+        other = AvroSerializer(client, record({"name": "id", "type": "string"}))
+        messages = [write({"id": number, "fare": 2.5}, RIDES) for number in (1, 2**40, 3)]
+        messages[1:1] = [other({"id": text}, SerializationContext("others", "value")) for text in ("7", "x")]
+        schema = pa.schema([("id", pa.int32()), ("fare", pa.float32())])
+        errors = {}
+        table = AvroDeserializer(client).arrow(messages, topic="rides", schema=schema, errors=errors)
+        assert table.schema == schema
+        assert table.column("id").to_pylist() == [1, 7, None, None, 3]
+        assert table.column("fare").to_pylist() == [2.5, None, None, None, 2.5]
+        assert sorted(errors) == [2, 3]
+        assert "The column 'id' is int32, and 'x' does not fit" in str(errors[2])
+        assert errors[3].topic == "rides"
+        with pytest.raises(SerdeError, match="cannot be cast from int64 to int32"):
+            AvroDeserializer(client).arrow(messages[3:], schema=schema)
+
+    def test_json_values_that_do_not_fit_the_given_schema_are_errors_of_their_record(self, client):
+        write = JsonSerializer(client, "{}")
+        rows = [{"id": 1}, {"id": "text"}, {"id": {"a": 1}}, {"id": 2**70}, {"id": 4}]
+        schema = pa.schema([("id", pa.int64())])
+        errors = {}
+        table = JsonDeserializer(client).arrow([write(each, RIDES) for each in rows], schema=schema, errors=errors)
+        assert table.column("id").to_pylist() == [1, None, None, None, 4]
+        assert sorted(errors) == [1, 2, 3]
+
     def test_a_value_that_is_no_record_is_one_column(self, client):
         write = AvroSerializer(client, '"string"')
         table = AvroDeserializer(client).arrow([write("a", RIDES), None, write("b", RIDES)])

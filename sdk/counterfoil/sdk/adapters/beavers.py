@@ -13,10 +13,13 @@ from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.nulls import NULL, Null
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import MessageField, SerializationContext
+from counterfoil.sdk.serde.places import place
 
 with needed_by("The adapter of Beavers", extra="beavers"):
     import pyarrow as pa
     from beavers.kafka import KafkaDriver, KafkaProducerMessage
+
+    from counterfoil.sdk.serde.arrow.rows import Misfits, values_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +58,8 @@ class TableReader:
     """Reads a batch of messages as an Arrow table with the columns of ``schema``: what a ``SourceTopic`` takes.
 
     Rows are in the order of the messages. ``key`` reads the keys, for a column that ``columns`` names, of ``key_type``;
-    without it that column has their bytes. A message whose key or value cannot be read is passed to ``report`` with its
+    without it that column has their bytes. A message whose key or value cannot be read, or does not fit the type of its
+    column, is passed to ``report`` with its
     error and left out, for example to write a :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without
     ``report`` the error is raised, which ends the driver's cycle. Errors that are not the message's, such as
     ``RegistryUnavailable``, are always raised.
@@ -97,7 +101,13 @@ class TableReader:
         for row, key in enumerate(keys):
             if isinstance(key, SerdeError):
                 errors.setdefault(row, key)
-        return pa.array([None if isinstance(key, SerdeError) else key for key in keys], self.key_type)
+        values = [None if isinstance(key, SerdeError) else key for key in keys]
+        misfits: Misfits = {}
+        column = values_as(pa.field(self.columns.key, self.key_type), values, misfits)
+        for row, error in misfits.items():
+            place(error, SerializationContext(records[row].topic(), MessageField.KEY), data=records[row].key())
+            errors.setdefault(row, error)
+        return column
 
     def _without(self, table: pa.Table, records: list[Message], errors: Mapping[int, SerdeError]) -> pa.Table:
         """Return the table without the rows of messages that cannot be read, which are reported."""

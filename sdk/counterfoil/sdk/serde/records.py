@@ -108,8 +108,9 @@ class RecordReader(ABC, Generic[T_co]):
 
         With ``schema``, the table has its columns, cast to its types; columns that the values do not have are null.
         The first record that cannot be read raises its error; with ``errors``, a dict, each such record is a row of
-        nulls, and ``errors[number of the row]`` is its error. With ``on_error="return"`` it is a row of nulls too. The
-        registry's errors and ``SchemaNotCached`` end the call.
+        nulls, and ``errors[number of the row]`` is its error; so is a record with a value that does not fit the type
+        that ``schema`` gives its column. With ``on_error="return"`` it is a row of nulls too. The registry's errors and
+        ``SchemaNotCached`` end the call.
 
         Raises ``SerdeError`` for values that have no type in Arrow, or no common one, and ``MissingExtra`` without
         pyarrow, which the extra ``arrow`` installs.

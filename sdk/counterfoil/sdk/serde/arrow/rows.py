@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.arrow.avro_types import VALUE
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.sdk.serde.codec import Decode
+
+Misfits: TypeAlias = dict[int, SerdeError]
+"""The errors of rows with a value that does not fit the type of its column, by the number of the row."""
+
+_NO_VALUE: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 class Rows(Protocol):
@@ -31,8 +37,12 @@ class Rows(Protocol):
     def append_null(self) -> None:
         """Add a row of nulls."""
 
-    def table(self, wanted: pa.Schema | None) -> pa.Table:
-        """Return all rows; columns of ``wanted`` may have its types already. Raises ``SerdeError``."""
+    def table(self, wanted: pa.Schema | None, misfits: Misfits | None = None) -> pa.Table:
+        """Return all rows; columns of ``wanted`` may have its types already.
+
+        ``misfits`` gets the error of each row with a value that does not fit the type of its column, which is null
+        then; without it such a value raises ``SerdeError``.
+        """
 
 
 class DictRowSource:
@@ -76,7 +86,7 @@ class DictRows:
         """Add a row of nulls."""
         self._values.append(None)
 
-    def table(self, wanted: pa.Schema | None) -> pa.Table:
+    def table(self, wanted: pa.Schema | None, misfits: Misfits | None = None) -> pa.Table:
         """Return the rows; the keys of all dicts are the columns, in the order in which they come first."""
         values = self._values
         if all(value is None or isinstance(value, dict) for value in values):
@@ -84,7 +94,7 @@ class DictRows:
             columns = {name: [value and value.get(name) for value in values] for name in names}
         else:
             columns = {VALUE: values}
-        arrays = {name: _inferred(name, column, wanted) for name, column in columns.items()}
+        arrays = {name: _inferred(name, column, wanted, misfits) for name, column in columns.items()}
         return pa.table(arrays) if arrays else empty_rows(len(values))
 
 
@@ -93,15 +103,59 @@ def empty_rows(count: int) -> pa.Table:
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))])
 
 
-def _inferred(name: str, values: list[Any], wanted: pa.Schema | None) -> pa.Array:
+def values_as(wanted: pa.Field, values: list[Any], misfits: Misfits) -> pa.Array:
+    """Return values as an array of the wanted type; ``misfits`` is as for :func:`fitting`."""
+    try:
+        return pa.array(values, wanted.type)
+    except _NO_VALUE:
+        return fitting(values, wanted, misfits)
+
+
+def fitting(column: Any, wanted: pa.Field, misfits: Misfits) -> pa.Array:
+    """Return the values of a column, an array or a list, as an array of the wanted type; the others are null.
+
+    ``misfits`` gets their errors by the number of the row, unless the row has one already.
+    """
+    arrays = []
+    for row in range(len(column)):
+        one = column[row : row + 1]
+        try:
+            arrays.append(_converted(one, wanted.type))
+        except _NO_VALUE as error:
+            shown = excerpt(repr(one[0].as_py() if isinstance(one, (pa.Array, pa.ChunkedArray)) else one[0]))
+            problem = f"The column {wanted.name!r} is {wanted.type}, and {shown} does not fit: {error}"
+            misfits.setdefault(row, SerdeError(problem))
+            arrays.append(pa.nulls(1, wanted.type))
+    return pa.concat_arrays(arrays) if arrays else pa.nulls(0, wanted.type)
+
+
+def _converted(values: Any, wanted: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        return cast(values, wanted).combine_chunks()
+    try:
+        return pa.array(values, wanted)
+    except _NO_VALUE:
+        return pa.array(values).cast(wanted)
+
+
+def cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    """Return a column with another type. Raises ``pa.ArrowException``."""
+    if isinstance(column.type, pa.UuidType) and pa.types.is_string(wanted):
+        return pa.chunked_array([[value and str(value) for value in column.to_pylist()]], wanted)
+    return column.cast(wanted)
+
+
+def _inferred(name: str, values: list[Any], wanted: pa.Schema | None, misfits: Misfits | None) -> pa.Array:
     known = wanted.field(name).type if wanted is not None and name in wanted.names else None
     try:
         if known is not None:
             try:
                 return pa.array(values, known)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            except _NO_VALUE:
                 pass  # perhaps what is inferred can be cast
         return pa.array(values)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+    except _NO_VALUE as error:
+        if known is not None and misfits is not None:
+            return fitting(values, pa.field(name, known), misfits)
         problem = f"The column {name!r} has values without a common type: {error}; name its type with schema="
         raise SerdeError(problem) from error

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from counterfoil.sdk.errors import InvalidSettings, NotFramed, SchemaNotCached, SerdeError
-from counterfoil.sdk.serde.arrow.rows import empty_rows
+from counterfoil.sdk.serde.arrow.rows import cast, empty_rows, fitting
 from counterfoil.sdk.serde.context import SerializationContext, field_of, topic_of
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.records import read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, MutableMapping
+    from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 
-    from counterfoil.sdk.serde.arrow.rows import Rows
+    from counterfoil.sdk.serde.arrow.rows import Misfits, Rows
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.records import Record
@@ -51,25 +51,33 @@ class TableReader:
             self._read_batch(messages, contexts)
 
     def table(self, schema: pa.Schema | None, empty: Callable[[], pa.Schema | None]) -> pa.Table:
-        """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``."""
+        """Return the rows, with the columns of ``schema``; without rows and schema, with those of ``empty``.
+
+        With ``schema`` and errors, a row with a value that does not fit its column is an error and a row of nulls.
+        """
         if not isinstance(schema, pa.Schema | None):
             raise InvalidSettings(f"schema is a {type(schema).__name__}; expected a pyarrow.Schema", setting="schema")
         if not self._read:
             known = empty() if schema is None else schema
             return empty_rows(self.count) if known is None else _nulls(known, self.count)
+        misfits: list[Misfits | None] = [None if schema is None or self._errors is None else {} for _ in self._read]
         try:
-            tables = [rows.table(schema) for _, rows in self._read.values()]
+            each = zip(self._read.values(), misfits, strict=True)
+            tables = [rows.table(schema, found) for (_, rows), found in each]
             wanted = schema or pa.unify_schemas([one.schema for one in tables], promote_options="permissive")
             if not len(wanted):
                 return empty_rows(self.count)
-            joined = pa.concat_tables([_cast(one, wanted) for one in tables])
+            joined = pa.concat_tables([_cast(one, wanted, found) for one, found in zip(tables, misfits, strict=True)])
         except pa.ArrowException as error:
             problem = f"The messages have no common columns: {error}; name them with schema=, or use a reader's schema"
             raise SerdeError(problem, topic=self._ctx.topic, field=self._ctx.field) from error
         except SerdeError as error:
             place(error, self._ctx)
             raise
-        return joined if len(tables) == 1 else joined.take(self._order([one.num_rows for one in tables]))
+        order = self._order([one.num_rows for one in tables])
+        if any(misfits):
+            return joined.take(self._without_misfits(order, tables, misfits))
+        return joined if len(tables) == 1 else joined.take(pa.array(order, pa.int64()))
 
     def _batches(self, records: Iterable[Record]) -> Iterator[tuple[list[Any], list[SerializationContext]]]:
         """Return runs of messages of one topic whose headers name the same schema, as bytes where they are bytes."""
@@ -159,14 +167,26 @@ class TableReader:
         self._runs.append((key, count))
         self.count += count
 
-    def _order(self, sizes: list[int]) -> pa.Array:
+    def _without_misfits(self, order: list[int], tables: list[pa.Table], misfits: Sequence[Misfits | None]) -> pa.Array:
+        """Return the order with null for each row that does not fit, and note the errors of these rows."""
+        start, by_place = 0, {}
+        for table, found in zip(tables, misfits, strict=True):
+            by_place.update({start + row: error for row, error in (found or {}).items()})
+            start += table.num_rows
+        for row, number in enumerate(order):
+            if number in by_place and self._errors is not None:
+                place(by_place[number], self._ctx)
+                self._errors.setdefault(row, by_place[number])
+        return pa.array([None if number in by_place else number for number in order], pa.int64())
+
+    def _order(self, sizes: list[int]) -> list[int]:
         """Return for each row of the batch its number in the rows of all writers, one after the other."""
         starts = dict(zip(self._read, (sum(sizes[:number]) for number in range(len(sizes))), strict=True))
         order: list[int] = []
         for key, count in self._runs:
             order.extend(range(starts[key], starts[key] + count))
             starts[key] += count
-        return pa.array(order, pa.int64())
+        return order
 
 
 class _Message(NamedTuple):
@@ -187,25 +207,25 @@ def _nulls(schema: pa.Schema, count: int) -> pa.Table:
     return pa.table([pa.nulls(count, one.type) for one in schema], schema)
 
 
-def _cast(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _cast(table: pa.Table, schema: pa.Schema, misfits: Misfits | None) -> pa.Table:
     """Return the table with the columns of a schema; those that it does not have are null."""
     if table.schema.equals(schema):
         return table
     known = set(table.schema.names)
     columns = [
-        _cast_column(table.column(one.name), one) if one.name in known else pa.nulls(table.num_rows, one.type)
+        _cast_column(table.column(one.name), one, misfits) if one.name in known else pa.nulls(table.num_rows, one.type)
         for one in schema
     ]
     return pa.table(columns, schema)
 
 
-def _cast_column(column: pa.ChunkedArray, wanted: pa.Field) -> pa.ChunkedArray:
+def _cast_column(column: pa.ChunkedArray, wanted: pa.Field, misfits: Misfits | None) -> Any:
     if column.type.equals(wanted.type):
         return column
     try:
-        if isinstance(column.type, pa.UuidType) and pa.types.is_string(wanted.type):
-            return pa.chunked_array([[value and str(value) for value in column.to_pylist()]], wanted.type)
-        return column.cast(wanted.type)
+        return cast(column, wanted.type)
     except pa.ArrowException as error:
+        if misfits is not None:
+            return fitting(column, wanted, misfits)
         problem = f"The column {wanted.name!r} cannot be cast from {column.type} to {wanted.type}: {error}"
         raise SerdeError(problem) from error
