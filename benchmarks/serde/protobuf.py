@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from base64 import b64encode
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka.schema_registry import RegisteredSchema as TheirRegistered
 from confluent_kafka.schema_registry import Schema as TheirSchema
-from confluent_kafka.schema_registry import topic_subject_name_strategy
+from confluent_kafka.schema_registry import dual_schema_id_deserializer, topic_subject_name_strategy
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as TheirDeserializer
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -27,6 +27,9 @@ from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.versions import RegisteredSchema
 from counterfoil.sdk.serde.protobuf import ProtobufDeserializer, ProtobufSerializer
+
+if TYPE_CHECKING:
+    from uuid import UUID
 
 MESSAGES = 64
 ORDER = """syntax = "proto3"; package bench;
@@ -43,6 +46,14 @@ message Order {
 FILE = pooled_file(parse_protobuf(ORDER))
 Order: Any = GetMessageClass(FILE.message_types_by_name["Order"])
 SERIALIZED = b64encode(FILE.serialized_pb).decode("ascii")
+
+OTHERS = ORDER.replace("package bench;", "package others; message First { int32 a = 1; }").replace(
+    "  message Place", "  message Inner { string a = 1; int64 b = 2; double c = 3; }\n  message Place"
+)
+OTHERS_FILE = pooled_file(parse_protobuf(OTHERS))
+OTHERS_SERIALIZED = b64encode(OTHERS_FILE.serialized_pb).decode("ascii")
+Second: Any = GetMessageClass(OTHERS_FILE.message_types_by_name["Order"])
+Nested: Any = GetMessageClass(OTHERS_FILE.message_types_by_name["Order"].nested_types_by_name["Inner"])
 
 
 def orders(count: int) -> list[Any]:
@@ -91,6 +102,9 @@ def orders(count: int) -> list[Any]:
 class OurRegistry:
     """A registry with one schema, whose id is 1."""
 
+    def __init__(self, text: str = ORDER) -> None:
+        self._text = text
+
     def register(self, subject: str, schema: Schema, *, normalize: bool = False) -> RegisteredSchema:
         """Return id 1 and version 1 for any schema."""
         _ = normalize
@@ -99,11 +113,19 @@ class OurRegistry:
     def schema_by_id(self, schema_id: int) -> Schema:
         """Return the one schema."""
         _ = schema_id
-        return Schema(ORDER, SchemaType.PROTOBUF)
+        return Schema(self._text, SchemaType.PROTOBUF)
+
+    def schema_by_guid(self, guid: UUID) -> Schema:
+        """Return the one schema."""
+        _ = guid
+        return Schema(self._text, SchemaType.PROTOBUF)
 
 
 class TheirRegistry:
     """The same registry for confluent-kafka, with the methods that its serializers call."""
+
+    def __init__(self, serialized: str = SERIALIZED) -> None:
+        self._serialized = serialized
 
     def config(self) -> dict[str, Any]:
         """Return no settings."""
@@ -116,7 +138,9 @@ class TheirRegistry:
 
     def get_schema(self, *_args: Any, **_kwargs: Any) -> Any:
         """Return the one schema."""
-        return TheirSchema(SERIALIZED, "PROTOBUF")
+        return TheirSchema(self._serialized, "PROTOBUF")
+
+    get_schema_by_guid = get_schema
 
 
 def main() -> int:
@@ -169,7 +193,74 @@ def main() -> int:
         (Candidate("write a dict", over(lambda value: ours(value, ctx), dicts)), None),
         messages=MESSAGES,
     )
+    compare_other_messages(report, ctx)
+    compare_headers(report, values)
     return report.finish()
+
+
+def compare_other_messages(report: Report, ctx: SerializationContext) -> None:
+    """Compare the reading of messages that are not the first of their file: the second, a nested one, several."""
+    strategy = {"subject.name.strategy": topic_subject_name_strategy}
+    seconds = [Second.FromString(each.SerializeToString()) for each in orders(MESSAGES)]
+    nested = [Nested(a=f"text {number}", b=number, c=number / 7) for number in range(MESSAGES)]
+    for name, class_, values in (("the second message", Second, seconds), ("a nested message", Nested, nested)):
+        write = TheirSerializer(class_, TheirRegistry(OTHERS_SERIALIZED), strategy)
+        data = [write(value, ctx) for value in values]
+        for registry, ours, theirs, goal in (
+            ("without a registry", None, None, 3.5),
+            ("with a registry", OurRegistry(OTHERS), TheirRegistry(OTHERS_SERIALIZED), 14.0),
+        ):
+            read, read_theirs = ProtobufDeserializer(ours, model=class_), TheirDeserializer(class_, strategy, theirs)
+            if not [read(each, ctx) for each in data] == [read_theirs(each, ctx) for each in data] == values:
+                raise SystemExit("The deserializers differ")
+            report.compare(
+                f"read {name}, {registry}",
+                Candidate("confluent-kafka", over(lambda each, read=read_theirs: read(each, ctx), data)),
+                (Candidate("counterfoil", over(lambda each, read=read: read(each, ctx), data)), goal),
+                messages=MESSAGES,
+            )
+    writers = [ProtobufSerializer(OurRegistry(OTHERS), model=each) for each in (Second, Nested)]
+    mixed = [
+        write(value, ctx)
+        for pair in zip(seconds, nested, strict=True)
+        for write, value in zip(writers, pair, strict=True)
+    ]
+    both = ProtobufDeserializer(OurRegistry(OTHERS), model=[Second, Nested])
+    one = ProtobufDeserializer(OurRegistry(OTHERS), model=Second)
+    report.compare(
+        "several classes",
+        Candidate("one class", over(lambda each: one(each, ctx), mixed[::2] * 2)),
+        (Candidate("two classes in turn", over(lambda each: both(each, ctx), mixed)), None),
+        messages=2 * MESSAGES,
+    )
+
+
+def compare_headers(report: Report, values: list[Any]) -> None:
+    """Compare the reading of messages whose schema is named by a header, and of those with headers of others."""
+    headers: list[tuple[str, bytes | None]] = []
+    ctx = SerializationContext("bench", MessageField.VALUE, headers)
+    registry = OurRegistry()
+    write = ProtobufSerializer(registry, model=Order, id_location="header")
+    data = [write(value, ctx) for value in values]
+    read, read_theirs = (
+        ProtobufDeserializer(registry, model=Order),
+        TheirDeserializer(
+            Order,
+            {
+                "subject.name.strategy": topic_subject_name_strategy,
+                "schema.id.deserializer": dual_schema_id_deserializer,
+            },
+            TheirRegistry(),
+        ),
+    )
+    if not [read(each, ctx) for each in data] == [read_theirs(each, ctx) for each in data] == values:
+        raise SystemExit("The deserializers differ")
+    report.compare(
+        "read with a header, with a registry",
+        Candidate("confluent-kafka", over(lambda each: read_theirs(each, ctx), data)),
+        (Candidate("counterfoil", over(lambda each: read(each, ctx), data)), 14.0),
+        messages=MESSAGES,
+    )
 
 
 if __name__ == "__main__":

@@ -466,3 +466,36 @@ def test_only_our_errors_come_of_damaged_messages(data: st.DataObject):
 def test_only_our_errors_come_of_arbitrary_bytes(data: bytes):
     for deserialize in READERS:
         assert deserialize.many([data, b"\x00\x00\x00\x00\x01" + data])
+
+
+MANY = 'syntax = "proto3"; package many; ' + " ".join(
+    f"message M{number} {{ int64 id = 1; string text = {number + 2}; message N {{ string a = {number + 1}; }} }}"
+    for number in range(70)
+)
+MANY_CLASSES = generated_classes({"many/many.proto": MANY})
+
+
+@times_the_examples(3)
+@given(st.data())
+def test_messages_of_any_index_are_read_in_any_order(data: st.DataObject):
+    """The first message of each kind is read the long way, and all others the short one: both have the same value."""
+    registry = InMemoryRegistry().client(retries=0)
+    names = data.draw(st.lists(st.sampled_from(sorted(MANY_CLASSES)), min_size=1, max_size=4, unique=True))
+    classes = [MANY_CLASSES[each] for each in names]
+    ways = [
+        (class_, ProtobufSerializer(registry, model=class_, subject=RECORD, id_location=location), location)
+        for class_ in classes
+        for location in ("prefix", "header")
+    ]
+    read = ProtobufDeserializer(registry, model=classes)
+    for number, (class_, write, location) in enumerate(data.draw(st.lists(st.sampled_from(ways), max_size=12))):
+        value = class_(**({"a": str(number)} if class_.DESCRIPTOR.name == "N" else {"id": number, "text": "t"}))
+        others: list[Any] = data.draw(st.sampled_from([[], [("trace", b"\x01")]]))
+        headers = list(others)
+        message = write(value, Ctx("t", headers=headers if location == "header" or others else None))
+        found = read(message, Ctx("t", headers=headers))
+        assert (type(found), found) == (class_, value)
+        with pytest.raises(DecodeError) as caught:
+            read(message + b"\x0f", Ctx("t", headers=headers))
+        assert (caught.value.topic, caught.value.subject) == ("t", "t-value")
+        assert caught.value.schema_id is not None or location == "header"

@@ -127,6 +127,10 @@ class Deserializer(RecordReader[T_co], Serde):
         self._usage: Usage | None = None
         self._ready: dict[bytes, Decode] = {}
         """What a call needs of a plan, if that is all it needs; replaced and never changed, as the plans are."""
+        self._sizes: tuple[int, ...] = ()
+        """The sizes of the prefixes in ``_ready``: several for Protobuf. No prefix is the beginning of another."""
+        self._named_ready: dict[bytes, Decode] = {}
+        """The same for records whose schema is named by the value of a header."""
         keys.NEED.join(self)
 
     @replaceable
@@ -167,14 +171,14 @@ class Deserializer(RecordReader[T_co], Serde):
         if data is None:
             return Decoded(None, None, None, None, None)
         ctx = SerializationContext(topic, field, headers)
-        plan, bare = self._plan(data, ctx)
+        plan, bare = self._plan(data, ctx, self._named(ctx))
         value = self._decoded(plan, bare, ctx)
         subject, version = self._source.run(self._origin(plan, topic, field))
         return Decoded(value, plan.schema_id, plan.guid, subject, version)
 
     def read_plan(self, data: bytes, ctx: MessageContext | None) -> ReadPlan:
         """Return the plan of a message."""
-        return self._plan(data, ctx)[0]
+        return self._plan(data, ctx, self._named(ctx))[0]
 
     def empty_schema(self) -> Any:
         """Return the Arrow schema of a table of no records: the reader's, if there is one, else None."""
@@ -208,7 +212,8 @@ class Deserializer(RecordReader[T_co], Serde):
         """Send the request of :meth:`decode` for the version, after :meth:`warm` for the same message."""
         if data is None:
             return
-        plan, _ = self._plan(data, SerializationContext(topic, field, headers))
+        ctx = SerializationContext(topic, field, headers)
+        plan, _ = self._plan(data, ctx, self._named(ctx))
         await self._source.arun(self._origin(plan, topic, field))
 
     def shortest_frame(self, prefix: bytes) -> bytes:
@@ -217,7 +222,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def record_name(self, data: bytes, ctx: MessageContext | None = None) -> str | None:
         """Return the full name of the type of a message's value; None if it has none."""
-        return self._plan(data, ctx)[0].record_name
+        return self._plan(data, ctx, self._named(ctx))[0].record_name
 
     async def _warm_all(self, wanted: list[tuple[bytes, bytes | None]], ctx: SerializationContext) -> None:
         for data, named in wanted:
@@ -243,7 +248,7 @@ class Deserializer(RecordReader[T_co], Serde):
 
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values, where they are needed."""
-        self._ready = {}
+        self._ready, self._sizes, self._named_ready = {}, (), {}
         use_defined_call(self)
         if keys.NEED.is_there:
             self._is_bare = self._is_plain = False
@@ -256,23 +261,56 @@ class Deserializer(RecordReader[T_co], Serde):
         self._resolver.clear()
 
     def _has_short_way(self, plan: ReadPlan) -> bool:
-        """Return whether a call needs nothing of the plan but its decoder, which begins after the shortest prefix."""
-        return self._is_plain and plan.is_direct and plan.offset == self._prefix_size
+        """Return whether a call needs nothing of the plan but its decoder."""
+        return self._is_plain and plan.is_direct
 
     # --- the slow path ----------------------------------------------------------------------------------------------
 
     def _value(self, data: bytes, ctx: MessageContext | None) -> Any:
         try:
-            plan, bare = self._plan(data, ctx)
-            prefix = bare[: self._prefix_size]
-            if self._has_short_way(plan) and not headers_of(ctx) and prefix not in self._ready:
-                self._ready = with_entry(self._ready, prefix, plan.decode)
-                use_deserializer_call(self, self._ready, self._prefix_size)
+            named = self._named(ctx)
+            found = self._found_short_way(data, named) if data.__class__ is bytes else None
+            if found is not None:
+                return self._decoded_shortly(*found, data, ctx)
+            plan, bare = self._plan(data, ctx, named)
+            if self._has_short_way(plan):
+                self._add_short_way(plan, bare, named)
             return self._decoded(plan, bare, ctx)
         except SerdeError as error:
             if self._returns_errors and not isinstance(error, SchemaNotCached):
                 return error
             raise
+
+    def _found_short_way(self, data: bytes, named: bytes | None) -> tuple[Decode, bytes, int] | None:
+        """Return the decoder of a message that needs nothing else, its prefix or header, and the offset of its body."""
+        if named is not None:
+            decode = self._named_ready.get(named)
+            return None if decode is None else (decode, named, 0)
+        for size in self._sizes:
+            decode = self._ready.get(data[:size])
+            if decode is not None:
+                return decode, data[:size], size
+        return None
+
+    def _decoded_shortly(
+        self, decode: Decode, prefix: bytes, offset: int, data: bytes, ctx: MessageContext | None
+    ) -> Any:
+        try:
+            return decode(data, offset)
+        except SerdeError as error:
+            plan = self._plans.found.get(prefix if offset else (prefix,))  # None where it was removed meanwhile
+            self._raise_placed(error, ctx, plan.schema_id if plan else None, data)
+
+    def _add_short_way(self, plan: ReadPlan, data: bytes, named: bytes | None) -> None:
+        if named is not None:
+            self._named_ready = with_entry(self._named_ready, named, plan.decode)
+            return
+        prefix = data[: plan.offset]
+        if prefix not in self._ready:
+            self._ready = with_entry(self._ready, prefix, plan.decode)
+            self._sizes = tuple(sorted({len(each) for each in self._ready}))
+            if self._sizes == (self._prefix_size,):
+                use_deserializer_call(self, self._ready, self._prefix_size)
 
     def _latest_value(self, data: bytes, ctx: Any) -> Any:
         """Return the value by the plan of its topic and its prefix, if that is all it needs and the plan is not due."""
@@ -315,13 +353,13 @@ class Deserializer(RecordReader[T_co], Serde):
         place(error, ctx, subject=subject, schema_id=schema_id, data=data)
         raise error
 
-    def _plan(self, data: object, ctx: MessageContext | None) -> tuple[ReadPlan, bytes]:
-        """Return the read plan of the message, and the message as bytes."""
+    def _plan(self, data: object, ctx: MessageContext | None, named: bytes | None) -> tuple[ReadPlan, bytes]:
+        """Return the read plan of the message, and the message as bytes; ``named`` is the header with its schema."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             problem = f"The message is a {type(data).__name__}; expected bytes"
             raise NotFramed(problem, topic=topic_of(ctx), field=field_of(ctx))
         bare = bytes(data)
-        return self._found(bare, self._named(ctx), ctx), bare
+        return self._found(bare, named, ctx), bare
 
     def _found(
         self, data: bytes, named: bytes | None, ctx: MessageContext | None, *, with_rules: bool = True

@@ -27,15 +27,30 @@ def read_header(headers: Headers, name: str) -> bytes | None:
     Raises ``SerdeError`` for headers that are neither a dict nor a list of pairs.
     """
     found: Any = None
+    if headers.__class__ is list:  # what Kafka clients have, and quicker than the question about mappings
+        try:
+            for own, value in reversed(headers):
+                if own == name:
+                    return value if value.__class__ is bytes else _as_bytes(value)
+        except (TypeError, ValueError):
+            raise _no_headers(headers) from None
+        return None
     if isinstance(headers, MutableMapping):
         found = headers.get(name)
     else:
         try:
             found = dict(headers).get(name)
         except (TypeError, ValueError):
-            problem = f"The record's headers are {headers!r:.60}; expected a dict or a list of pairs"
-            raise SerdeError(problem) from None
+            raise _no_headers(headers) from None
+    return _as_bytes(found)
+
+
+def _as_bytes(found: object) -> bytes | None:
     return bytes(found) if isinstance(found, (bytes, bytearray, memoryview)) else None
+
+
+def _no_headers(headers: object) -> SerdeError:
+    return SerdeError(f"The record's headers are {headers!r:.60}; expected a dict or a list of pairs")
 
 
 def write_header(headers: Headers, name: str, value: bytes) -> None:

@@ -21,8 +21,9 @@ from counterfoil.sdk.serde.confluent_settings import (
     optional,
     serializer_settings,
 )
-from counterfoil.sdk.serde.context import headers_of
+from counterfoil.sdk.serde.context import field_of
 from counterfoil.sdk.serde.deserializer import Deserializer
+from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.protobuf_codec.class_schema import (
     IMPORT_PATH,
     QUALIFIED,
@@ -32,6 +33,7 @@ from counterfoil.sdk.serde.protobuf_codec.class_schema import (
     schema_of_class,
 )
 from counterfoil.sdk.serde.protobuf_codec.codec import ProtobufCodec
+from counterfoil.sdk.serde.protobuf_codec.decode import parser_of
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer
 from counterfoil.sdk.serde.short_ways import with_entry
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from counterfoil.schema.model import Schema
+    from counterfoil.sdk.serde.codec import Decode
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.reading import Latest
     from counterfoil.sdk.serde.rules.settings import Rules
@@ -252,19 +255,46 @@ class ProtobufDeserializer(Deserializer[Any]):
 
         self._is_direct = self._is_plain and values == "message"
         self._direct: dict[bytes, Any] = {}
+        self._direct_named: dict[bytes, Any] = {}
+        self._size = _FIRST
+        """The size of the prefix that is looked up first: that of the first message that was read."""
+        self._sizes_direct: tuple[int, ...] = ()
+        """All sizes of prefixes in ``_direct``. No prefix is the beginning of another."""
+        self._direct_of = (self._ready, self._named_ready)
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
         """Return the value of a message; None for None, a tombstone. See :meth:`Deserializer.__call__`."""
+        size = self._size
         try:
-            parse = self._direct[data[:_FIRST]]  # type: ignore[index]  # None: below
+            parse = self._direct[data[:size]]  # type: ignore[index]  # None: below
             if ctx is None or not ctx.headers:  # type: ignore[attr-defined]  # some contexts have them
-                return parse(data[_FIRST:])  # type: ignore[index]  # as above
+                return parse(data[size:])  # type: ignore[index]  # as above
+        except _FAILURES:
+            pass
+        try:
+            parse, body = self._other(data, ctx)
+            if parse is not None:
+                return parse(body)
         except _FAILURES:
             pass
         value: Any = super().__call__(data, ctx)
-        if self._is_direct and type(data) is bytes and not headers_of(ctx) and data[:_FIRST] in self._ready:
-            self._direct = with_entry(self._direct, data[:_FIRST], type(value).FromString)
+        if self._is_direct and (self._ready is not self._direct_of[0] or self._named_ready is not self._direct_of[1]):
+            self._direct_of = (self._ready, self._named_ready)
+            self._direct, self._direct_named = map(_parsers, self._direct_of)
+            self._sizes_direct = tuple({len(each): None for each in self._direct})
+            self._size = self._sizes_direct[0] if self._sizes_direct else _FIRST
         return value
+
+    def _other(self, data: Any, ctx: Any) -> tuple[Any, Any]:
+        """Return the function that reads a message with another size of prefix, or with a header, and the body."""
+        headers = None if ctx is None else ctx.headers
+        if headers:
+            return self._direct_named.get(read_header(headers, header_name(field_of(ctx))) or b""), data
+        for size in self._sizes_direct:
+            parse = self._direct.get(data[:size])
+            if parse is not None:
+                return parse, data[size:]
+        return None, None
 
     def observe(self, usage: Usage) -> Self:
         """Return this object, whose messages ``usage`` observes from now on. See :meth:`Deserializer.observe`."""
@@ -274,7 +304,7 @@ class ProtobufDeserializer(Deserializer[Any]):
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values."""
         super().forget_short_ways()
-        self._direct = {}
+        self._direct, self._direct_named, self._sizes_direct = {}, {}, ()
 
     @classmethod
     def from_confluent(
@@ -292,6 +322,11 @@ class ProtobufDeserializer(Deserializer[Any]):
         counterpart here.
         """
         return cls(schema_registry_client, model=message_type, **confluent_reading(conf, rule_conf, rule_registry))
+
+
+def _parsers(ready: Mapping[bytes, Decode]) -> dict[bytes, Any]:
+    """Return the functions of the runtime that read messages of one class, by prefix or header."""
+    return {prefix: parse for prefix, each in ready.items() if (parse := parser_of(each)) is not None}
 
 
 def _message_name(classes: Sequence[Any], message: str | None) -> str | None:

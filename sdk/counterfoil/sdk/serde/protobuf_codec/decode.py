@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from google.protobuf.message import DecodeError as RuntimeDecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Decode = Any
 
+_PARSER: Final = "parser"
+
 
 def compile_decoder(class_: MessageClass, *, as_dict: bool = False) -> Callable[[bytes, int], Any]:
     """Return a function ``(data, offset)`` that reads the message after ``offset``.
@@ -33,7 +35,16 @@ def compile_decoder(class_: MessageClass, *, as_dict: bool = False) -> Callable[
         except (RuntimeDecodeError, ValueError) as error:
             _refuse(class_.DESCRIPTOR, data, offset, error)
 
-    return _as_dict(decode, class_.DESCRIPTOR) if as_dict else decode
+    if as_dict:
+        return _as_dict(decode, class_.DESCRIPTOR)
+    setattr(decode, _PARSER, parse)
+    return decode
+
+
+def parser_of(decode: Callable[[bytes, int], Any]) -> Callable[[bytes], Any] | None:
+    """Return the runtime's own function that a decoder of one class calls with the body; None for any other decoder."""
+    parse: Callable[[bytes], Any] | None = getattr(decode, _PARSER, None)
+    return parse
 
 
 def compile_choice(
