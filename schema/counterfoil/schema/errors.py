@@ -120,6 +120,12 @@ class Forbidden(_Coded, code=40301):
     'Subject: rides-value'
     """
 
+    record: str | None = None
+    """Which record of a topic needed the schema; a client that reads records sets it, and the text has it, too."""
+
+    def __str__(self) -> str:
+        return self.message if self.record is None else f"{self.message} [{self.record}]"
+
     @property
     def operation(self) -> str | None:
         """What was denied, such as ``Write``."""

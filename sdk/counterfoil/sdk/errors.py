@@ -16,6 +16,7 @@
         │   └── TruncatedFrame       the frame ends too early
         ├── SubjectUnresolved        the subject needs a topic or a record name
         ├── UnknownSchemaId          the registry has no schema of the id or guid in the prefix
+        ├── SchemaForbidden          the registry does not let this program read the record's schema
         ├── SchemaNotCached          guid: an async registry has to be awaited first
         ├── EncryptionError          kek: a value cannot be encrypted or decrypted
         │   ├── KeyMissing           the registry has no such key, or it was deleted
@@ -39,7 +40,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from counterfoil.schema.errors import CounterfoilError, SchemaNotFound
+from counterfoil.schema.errors import CounterfoilError, Forbidden, SchemaNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,6 +251,20 @@ class SchemaUnusable(SerdeError):
 
 class UnknownSchemaId(SerdeError, SchemaNotFound):
     """The registry has no schema with the id or guid that the data names: the record cannot be read."""
+
+
+class SchemaForbidden(SerdeError, Forbidden):
+    """The registry does not let this program read the schema of a record: the record cannot be read by it.
+
+    A deserializer with ``on_forbidden="record"`` raises it; any other raises the registry's ``Forbidden``, which is not
+    the record's error.
+    """
+
+    def __init__(self, problem: str, **facts: Unpack[Facts]) -> None:
+        SerdeError.__init__(self, problem, **facts)
+        self.message = problem
+
+    __str__ = SerdeError.__str__
 
 
 class SchemaNotCached(SerdeError):

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
 
-from counterfoil.sdk import AvroDeserializer, AvroSerializer, NotFramed, RegistryUnavailable, SerializationContext
+from counterfoil.schema.errors import Forbidden
+from counterfoil.sdk import (
+    AsyncDeserializer,
+    AvroDeserializer,
+    AvroSerializer,
+    MultiDeserializer,
+    NotFramed,
+    RegistryUnavailable,
+    SchemaForbidden,
+    SerializationContext,
+)
 from counterfoil.sdk.adapters.consumed import Reading
 from counterfoil.sdk.adapters.dead_letters import dead_letter
 from counterfoil.sdk.adapters.headers import header_pairs, new_context
 from counterfoil.sdk.testing import InMemoryRegistry
-from counterfoil.sdk.transport import NoReply
+from counterfoil.sdk.transport import NoReply, Reply
 
 
 def record(key, value, *, partition=0, offset=0, headers=()):
@@ -52,6 +63,56 @@ def test_the_first_record_of_each_partition_is_read_again_when_the_registry_is_a
         with pytest.raises(RegistryUnavailable):
             Reading(None, AvroDeserializer(registry)).read_all(records, again.append)
     assert [(each.partition, each.offset) for each in again] == [(0, 5), (1, 8)]
+
+
+DENIED = Reply(403, {}, b'{"error_code": 40301, "message": "User is denied operation Read on Subject: rides-value"}')
+PLACE = "topic='rides', partition=3, offset=7, field='value', subject='rides-value', schema_id=1"
+
+
+@pytest.mark.parametrize("kind", [AvroDeserializer, MultiDeserializer])
+def test_a_denied_schema_names_the_record_that_needs_it(held, data, kind):
+    records, again = [record(None, data, partition=3, offset=7)], []
+    with held.client() as registry:
+        deserialize = kind(registry)
+        for read in (
+            deserialize.many,
+            lambda found: deserialize.read(found[0]),
+            lambda found: Reading(None, deserialize).read_all(found, again.append),
+        ):
+            held.answer_next(DENIED)
+            with pytest.raises(Forbidden) as caught:
+                read(records)
+            wanted = PLACE if kind is AvroDeserializer else PLACE.replace("subject='rides-value', ", "")
+            assert str(caught.value) == f"User is denied operation Read on Subject: rides-value [{wanted}]"
+            assert caught.value.resource == "Subject: rides-value"
+    assert again == records
+
+
+def test_a_denied_schema_names_the_record_of_an_event_loop(held, data):
+    async def main():
+        async with held.async_client() as registry:
+            deserialize = AsyncDeserializer(AvroDeserializer(registry))
+            held.answer_next(DENIED)
+            with pytest.raises(Forbidden, match="partition=3, offset=7"):
+                await deserialize.read(record(None, data, partition=3, offset=7))
+            held.answer_next(DENIED)
+            with pytest.raises(Forbidden, match="partition=3, offset=7"):
+                await deserialize.many([record(None, data, partition=3, offset=7)])
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", [AvroDeserializer, MultiDeserializer])
+def test_a_denied_schema_can_be_an_error_of_the_record(held, data, kind):
+    with held.client() as registry:
+        deserialize = kind(registry, on_forbidden="record")
+        held.answer_next(DENIED)
+        first, second = Reading(None, deserialize).read_all([record(None, data, offset=7), record(None, data)], print)
+    assert isinstance(first.error, SchemaForbidden)
+    assert (first.error.schema_id, first.error.topic) == (1, "rides")
+    assert "denied operation Read" in str(first.error)
+    assert second.value == "a ride"
+    assert dict(dead_letter(first.record, first.error)["headers"])["counterfoil.error"] == b"SchemaForbidden"
 
 
 def test_a_dead_letter_is_the_record_with_the_reason_after_its_headers():

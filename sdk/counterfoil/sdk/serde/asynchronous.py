@@ -10,9 +10,10 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.sdk.errors import InvalidSettings, SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of, headers_of, topic_of
-from counterfoil.sdk.serde.records import read_record
+from counterfoil.sdk.serde.records import place_denial, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, MutableMapping
@@ -93,7 +94,12 @@ class AsyncDeserializer(_AsyncSerde["Deserializer[T_co] | MultiDeserializer"], G
 
     async def read(self, record: Record, *, topic: str | None = None, field: Field = "value") -> T_co | None:
         """Return the key or the value of a record of a Kafka client, by its own topic and headers."""
-        return await self(*read_record(record, topic, field))
+        data, ctx = read_record(record, topic, field)
+        try:
+            return await self(data, ctx)
+        except Forbidden as error:
+            place_denial(error, record, ctx)
+            raise
 
     async def decode(
         self, data: bytes | None, *, topic: str | None = None, field: Field = "value", headers: Headers = None

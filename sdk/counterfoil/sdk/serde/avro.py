@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.models.binding import AvroModel
-    from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.sources import AnyRegistry
@@ -247,6 +247,7 @@ class AvroDeserializer(Deserializer[T_co]):
         id_location: Literal["any", "prefix"] = "any",
         from_dict: Callable[[Any, Any], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
+        on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
         allow_trailing_bytes: bool = False,
         max_empty_items: int | EllipsisType = ...,
@@ -264,6 +265,7 @@ class AvroDeserializer(Deserializer[T_co]):
             id_location=id_location,
             from_dict=from_dict,
             on_error=on_error,
+            on_forbidden=on_forbidden,
             latest_ttl_s=latest_ttl_s,
             rules=rules,
             clock=clock,

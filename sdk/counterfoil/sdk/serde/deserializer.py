@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode
     from counterfoil.sdk.serde.context import Headers, MessageContext
-    from counterfoil.sdk.serde.reading import Header, Latest
+    from counterfoil.sdk.serde.reading import Header, Latest, OnForbidden
     from counterfoil.sdk.serde.renewal import Build
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
@@ -79,7 +79,9 @@ class Deserializer(RecordReader[T_co], Serde):
     ``reader`` is the schema of the values. With ``latest`` it is the latest version of the record's subject, or with
     ``{"metadata": {…}}`` the latest that has these properties; it is requested again within ``latest_ttl_s``, in the
     background. ``from_dict(value, ctx)`` turns values into objects. ``id_location="prefix"`` ignores the headers of
-    records. With ``on_error="return"`` a record that cannot be read gives its error as the value. Without a
+    records. With ``on_error="return"`` a record that cannot be read gives its error as the value. A schema that the
+    registry does not let the program read raises ``Forbidden``, whose text names the record; with
+    ``on_forbidden="record"`` it is an error of the record, ``SchemaForbidden``, as an unknown id is. Without a
     ``registry`` every message is read with the reader's schema, whatever its frame says. ``rules`` is how the rules of
     schemas are run.
 
@@ -98,6 +100,7 @@ class Deserializer(RecordReader[T_co], Serde):
         id_location: Literal["any", "prefix"] = "any",
         from_dict: Callable[[Any, Any], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
+        on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -110,6 +113,7 @@ class Deserializer(RecordReader[T_co], Serde):
             subject=chosen_naming(subject),
             has_registry=registry is not None,
             rules=chosen_rules(rules),
+            on_forbidden=on_forbidden,
         )
         super().__init__(Source(registry), self._resolver)
         self._from_dict = chosen_function("from_dict", from_dict)

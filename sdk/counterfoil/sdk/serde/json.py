@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import UnionType
 
     from counterfoil.sdk.serde.json_codec import Validate
-    from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
@@ -154,6 +154,7 @@ class JsonDeserializer(Deserializer[T_co]):
         from_dict: Callable[[Any, Any], Any] | None = None,
         json_decode: Callable[[bytes], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
+        on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -167,6 +168,7 @@ class JsonDeserializer(Deserializer[T_co]):
             id_location=id_location,
             from_dict=from_dict,
             on_error=on_error,
+            on_forbidden=on_forbidden,
             latest_ttl_s=latest_ttl_s,
             rules=rules,
             clock=clock,

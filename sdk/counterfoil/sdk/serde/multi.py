@@ -14,7 +14,7 @@ from counterfoil.sdk.serde.headers import header_name, read_header
 from counterfoil.sdk.serde.languages import LANGUAGES
 from counterfoil.sdk.serde.places import place
 from counterfoil.sdk.serde.plans import PlanTable
-from counterfoil.sdk.serde.reading import fetch_writer, frame_of
+from counterfoil.sdk.serde.reading import chosen_on_forbidden, fetch_writer, frame_of, of_record
 from counterfoil.sdk.serde.records import RecordReader
 from counterfoil.sdk.serde.serde import Done, chosen, observer
 from counterfoil.sdk.serde.sources import Source
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import Headers, MessageContext
     from counterfoil.sdk.serde.deserializer import Deserializer
     from counterfoil.sdk.serde.plans import ReadPlan
+    from counterfoil.sdk.serde.reading import OnForbidden
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import Field
     from counterfoil.sdk.usage.observation import Usage
@@ -38,7 +39,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
 
     ``by_topic`` and ``by_record`` give the deserializer of a topic or of a record's full name; ``by_type`` the one of a
     language, in place of that language's deserializer with its defaults. A topic goes before a name, a name before a
-    language. ``on_error="return"`` is as for :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
+    language. ``on_error`` and ``on_forbidden`` are as for :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
 
     One object can be used by all threads, and it raises what its deserializers raise.
     """
@@ -51,7 +52,9 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
         by_record: Mapping[str, Deserializer[Any]] | None = None,
         by_type: Mapping[SchemaType, Deserializer[Any]] | None = None,
         on_error: Literal["raise", "return"] = "raise",
+        on_forbidden: OnForbidden = "raise",
     ) -> None:
+        self._on_forbidden: OnForbidden = chosen_on_forbidden(on_forbidden)
         self._registry = registry
         self._source = Source(registry)
         self._by_topic = dict(by_topic or {})
@@ -188,7 +191,8 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
             key = framed[: frame.offset]
             found = self._by_prefix.found.get(key)
             if found is None:
-                schema = yield from fetch_writer(self._source.calls, frame)
+                with of_record(self._on_forbidden):
+                    schema = yield from fetch_writer(self._source.calls, frame)
                 found = self._by_prefix.put(key, self._of_type(schema.schema_type))
         except CounterfoilError as error:
             place(error, ctx, schema_id=frame.schema_id if frame else None, data=_bytes_of(data))
@@ -198,7 +202,7 @@ class MultiDeserializer(RecordReader[Any], PickledByArguments):
     def _of_type(self, schema_type: SchemaType) -> Deserializer[Any]:
         found = self._by_type.get(schema_type)
         if found is None:
-            made = LANGUAGES[schema_type].make_deserializer(self._registry)
+            made = LANGUAGES[schema_type].make_deserializer(self._registry, on_forbidden=self._on_forbidden)
             if self._usage is not None:
                 made.observe(self._usage)
             found = self._by_type.setdefault(schema_type, made)

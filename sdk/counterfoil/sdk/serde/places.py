@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.sdk.serde.context import field_of, topic_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.errors import CounterfoilError
     from counterfoil.sdk.serde.context import MessageContext
+
+
+_OF_A_RECORD: Final = ("topic", "partition", "offset", "field", "subject", "schema_id")
 
 
 def place(
@@ -20,7 +24,10 @@ def place(
     schema_id: int | None = None,
     data: bytes | None = None,
 ) -> None:
-    """Add to an error what it does not have yet of topic, field, subject, schema_id and data."""
+    """Add to an error what it does not have yet of topic, field, subject, schema_id and data.
+
+    A denial by the registry gets a text of them, and of the ``partition`` and ``offset`` that it may have.
+    """
     facts = {
         "topic": topic_of(ctx),
         "field": field_of(ctx),
@@ -31,6 +38,9 @@ def place(
     for name, value in facts.items():
         if getattr(error, name, None) is None:
             setattr(error, name, value)
+    if isinstance(error, Forbidden):
+        own = {name: getattr(error, name, None) for name in _OF_A_RECORD}
+        error.record = ", ".join(f"{name}={value!r}" for name, value in own.items() if value is not None)
 
 
 def shown(value: object) -> str:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.codec import Decode
     from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.reading import Latest
+    from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.serde.writing import Register
@@ -228,6 +228,7 @@ class ProtobufDeserializer(Deserializer[Any]):
         id_location: Literal["any", "prefix"] = "any",
         from_dict: Callable[[Any, Any], Any] | None = None,
         on_error: Literal["raise", "return"] = "raise",
+        on_forbidden: OnForbidden = "raise",
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
@@ -248,6 +249,7 @@ class ProtobufDeserializer(Deserializer[Any]):
             id_location=id_location,
             from_dict=from_dict,
             on_error=on_error,
+            on_forbidden=on_forbidden,
             latest_ttl_s=latest_ttl_s,
             rules=rules,
             clock=clock,

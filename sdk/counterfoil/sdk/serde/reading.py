@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from counterfoil.schema.errors import SchemaNotFound, SchemaParseError
+from counterfoil.schema.errors import Forbidden, SchemaNotFound, SchemaParseError
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import ShortFrame, WireError, WrongMagic, read_frame
 from counterfoil.sdk.errors import (
@@ -14,12 +15,14 @@ from counterfoil.sdk.errors import (
     FrameError,
     InvalidSettings,
     NotFramed,
+    SchemaForbidden,
     SubjectUnresolved,
     TruncatedFrame,
     UnknownSchemaId,
 )
 from counterfoil.sdk.serde.plans import PlanTable, ReadPlan
 from counterfoil.sdk.serde.references import load_schema, parse_own
+from counterfoil.sdk.serde.serde import chosen
 from counterfoil.sdk.subjects import Associated, find_subject, resolve_subject
 
 if TYPE_CHECKING:
@@ -40,6 +43,9 @@ P = TypeVar("P")
 
 Latest: TypeAlias = bool | dict[Literal["metadata"], dict[str, str]]
 """Which version of the record's subject is the reader's schema: none, the latest, or the latest with metadata."""
+
+OnForbidden: TypeAlias = Literal["raise", "record"]
+"""What a denial by the registry is for a record whose schema is needed: raised, or the error of the record."""
 
 _MAX_ID = 2**31 - 1
 """The greatest id that a registry gives: the id in a frame is an integer of 32 bits with a sign."""
@@ -101,6 +107,22 @@ def fetch_writer(calls: SchemaCalls, frame: Frame) -> Script[Schema]:
         raise UnknownSchemaId(unknown) from error
 
 
+def chosen_on_forbidden(value: str) -> OnForbidden:
+    """Return the setting ``on_forbidden``; raise ``InvalidSettings`` for any other value."""
+    return "record" if chosen("on_forbidden", value, ("raise", "record")) == "record" else "raise"
+
+
+@contextmanager
+def of_record(on_forbidden: OnForbidden) -> Iterator[None]:
+    """Raise ``SchemaForbidden``, an error of the record, for a denial by the registry, if that is the setting."""
+    try:
+        yield
+    except Forbidden as error:
+        if on_forbidden == "raise":
+            raise
+        raise SchemaForbidden(f"The registry does not let this program read the schema: {error.message}") from error
+
+
 class _Compiled(NamedTuple):
     """What is made of a writer's and a reader's schema."""
 
@@ -120,7 +142,9 @@ class ReadResolver(Generic[P]):
         subject: SubjectNaming,
         has_registry: bool,
         rules: Rules,
+        on_forbidden: OnForbidden = "raise",
     ) -> None:
+        self._on_forbidden: OnForbidden = chosen_on_forbidden(on_forbidden)
         self._codec = codec
         self._rules = rules
         self._reader = reader
@@ -157,8 +181,9 @@ class ReadResolver(Generic[P]):
         reader: Schema | None = self._reader
         latest: RegisteredSchema | None = None
         if self._has_registry:
-            schema = yield from fetch_writer(calls, header.frame)
-            writer = yield from self._load_writer(calls, schema)
+            with of_record(self._on_forbidden):
+                schema = yield from fetch_writer(calls, header.frame)
+                writer = yield from self._load_writer(calls, schema)
         name = None if writer is None else self._codec.record_name(writer, header.suffix)
         may_have_rules = schema is not None and self._may_have_rules(schema, reader)
         rules: ReadRules | None = None

@@ -6,9 +6,11 @@ import gc
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
+from counterfoil.schema.errors import Forbidden
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import SchemaNotCached, SerdeError
 from counterfoil.sdk.serde.context import SerializationContext, field_of
+from counterfoil.sdk.serde.places import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, MutableMapping
@@ -42,6 +44,14 @@ def read_record(record: Record, topic: str | None, field: Field) -> tuple[Any, S
     return member(record, field), context
 
 
+def place_denial(error: Forbidden, record: Record, ctx: MessageContext) -> None:
+    """Add to a denial by the registry which record needed the schema."""
+    for name in ("partition", "offset"):
+        if getattr(error, name, None) is None:
+            setattr(error, name, member(record, name))
+    place(error, ctx)
+
+
 def member(record: Record, name: str) -> Any:
     """Return a member of the record, a method for confluent-kafka and an attribute for other clients."""
     found = getattr(record, name, None)
@@ -70,7 +80,12 @@ class RecordReader(ABC, Generic[T_co]):
 
         ``record`` may be bytes, of ``topic``. Raises the same errors as calling the deserializer.
         """
-        return self(*read_record(record, topic, field))
+        data, ctx = read_record(record, topic, field)
+        try:
+            return self(data, ctx)
+        except Forbidden as error:
+            place_denial(error, record, ctx)
+            raise
 
     def many(self, records: Iterable[Record], *, topic: str | None = None, field: Field = "value") -> list[Any]:
         """Return the keys or the values of many records, in order.
