@@ -76,11 +76,11 @@ def _filling(decode: Decode, fill: Callable[[Any], None]) -> Decode:
 
 
 def _checking(decode: Decode, validator: Validator) -> Decode:
-    is_valid = validator.is_valid
+    accepts = validator.accepts
 
     def decode_checked(data: bytes, offset: int, /) -> Any:
         value = decode(data, offset)
-        if not is_valid(value):
+        if not accepts(value):
             refuse_invalid(validator, value)
         return value
 

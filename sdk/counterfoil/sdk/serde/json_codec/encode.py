@@ -111,5 +111,5 @@ def _written_by(json_encode: Callable[[Any], str | bytes], value: Any) -> bytes:
 def check_text(body: bytes, validator: Validator) -> None:
     """Raise ``ValidationError`` if the value of a JSON text is not valid."""
     value = read_exactly(body, 0)
-    if not validator.is_valid(value):
+    if not validator.accepts(value):
         refuse_invalid(validator, value)

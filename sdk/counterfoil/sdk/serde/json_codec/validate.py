@@ -8,6 +8,7 @@ compile, such as one with a regular expression in Java's dialect, is left to jso
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _SHOWN: Final = 3
 _MAX_VIOLATIONS: Final = 40
+_NOT_TAKEN: Final = (ValueError, TypeError, OverflowError, RecursionError)
+"""What jsonschema-rs raises for values of JSON that it does not take."""
 _OF_NAMES: Final = frozenset(
     {"properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies"}
 )
@@ -40,6 +43,9 @@ class Validator(Protocol):
 
     def is_valid(self, value: Any, /) -> bool:
         """Return whether a value is valid; raise ``ValueError`` for a value that may have no form in JSON."""
+
+    def accepts(self, value: Any, /) -> bool:
+        """Return whether a JSON value is valid; False for one that cannot be validated, such as one nested too deep."""
 
     def violations(self, value: Any, /) -> list[Violation]:
         """Return what is wrong with a JSON value; empty if it is valid."""
@@ -86,10 +92,26 @@ class RustValidator:
         compiled = getattr(rust, schema.draft.validator)
         self._validator = compiled(bundled.root, validate_formats=False, retriever=retrieve, base_uri=ROOT_URI)
         self.is_valid = self._validator.is_valid
+        self._schema = schema
+
+    @cached_property
+    def _slower(self) -> PythonValidator:
+        """The validator of values that jsonschema-rs does not take, such as those with more than 255 levels."""
+        return PythonValidator(self._schema)
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether a JSON value is valid; False for one that cannot be validated."""
+        try:
+            return bool(self.is_valid(value))
+        except _NOT_TAKEN:
+            return self._slower.is_valid(value)
 
     def violations(self, value: Any) -> list[Violation]:
         """Return what is wrong with a JSON value, in the order of the schema."""
-        return [*_rust_violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
+        try:
+            return [*_rust_violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
+        except _NOT_TAKEN:
+            return self._slower.violations(value)
 
 
 class PythonValidator:
@@ -102,8 +124,10 @@ class PythonValidator:
         """Return whether a value is valid; False if that cannot be decided."""
         try:
             return self._validator.accepts(exact_numbers(value))
-        except ValidatorRefuses:
+        except (ValidatorRefuses, RecursionError):
             return False
+
+    accepts = is_valid
 
     def violations(self, value: Any) -> list[Violation]:
         """Return what is wrong with a JSON value, in the order of the schema."""
@@ -111,6 +135,8 @@ class PythonValidator:
             failures = self._validator.failures(exact_numbers(value))
         except ValidatorRefuses as error:
             return [Violation("", "", str(error))]
+        except RecursionError:
+            return [Violation("", "", "arrays and objects are nested too deep to be validated")]
         return [Violation(path_text(one.path), one.keyword, one.message, one.is_inner) for one in failures]
 
 
