@@ -95,7 +95,7 @@ class PrincipalRules:
             expires = certificate.not_valid_after_utc.timestamp()
         except ValueError:
             return None
-        if name is None or not is_user_name(self.prefix + name):
+        if not name or not is_user_name(self.prefix + name):
             return None
         return Identity(USER + self.prefix + name, method="certificate", expires=expires)
 

@@ -37,7 +37,7 @@ def check_claims(claims: Mapping[str, Any], issuer: Issuer, *, now: float, certi
 def identity_of(claims: Mapping[str, Any], issuer: Issuer) -> Identity:
     """Return who a verified token names."""
     name = claims.get(issuer.principal_claim)
-    if not isinstance(name, str) or not is_user_name(issuer.prefix + name):
+    if not isinstance(name, str) or not is_name(name) or not is_user_name(issuer.prefix + name):
         raise InvalidToken(f"the claim {issuer.principal_claim} is no name of a user")
     groups = {group for path in issuer.groups_claims for group in _texts(_at_path(claims, path))}
     if len(groups) > _MAX_GROUPS:
