@@ -42,7 +42,7 @@ def identity_of(claims: Mapping[str, Any], issuer: Issuer) -> Identity:
     groups = {group for path in issuer.groups_claims for group in _texts(_at_path(claims, path))}
     if len(groups) > _MAX_GROUPS:
         raise InvalidToken(f"more than {_MAX_GROUPS} groups")
-    prefixed = (issuer.prefix + group for group in groups if group)
+    prefixed = (issuer.prefix + group for group in groups if is_name(group))
     act = claims.get("act")
     actor = act.get("sub") if isinstance(act, dict) else None
     return Identity(
