@@ -597,7 +597,7 @@ def test_a_frame_that_cannot_be_read_is_one_undecodable_record(language, bad_fir
         bad |= {name: id_prefix(1) + data for name, data in BAD_INDEXES.items()}
     messages = [each for data in bad.values() for each in ((data, good) if bad_first else (good, data))]
     places = {at for at, data in enumerate(messages) if data != good}
-    test, tally = counted(batch_of(messages), contract=SIMPLE, schemas=(schema,))
+    _, tally = counted(batch_of(messages), contract=SIMPLE, schemas=(schema,))
     assert sum(each.undecodable for each in tally.writers.values()) == len(bad)
     assert sum(each.fine for each in tally.writers.values()) == len(messages) - len(bad)
     assert (tally.records, tally.failing, tally.failures[0].count) == (len(messages), len(bad), len(bad))

@@ -73,7 +73,7 @@ def usage_of(
     wanted = _steps(path)
     consumers = registry.call(operations.consumers(subject, environment=environment))
     read = registry.call(operations.read_fields(subject, environment=environment))
-    if environment is not None and not consumers:
+    if environment is not None and not any(environment in each.environments for each in consumers):
         _require_environment(registry, environment)
     require_field(registry, subject, wanted, read=[each.path for each in read])
     fields = [each for each in (*read, *_unread(registry, subject, version, read)) if _overlap(each.path, wanted)]

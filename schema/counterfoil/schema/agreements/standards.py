@@ -40,7 +40,7 @@ ODCS: Final = Standard(
     "DataContract",
     {f"v{version}": f"odcs-{version}.schema.json" for version in ("3.2.0", "3.1.0", "3.0.2", "3.0.1", "3.0.0")},
 )
-"""Each version has its own schema: one of 3.0 permits what that of 3.1 does not, such as a list of the team's people."""
+"""Each version has its own schema: that of 3.0 does not know what 3.1 added, and permits what 3.1 took away."""
 ODPS: Final = Standard("ODPS", "DataProduct", dict.fromkeys(("v1.0.0", "v0.9.0"), "odps-1.0.0.schema.json"))
 STANDARDS: Final = (ODCS, ODPS)
 
