@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from contract_stories import LINK, expectation, promise, schema
-from counterfoil.schema.model import Schema
+from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
 from counterfoil.schema.rest.topic_stats import SchemaCount, TopicStats
 from counterfoil.sdk import Registry, operations
@@ -67,6 +67,58 @@ def test_fields_are_printed_with_who_reads_them_and_those_that_nobody_reads(run,
     see(registry, topic, "mirror", "*", to="2020-01-01T00:00:00Z")
     stale = run("usage", topic, "--stale", "--format", "json").report
     assert [each["application"] for each in stale["consumers"]] == ["mirror"]
+
+
+CONTAINERS = {
+    "AVRO": """{"type": "record", "name": "R", "fields": [{"name": "lines", "type": {"type": "array", "items":
+        {"type": "record", "name": "L", "fields": [{"name": "sku", "type": "string"},
+        {"name": "more", "type": ["null", "L"]}]}}}, {"name": "attrs", "type": {"type": "map", "values": "L"}}]}""",
+    "PROTOBUF": """syntax = "proto3"; message R { repeated L lines = 1; map<string, L> attrs = 2; }
+        message L { string sku = 1; L more = 2; }""",
+    "JSON": """{"type": "object", "properties": {"lines": {"type": "array", "items": {"$ref": "#/definitions/L"}},
+        "attrs": {"type": "object", "additionalProperties": {"$ref": "#/definitions/L"}}}, "definitions": {"L":
+        {"type": "object", "properties": {"sku": {"type": "string"}, "more": {"$ref": "#/definitions/L"}}}}}""",
+}
+
+
+@pytest.mark.parametrize("language", CONTAINERS)
+def test_a_field_that_no_schema_has_is_not_one_that_nobody_reads(run, registry, unique_name, language):
+    name = unique_name("places")
+    registry.register(f"{name}-value", Schema(CONTAINERS[language], SchemaType(language)))
+    registry.register(f"{name}-key", Schema(schema()))
+    for path in ("lines", "lines[].sku", "lines[].more.more.sku", "attrs{}.sku", "$key.order_id", "$key"):
+        found = run("usage", f"{name}.{path}")
+        assert (found.code, "nobody" in found.out) == (0, True), (path, found)
+    for path, near in (
+        ("nosuch", "lines"),
+        ("line", "lines"),
+        ("lines.sku", "lines[].sku"),
+        ("lines[].skuu", "sku"),
+        ("lines[].more.sky", "sku"),
+        ("attrs{}.nosuch", "sku"),
+        ("sku", "lines[].sku"),
+        ("$key.order_ids", "order_id"),
+        ("$header.trace", "Headers have no schema"),
+    ):
+        for more in ((), ("--unused",), ("--format", "json")):
+            found = run("usage", f"{name}.{path}", *more)
+            assert (found.code, found.out, near in found.err) == (4, "", True), (path, found)
+
+
+def test_what_was_a_field_or_is_declared_to_be_read_is_one(run, registry, topic):
+    registry.call(operations.put_environment(Environment(f"{topic}-live")))
+    assert "1 read by nobody" in run("usage", f"{topic}.status", "--env", f"{topic}-live").out
+    registry.set_config(f"{topic}-value", "NONE")
+    registry.register(f"{topic}-value", Schema(schema(status=None)))
+    assert "status" in run("usage", f"{topic}.status").out
+    see(registry, topic, "audit", "gone_long_ago", "$header.trace")
+    for path in ("gone_long_ago", "$header.trace"):
+        assert "audit" in run("usage", f"{topic}.{path}").out, path
+    for operand, near in ((f"{topic}s", topic), (f"{topic}-valu", f"{topic}-value")):
+        unknown = run("usage", operand)
+        assert (unknown.code, unknown.out, "the nearest are" in unknown.err, near in unknown.err) == (4, "", True, True)
+    nowhere = run("usage", topic, "--env", f"{topic}-liv")
+    assert (nowhere.code, nowhere.out, f"{topic}-live" in nowhere.err) == (4, "", True), nowhere
 
 
 def test_a_topic_whose_statistics_are_of_environments_is_asked_about_with_one(run, registry, topic):

@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from access_callers import CALLERS
+from bridge_stories import NAME, NEW, OLD, SUBJECT
+from bridge_stories import PLAN as BRIDGE_PLAN
 from contract_stories import LINK, promise
 from counterfoil.schema.documents.nodes import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.sketch import PartSketch, TopicSketch
+from counterfoil.schema.sketch.document import sketch_document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from registry_driver import InProcessRegistry, Reply
 
 MATRIX = plain_value(read_yaml((Path(__file__).parents[1] / "data" / "access.yaml").read_text()))  # type: ignore[arg-type]  # the file is not empty
@@ -73,8 +79,11 @@ CELLS = [
 ]
 
 
-async def seed(registry: InProcessRegistry) -> dict[str, dict[str, str]]:
-    """Store the things of both teams as the administrator; return the names of each place."""
+TEAMS = ("own", "foreign")
+
+
+async def seed(registry: InProcessRegistry, teams: Sequence[str] = TEAMS) -> dict[str, dict[str, str]]:
+    """Store the things of the teams as the administrator; return the names of each place."""
 
     async def done(method: str, path: str, body: Any = None) -> Any:
         reply = await registry.send(method, path, "admin", body)
@@ -82,7 +91,7 @@ async def seed(registry: InProcessRegistry) -> dict[str, dict[str, str]]:
         return reply.json if reply.body else None
 
     names = {place: dict(values) for place, values in NAMES.items()}
-    for team in ("own", "foreign"):
+    for team in teams:
         text = json.dumps({"type": "enum", "name": team, "symbols": ["A"]})
         made = await done("POST", f"/subjects/{team}.s/versions", {"schema": text})
         names[team]["{guid}"] = made["guid"]
@@ -103,6 +112,35 @@ async def seed(registry: InProcessRegistry) -> dict[str, dict[str, str]]:
         deployments = f"/contracts/v1/environments/{team}/deployments"
         names[team]["{d}"] = (await done("POST", deployments, {"application": team, "version": "1"}))["id"]
     return names
+
+
+async def observe(registry: InProcessRegistry, teams: Sequence[str] = TEAMS) -> dict[str, str]:
+    """Store what is known of each team's things beside schemas and contracts; return names of the team's own."""
+
+    async def done(method: str, path: str, body: Any) -> Any:
+        reply = await registry.send(method, path, "admin", body)
+        assert reply.status < 300, (path, reply.text)
+        return reply.json if reply.body else {}
+
+    names = {}
+    for team in teams:
+        subject = f"{team}.b"
+        await done("POST", f"/subjects/{subject}/versions", {"schema": OLD})
+        await done("PUT", f"/config/{subject}", {"incompatibleVersions": "BRIDGED"})
+        plan = BRIDGE_PLAN.replace(NAME, team).replace(SUBJECT, subject)
+        bridge = {"plan": plan, "owner": team, "sourceSchema": {"schema": NEW}, "registerSource": True}
+        await done("POST", "/bridges/v1", bridge)
+        sketch = TopicSketch(team, value=PartSketch({}), value_subject=subject)
+        await done("PUT", f"/sketches/v1/subjects/{subject}", sketch_document(sketch))
+        reads = [{"subject": each, "messages": 1} for each in (f"{other}.s" for other in teams)]
+        await done("POST", "/contracts/v1/usage", {"application": team, "reads": reads})
+        await done("POST", f"/contracts/v1/topics/{team}.t/stats", {"records": 1})
+        results = [{"check": "decode", "outcome": "passed", "records": 1}]
+        verified = {"contract": team, "contractVersion": "1.0.0", "environment": team, "results": results}
+        migration = {"contract": team, "from": "0", "to": "1", "bridge": team, "application": team}
+        await done("PUT", f"/contracts/v1/migrations/{team}", migration)
+        names[team] = (await done("POST", "/contracts/v1/verifications", verified))["id"]
+    return {"{verification}": names[teams[0]], "{migration}": teams[0]}
 
 
 def filled(value: Any, names: dict[str, str]) -> Any:

@@ -15,6 +15,7 @@ from counterfoil.contracts.cli.run import run
 from counterfoil.contracts.consumers.agreements import Agreements, read_file
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.contracts.testing.batches import RecordBatch
+from counterfoil.contracts.testing.duplicate_keys import repeated_key
 from counterfoil.contracts.testing.plan import Plan
 from counterfoil.contracts.testing.promises import topic_test
 from counterfoil.contracts.testing.repeats import Key, Repeats
@@ -552,3 +553,118 @@ def test_an_object_container_file_whose_schema_is_not_valid(folder, call, text):
     (folder / "orders.avro").write_bytes(b"Obj\x01" + encode_long(1) + metadata + encode_long(0) + bytes(16))
     code, _, err = call("--from-file", "orders.avro")
     assert (code, "is no valid object container file: its schema cannot be read" in err) == (14, True)
+
+
+FRAMED = {
+    SchemaType.AVRO: (Schema('{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}'), b"\4ab"),
+    SchemaType.PROTOBUF: (
+        Schema('syntax = "proto3"; message R { string id = 1; } message Other { int32 n = 1; }', SchemaType.PROTOBUF),
+        b"\x0a\2ab",
+    ),
+    SchemaType.JSON: (
+        Schema('{"type": "object", "properties": {"id": {"type": "string"}}}', SchemaType.JSON),
+        b'{"id": "ab"}',
+    ),
+}
+SIMPLE = CONTRACT.partition("    properties:\n")[0] + "    properties: [{name: id, logicalType: string}]\n"
+BAD_FRAMES = {
+    "no bytes": b"",
+    "wrong magic byte": b"\7\0\0\0\1",
+    "frame cut off": b"\0\0\0",
+    "unknown id": b"\0\0\0\x09\x09",
+    "id of no registry": b"\0\xff\xff\xff\xff",
+    "unknown guid": b"\1" + bytes(range(16)),
+    "guid cut off": b"\1\1\2",
+}
+BAD_INDEXES = {
+    "unknown message": b"\2\x0a",
+    "unknown message inside": b"\4\0\x0a",
+    "negative message": b"\2\1",
+    "index that does not end": b"\2\x80",
+    "more indexes than bytes": b"\xfe\xff\xff\xff\x0f",
+    "index of eleven bytes": b"\x80" * 11,
+    "no index": b"",
+}
+
+
+@pytest.mark.parametrize("language", SchemaType)
+@pytest.mark.parametrize("bad_first", [False, True])
+def test_a_frame_that_cannot_be_read_is_one_undecodable_record(language, bad_first):
+    schema, value = FRAMED[language]
+    good = id_prefix(1) + (b"\0" if language is SchemaType.PROTOBUF else b"") + value
+    bad = {name: data + (value if len(data) in {5, 17} else b"") for name, data in BAD_FRAMES.items()}
+    if language is SchemaType.PROTOBUF:
+        bad |= {name: id_prefix(1) + data for name, data in BAD_INDEXES.items()}
+    messages = [each for data in bad.values() for each in ((data, good) if bad_first else (good, data))]
+    places = {at for at, data in enumerate(messages) if data != good}
+    _, tally = counted(batch_of(messages), contract=SIMPLE, schemas=(schema,))
+    assert sum(each.undecodable for each in tally.writers.values()) == len(bad)
+    assert sum(each.fine for each in tally.writers.values()) == len(messages) - len(bad)
+    assert (tally.records, tally.failing, tally.failures[0].count) == (len(messages), len(bad), len(bad))
+    assert {place.offset for place in tally.failures[0].places} <= places
+    for data in bad.values():  # each by itself, with its offset
+        _, one = counted(batch_of([good, data, good]), contract=SIMPLE, schemas=(schema,))
+        assert [place.offset for place in one.failures[0].places] == [1], data
+
+
+@pytest.mark.parametrize("language", SchemaType)
+def test_a_header_or_a_key_that_cannot_be_read_does_not_end_the_test(language):
+    schema, value = FRAMED[language]
+    guid = content_guid(schema.text, (), None, None).bytes
+    suffix = b"\0" if language is SchemaType.PROTOBUF else b""
+    named = [b"\1" + guid + suffix, b"\1" + guid[:5], b"\1" + bytes(16) + suffix, b"\7", b""]
+    if language is SchemaType.PROTOBUF:
+        named += [b"\1" + guid + each for each in BAD_INDEXES.values()]
+    headers = [[("__value_schema_id", each)] for each in named]
+    keys = [b"\0\0\0\x09\x09k", b"\0\0", b"\7", id_prefix(1) + b"\2\x80", id_prefix(1)]
+    keys += [b"\xff"] * (len(named) - len(keys))
+    contract = SIMPLE.replace(
+        "    properties:", "    customProperties: [{property: messageKey, value: {field: id}}]\n    properties:"
+    )
+    _, tally = counted(batch_of([value] * len(named), headers=headers, keys=keys), contract=contract, schemas=(schema,))
+    assert sum(each.undecodable for each in tally.writers.values()) == len(named) - 1
+    assert 0 not in {place.offset for place in tally.failures[0].places}
+
+
+REPEATED = {
+    '{"id": "a", "id": "b"}': True,
+    '{"id": "a", "\\u0069d": "b"}': True,
+    '{"x": {"y": [{"z": 1, "z": 1}]}}': True,
+    '{":": 1, "a": 2, ":": 3}': True,
+    '{"": 1, "": 2}': True,
+    '{"a": [{"b": 1}, {"b": 2}], "c": {"a": 1}}': False,
+    '{"a": "\\"a\\": 1, \\"a\\": 2", "b": ": \\"a\\""}': False,
+    '{"a": "a", "b": "a", "\\u0063": "c"}': False,
+    "[]": False,
+    "7": False,
+}
+
+
+@pytest.mark.parametrize("text", REPEATED)
+def test_keys_that_a_json_object_has_twice_are_counted(text):
+    schema = Schema("true", SchemaType.JSON)
+    data = id_prefix(1) + text.encode()
+    fine = id_prefix(1) + b'{"a": 1}'
+    found = findings(batch_of([fine, data, None, fine]), contract=SIMPLE, schemas=(schema,))
+    _, tally = counted(batch_of([fine, data, None, fine]), contract=SIMPLE, schemas=(schema,))
+    assert tally.repeated_keys.count == REPEATED[text]
+    assert [each.offset for each in tally.repeated_keys.places] == ([1] if REPEATED[text] else [])
+    assert (("record-key-repeated", "") in found) == REPEATED[text]
+    assert Tally.read(json.loads(json.dumps(tally.document()))) == tally
+    assert tally.failing == 0
+
+
+@given(st.recursive(st.none() | st.text(max_size=3), lambda inner: st.lists(st.tuples(st.text(max_size=2), inner))))
+def test_a_key_is_twice_where_an_object_is_written_with_it_twice(value):
+    """Objects are lists of pairs here; the judge looks at these, not at the text."""
+
+    def written(each):
+        if isinstance(each, list):
+            return "{" + ", ".join(f"{json.dumps(key)}: {written(one)}" for key, one in each) + "}"
+        return json.dumps(each, ensure_ascii=False)
+
+    def is_twice(each):
+        names = [key for key, _ in each] if isinstance(each, list) else []
+        return len(names) != len(set(names)) or any(is_twice(one) for _, one in (each if names else []))
+
+    assert (repeated_key(written(value).encode("utf-8", "surrogatepass")) is not None) == is_twice(value)

@@ -110,6 +110,14 @@ def test_what_is_no_list_of_texts_is_no_group(groups):
     assert verdict(token(claims(groups=groups)), issuer).identity.groups == frozenset()
 
 
+@pytest.mark.parametrize("name", ["", " ", " alice", "alice ", "\n", "\0"])
+def test_a_prefix_makes_no_name_of_what_is_none(name):
+    """Otherwise every token without a subject would be the same caller: the one whose name is the prefix."""
+    issuer = Issuer(ISSUER, (AUDIENCE,), groups_claims=("groups",), prefix="okta")
+    assert verdict(token(claims(sub=name)), issuer) == Refusal(Reason.WRONG)
+    assert verdict(token(claims(groups=[name])), issuer).identity.groups == frozenset()
+
+
 def test_an_actor_is_kept_and_rights_are_the_subjects():
     found = verdict(token(claims(act={"sub": "proxy-service"}))).identity
     assert (found.principal, found.act) == ("User:alice", "proxy-service")

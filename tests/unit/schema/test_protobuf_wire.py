@@ -16,9 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.formats.protobuf.parse import parse_protobuf
 from counterfoil.schema.formats.protobuf.policies import find_differences
+from counterfoil.schema.judgement.check import check_compatibility
 from protobuf_pairs import SCALARS, seeded_pair
 
 BUF = Path(sys.executable).parent / "buf"
@@ -106,3 +109,80 @@ def test_the_files_of_references_are_compared_by_their_paths():
     assert rules(schema("int64"), schema("int32"), wire_json) == ["field-wire-json-compatible-type"]
     assert rules(schema("float"), schema("int32"), wire) == ["field-wire-compatible-type"]
     assert rules(schema("float", "other"), schema("int32"), wire) == ["file-same-package"]
+
+
+BEFORE = """syntax = "proto3"; package p;
+enum E { E0 = 0; E1 = 1; }
+message N { int32 a = 1; }
+message M { string a = 1; map<string, N> m = 2; oneof o { int32 x = 3; N y = 4; } E e = 5; reserved 90; }
+service S { rpc Get(M) returns (N); }
+"""
+ADDED = {
+    "a field": ("string a = 1;", "string a = 1; string b = 6;"),
+    "a field inside": ("int32 a = 1;", "int32 a = 1; repeated M more = 2;"),
+    "a field of a oneof": ("int32 x = 3;", "int32 x = 3; bytes z = 7;"),
+    "a map": ("string a = 1;", "string a = 1; map<int32, E> es = 8;"),
+    "a constant": ("E1 = 1;", "E1 = 1; E2 = 2;"),
+    "an alias": ("E0 = 0;", "option allow_alias = true; E0 = 0; NONE = 0;"),
+    "a number that is reserved": ("reserved 90;", "reserved 90, 91;"),
+    "a name that is reserved": ("reserved 90;", 'reserved 90; reserved "zz";'),
+    "a message": ("message N", "message P { int32 a = 1; } message N"),
+    "an enum": ("message N", "enum F { F0 = 0; } message N"),
+    "a method": ("rpc Get", "rpc Set(M) returns (N); rpc Get"),
+}
+TAKEN = {
+    "a field": (BEFORE, ("string a = 1;", "")),
+    "a constant": (BEFORE, (" E1 = 1;", "")),
+    "a reserved number": (BEFORE, (" reserved 90;", "")),
+}
+REMOVALS = {
+    *(f"{what}-no-delete-unless-{how}-reserved" for what in ("field", "enum-value") for how in ("number", "name")),
+    *(f"reserved-{what}-no-delete" for what in ("message", "enum")),
+    *(f"{what}-same-json-format" for what in ("message", "enum")),
+}
+LEVELS = [level for level in CompatibilityLevel if level is not CompatibilityLevel.NONE]
+
+
+def verdicts(earlier: str, later: str, policy: CompatibilityPolicy) -> dict[CompatibilityLevel, bool]:
+    before, after = Earlier(parse_protobuf(earlier), version=1), parse_protobuf(later)
+    return {level: check_compatibility(after, [before], level, policy=policy).is_compatible for level in LEVELS}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("change", ADDED)
+def test_what_is_added_breaks_nothing_at_any_level(policy: CompatibilityPolicy, change: str):
+    """Buf permits it, and readers skip numbers that they do not know."""
+    later = BEFORE.replace(*ADDED[change], 1)
+    assert later != BEFORE
+    assert all(verdicts(BEFORE, later, policy).values())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("change", TAKEN)
+def test_what_is_taken_away_breaks_where_earlier_records_are_read(policy: CompatibilityPolicy, change: str):
+    earlier, replaced = TAKEN[change]
+    found = verdicts(earlier, earlier.replace(*replaced, 1), policy)
+    assert {level for level, fits in found.items() if not fits} == {level for level in LEVELS if "FORWARD" not in level}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_read_differently_breaks_in_both_directions(policy: CompatibilityPolicy):
+    assert not any(verdicts(BEFORE, BEFORE.replace("string a = 1;", "int32 a = 1;"), policy).values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_levels_of_generated_changes(policy: CompatibilityPolicy):
+    """BACKWARD is the answer of buf; FORWARD leaves out what buf says of removals, and FULL is both."""
+    for seed in range(SEEDS):
+        texts = seeded_pair(seed, package="p")
+        earlier, later = map(parse_protobuf, texts)
+        found = verdicts(*texts, policy)
+        assert found[CompatibilityLevel.BACKWARD] is (not find_differences(later, earlier, policy=policy))
+        of_reading = {each.rule for each in find_differences(earlier, later, policy=policy)} - REMOVALS
+        if not of_reading:
+            assert found[CompatibilityLevel.FORWARD]
+        elif of_reading != {"enum-value-same-name"}:  # of aliases, only the name that is written counts
+            assert not found[CompatibilityLevel.FORWARD]
+        both = found[CompatibilityLevel.BACKWARD] and found[CompatibilityLevel.FORWARD]
+        assert found[CompatibilityLevel.FULL] is both

@@ -53,8 +53,8 @@ def usage(
     A topic may stand for the subject of its values. Fields that nobody reads are listed as well; what was never seen
     may be read all the same, as by a job that runs once a month.
 
-    Exit codes: 0 printed, 2 usage, 4 the subject or the topic is unknown, 11 registry unreachable, 12 registry refused,
-    14 the file to import cannot be read.
+    Exit codes: 0 printed, 2 usage, 4 the subject, its field, the topic or the environment is unknown, 11 registry
+    unreachable, 12 registry refused, 14 the file to import cannot be read.
     """
     from pathlib import Path
 

@@ -75,10 +75,10 @@ def take_apart(data: bytes, *, named: bytes | None, registry: Registry, reader: 
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedMessage:
+class OpenedWriter:
     """What a message's frame leads to: the schema of its writer, read and parsed by ``codec``."""
 
-    header: Header
+    frame: Frame
     schema: Schema
     writer: ReadSchema
     codec: Codec[Any]
@@ -99,6 +99,13 @@ class OpenedMessage:
         return parse_read(self.codec, reader)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedMessage(OpenedWriter):
+    """A message's writer, and what stands before its value."""
+
+    header: Header
+
+
 def open_message(
     data: bytes,
     *,
@@ -113,14 +120,28 @@ def open_message(
     Raises ``FrameError``, ``UnknownSchemaId``, ``DecodeError`` for a schema that cannot be read, and the errors of the
     client.
     """
-    frame = frame_of(data if named is None else named)
+    found = open_writer(data if named is None else named, registry=registry, make_codec=make_codec)
+    header = read_header_of(found.codec, data, named=named)
+    return OpenedMessage(found.frame, found.schema, found.writer, found.codec, found.parsed, header)
+
+
+def open_writer(
+    framed: bytes,
+    *,
+    registry: Registry,
+    make_codec: Callable[[SchemaType], Codec[Any]] = lambda language: LANGUAGES[language].plain_codec(),
+) -> OpenedWriter:
+    """Return the schema that a frame leads to; what stands between the frame and the value is not read.
+
+    ``framed`` is a message, or the header of a record that names the schema. Raises what :func:`open_message` does.
+    """
+    frame = frame_of(framed)
     schema = registry.run(fetch_writer(registry.calls, frame))
     codec = make_codec(schema.schema_type)
-    header = read_header_of(codec, data, named=named)
     writer = read_schema(registry, schema, shown_frame(frame))
     if writer.problem is not None:
-        raise DecodeError(f"The writer's schema cannot be read: {writer.problem.text}", data=data)
-    return OpenedMessage(header, schema, writer, codec, parse_read(codec, writer))
+        raise DecodeError(f"The writer's schema cannot be read: {writer.problem.text}", data=framed)
+    return OpenedWriter(frame, schema, writer, codec, parse_read(codec, writer))
 
 
 def shown_frame(frame: Frame) -> str:

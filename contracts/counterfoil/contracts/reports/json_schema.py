@@ -273,6 +273,7 @@ def _verification() -> dict[str, Any]:
     failures = {"rule": _TEXT, "element": _TEXT, "records": _COUNT, "first": _list(_object(place))}
     results = {
         **dict.fromkeys(("records", "tested", "failing", "tombstones", "nullKeys", "withHeaders"), _COUNT),
+        "repeatedKeys": _COUNT,
         "failingAtMost": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
         "writers": _list(_object({"writer": _TEXT, **dict.fromkeys(outcomes, _COUNT)})),
         "failures": _list(_object(failures)),

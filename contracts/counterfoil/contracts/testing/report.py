@@ -142,8 +142,12 @@ def _in_words(result: TopicResult) -> str:
     return (
         f"{counted(tally.records, 'record', spec=',')}, {tally.failing:,} failing; "
         f"{counted(tally.tombstones, 'tombstone', spec=',')}, {counted(tally.null_keys, 'null key', spec=',')}, "
-        f"{tally.with_headers:,} with headers"
+        f"{tally.with_headers:,} with headers{_repeated_keys(tally.repeated_keys)}"
     )
+
+
+def _repeated_keys(failures: Failures) -> str:
+    return f", {failures.count:,} with a JSON key twice" if failures.count else ""
 
 
 def _sample_words(result: TopicResult) -> str:
@@ -197,6 +201,7 @@ def _verification(result: TopicResult) -> dict[str, Any]:
             "tombstones": tally.tombstones,
             "nullKeys": tally.null_keys,
             "withHeaders": tally.with_headers,
+            "repeatedKeys": tally.repeated_keys.count,
             "failingAtMost": result.share_at_most,
             "writers": [
                 {

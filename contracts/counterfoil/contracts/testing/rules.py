@@ -14,6 +14,7 @@ UNDECODABLE: Final = "record-undecodable"
 UNREADABLE: Final = "record-unreadable"
 UNWRITABLE: Final = "record-unwritable"
 UNCHECKED: Final = "quality-unchecked"
+REPEATED_KEY: Final = "record-key-repeated"
 
 RECORD_RULES: Final = (
     LintRule(
@@ -33,6 +34,13 @@ RECORD_RULES: Final = (
         Severity.ERROR,
         "A value that producers write today cannot be written with the proposed schema.",
         "Widen the type, keep the value of the enum, or change the producers first.",
+    ),
+    LintRule(
+        REPEATED_KEY,
+        Severity.WARNING,
+        "A JSON object of a record has a key twice: this command reads the last value, other readers may read the "
+        "first one, or refuse the record.",
+        "Correct the producer: a key is written once.",
     ),
     LintRule(
         "value-missing",

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from counterfoil.contracts.constraints import MISSING, is_key_of, values_at
+from counterfoil.contracts.testing.duplicate_keys import repeated_key
 from counterfoil.contracts.testing.hidden import EVERYTHING, names_in
 from counterfoil.contracts.testing.plan import UNDECODABLE, UNREADABLE, UNWRITABLE, key_value, texts_of
 from counterfoil.contracts.testing.reasons import reason_of
@@ -13,6 +14,7 @@ from counterfoil.contracts.testing.repeats import Key, digest_of
 from counterfoil.contracts.testing.tally import Place
 from counterfoil.contracts.values.form import one_line
 from counterfoil.schema.excerpt import excerpt
+from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import RuleError, SerdeError
 
 if TYPE_CHECKING:
@@ -76,6 +78,8 @@ class Run:
             self._write_proposed()
         for number, check in self._plan.headers:
             self._test_header(number, check)
+        if self._writer.opened.codec.schema_type is SchemaType.JSON:
+            self._count_repeated_keys()
         self._outcomes.records += len(self._rows)
         self._outcomes.failing += len(self._failed)
 
@@ -222,6 +226,15 @@ class Run:
             self._plan.count(position, self._place(there[at][0]))
         if repeats.is_crowded:
             self._plan.tally.crowded.add(position)
+
+    def _count_repeated_keys(self) -> None:
+        """Count the records with a JSON object that has a key twice: its value depends on the reader."""
+        for number, data in enumerate(self._messages):
+            if number not in self._undecodable:
+                key = repeated_key((data or b"")[self._offset :])
+                if key is not None:
+                    reason = f"the key {excerpt(key)!r} is there twice" if self._may_show_everything() else ""
+                    self._plan.tally.repeated_keys.add(self._place(number)._replace(reason=reason))
 
     # --- the proposed schema ------------------------------------------------------------------------------------------
 

@@ -102,8 +102,9 @@ class Tally:
 
     ``failures`` are those of each check by its number, ``counts`` those of quality rules by the rule's number.
     ``windows`` has the windows of each length in milliseconds by their starts; those of length 0 are all records.
-    ``newest_ms`` are the latest moments of service levels, by the level's number. ``crowded`` are the numbers of rules
-    about duplicates with more keys than are kept.
+    ``newest_ms`` are the latest moments of service levels, by the level's number. ``repeated_keys`` are the records
+    with a JSON object that has a key twice, which do not fail by that. ``crowded`` are the numbers of rules about
+    duplicates with more keys than are kept.
     """
 
     records: int = 0
@@ -117,6 +118,7 @@ class Tally:
     spans: dict[int, Span] = field(default_factory=dict)
     windows: dict[int, dict[int, Window]] = field(default_factory=dict)
     newest_ms: dict[int, int] = field(default_factory=dict)
+    repeated_keys: Failures = field(default_factory=Failures)
     crowded: set[int] = field(default_factory=set)
 
     @property
@@ -143,6 +145,7 @@ class Tally:
             _merge_all(self.windows.setdefault(length, {}), starts)
         for number, moment in other.newest_ms.items():
             self.newest_ms[number] = max(moment, self.newest_ms.get(number, moment))
+        self.repeated_keys.merge(other.repeated_keys)
         self.crowded |= other.crowded
 
     def document(self) -> dict[str, Any]:
@@ -163,15 +166,17 @@ class Tally:
                 for length, starts in document["windows"].items()
             },
             newest_ms={int(number): moment for number, moment in document["newest_ms"].items()},
+            repeated_keys=_failed(document["repeated_keys"]),
             crowded=set(document["crowded"]),
         )
 
 
 def _failures(document: dict[str, Any]) -> dict[int, Failures]:
-    return {
-        int(number): Failures(each["count"], [Place(*place) for place in each["places"]])
-        for number, each in document.items()
-    }
+    return {int(number): _failed(each) for number, each in document.items()}
+
+
+def _failed(document: dict[str, Any]) -> Failures:
+    return Failures(document["count"], [Place(*place) for place in document["places"]])
 
 
 def _window(document: dict[str, Any]) -> Window:

@@ -111,19 +111,20 @@ class TopicTester:
     def _test_rows(self, batch: RecordBatch, rows: list[int], writer: Writer, named: bytes | None) -> None:
         """Test records with one frame; those of Protobuf may have several types."""
         layouts: dict[bytes, tuple[Layout, int, list[int]]] = {}
-        if writer.opened.codec.suffix_size == 0 or named is not None:
-            layout, offset, prefix = writer.layout(batch.values[rows[0]] or b"", named)
-            layouts[prefix] = (layout, offset, rows)
-        else:
-            for row in rows:
-                try:
-                    layout, offset, prefix = writer.layout(batch.values[row] or b"", named)
-                except SerdeError as error:
-                    self._refuse(batch, [row], writer.label, error)
-                    continue
-                layouts.setdefault(prefix, (layout, offset, []))[2].append(row)
+        is_one_layout = writer.opened.codec.suffix_size == 0 or named is not None
+        for some in [rows] if is_one_layout else ([row] for row in rows):
+            try:
+                layout, offset, prefix = writer.layout(batch.values[some[0]] or b"", named)
+            except SerdeError as error:
+                self._refuse(batch, some, writer.label, error)
+            else:
+                layouts.setdefault(prefix, (layout, offset, []))[2].extend(some)
         for prefix, (layout, offset, some) in layouts.items():
-            Run(self._plan, Group(batch, some, writer, layout, offset, prefix)).test()
+            problem = layout.problem
+            if problem is not None:
+                self._refuse(batch, some, writer.label, problem)
+            else:
+                Run(self._plan, Group(batch, some, writer, layout, offset, prefix)).test()
 
 
 def _groups(batch: RecordBatch) -> Iterator[tuple[bytes, bytes | None, list[int]]]:

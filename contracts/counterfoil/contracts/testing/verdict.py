@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import Finding, fingerprint
 from counterfoil.contracts.testing.quality import FreshnessCheck, Metric, QualityCheck
-from counterfoil.contracts.testing.rules import RECORD_RULE_BY_ID, UNCHECKED
+from counterfoil.contracts.testing.rules import RECORD_RULE_BY_ID, REPEATED_KEY, UNCHECKED
 from counterfoil.contracts.testing.sources import FILE
 from counterfoil.contracts.testing.windows import complete_windows
 from counterfoil.schema.counting import counted
@@ -109,6 +109,8 @@ class _Maker:
                     yield from self._quality(number, check)
                 elif isinstance(check, FreshnessCheck):
                     yield from self._freshness(number, check)
+            if self._tally.repeated_keys.count:
+                yield self._repeated_keys(self._tally.repeated_keys)
         for each in self._test.unchecked:
             yield self._unchecked(each.name, each.reason, each.file, each.position)
 
@@ -184,6 +186,19 @@ class _Maker:
             age = timedelta(milliseconds=self._sample.taken_ms - newest)
             moment = _moment(newest)
             yield self._finding(check, f"the newest record is of {moment}, {_age(age)} before the test; {check.text}")
+
+    def _repeated_keys(self, failures: Failures) -> Finding:
+        rule = RECORD_RULE_BY_ID[REPEATED_KEY]
+        return Finding(
+            rule=rule.id,
+            severity=rule.severity,
+            subject=self._test.subject,
+            path=self._test.file,
+            text=f"{self._share(failures.count)}: a JSON object has a key twice{_first(failures)}",
+            fingerprint=fingerprint(rule.id, self._test.subject),
+            position=self._test.position,
+            advice=rule.fix,
+        )
 
     # --- findings -----------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.contracts.decoding.message import OpenedMessage, open_message, parse_read, shown_frame
+from counterfoil.contracts.decoding.message import OpenedWriter, open_writer, parse_read, shown_frame
 from counterfoil.contracts.testing.hidden import hidden_names
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import DecodeError, SerdeError
@@ -57,9 +57,15 @@ class Proposed:
 class Layout:
     """What reads messages of a writer with one suffix; each part is a function, or the error that all messages have."""
 
-    opened: OpenedMessage
+    opened: OpenedWriter
     suffix: bytes
     proposed: Any = None
+
+    @cached_property
+    def problem(self) -> SerdeError | None:
+        """The error that all messages have, such as one about an index of a message that is not there; else None."""
+        found = _or_error(lambda: self.decode)
+        return found if isinstance(found, SerdeError) else None
 
     @cached_property
     def decode(self) -> Decode:
@@ -96,7 +102,7 @@ class Writer:
     """A writer's schema: its ``label``, such as ``id 7``, and its layouts by suffix."""
 
     label: str
-    opened: OpenedMessage
+    opened: OpenedWriter
     proposed: Any
     hidden: frozenset[str]
     _layouts: dict[bytes, Layout] = field(default_factory=dict)
@@ -127,16 +133,17 @@ class Writers:
 
     def _open(self, data: bytes, named: bytes | None) -> Writer | SerdeError:
         try:
-            opened = open_message(data, named=named, registry=self._registry(), make_codec=codec_of)
+            framed = data if named is None else named
+            opened = open_writer(framed, registry=self._registry(), make_codec=codec_of)
         except SerdeError as error:
             return error
         wanted = self._proposed
         proposed = None if wanted is None else _or_error(lambda: self._parsed(opened, wanted))
-        label = shown_frame(opened.header.frame)
+        label = shown_frame(opened.frame)
         return Writer(label, opened, proposed, hidden_names(opened.schema, opened.writer))
 
     @staticmethod
-    def _parsed(opened: OpenedMessage, proposed: Proposed) -> Any:
+    def _parsed(opened: OpenedWriter, proposed: Proposed) -> Any:
         if proposed.language is not opened.codec.schema_type:
             languages = f"{proposed.found.label} is {proposed.language}, the writer's is {opened.codec.schema_type}"
             raise DecodeError(f"The proposed schema has another language: {languages}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from counterfoil.contracts.baselines.registry import read_version
 from counterfoil.contracts.errors import NotKnown, UsageMistake
 from counterfoil.contracts.generating.fields import paths_of
+from counterfoil.contracts.usage.known_fields import nearest, require_field
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.paths import InvalidPath, parse_path
 from counterfoil.schema.rest.usage import WHOLE_RECORD
@@ -64,12 +65,20 @@ class SubjectUsage:
 def usage_of(
     registry: Registry, operand: str, *, environment: str | None = None, selection: Selection = Selection.ALL
 ) -> SubjectUsage:
-    """Return the use of ``SUBJECT[.PATH]``; raise ``NotKnown`` if the registry has no such subject."""
+    """Return the use of ``SUBJECT[.PATH]``.
+
+    Raises ``NotKnown`` if the registry has no such subject, no such environment, or no version with such a field.
+    """
     subject, version, path = _found(registry, operand)
     wanted = _steps(path)
     consumers = registry.call(operations.consumers(subject, environment=environment))
     read = registry.call(operations.read_fields(subject, environment=environment))
+    if environment is not None and not any(environment in each.environments for each in consumers):
+        _require_environment(registry, environment)
+    require_field(registry, subject, wanted, read=[each.path for each in read])
     fields = [each for each in (*read, *_unread(registry, subject, version, read)) if _overlap(each.path, wanted)]
+    if path and not fields:
+        fields = [FieldUse(path, ())]  # a field of an earlier version, of the key, or inside of a union
     if selection is Selection.UNUSED:
         fields = [each for each in fields if not each.consumers]
     elif selection is Selection.STALE:
@@ -92,7 +101,17 @@ def _found(registry: Registry, operand: str) -> tuple[str, int, str]:
                 return subject, max(registry.versions(subject)), ".".join(parts[length:])
             except SubjectNotFound:
                 continue
-    raise NotKnown(f"The registry has neither a subject {operand!r} nor one with a field of this name")
+    known = registry.subjects()
+    topics = [each.removesuffix("-value") for each in known]
+    alike = nearest(operand, dict.fromkeys((*topics, *known)))
+    raise NotKnown(f"The registry has neither a subject {operand!r} nor one with a field of this name{alike}")
+
+
+def _require_environment(registry: Registry, environment: str) -> None:
+    """Raise ``NotKnown`` for an environment that does not exist: nobody is live there."""
+    known = [each.name for each in registry.call(operations.environments())]
+    if environment not in known:
+        raise NotKnown(f"The registry has no environment {environment!r}{nearest(environment, known)}")
 
 
 def _unread(registry: Registry, subject: str, version: int, read: tuple[FieldUse, ...]) -> Iterator[FieldUse]:

@@ -92,6 +92,7 @@ class Call:
     __slots__ = (
         "_basis",
         "_body",
+        "_is_secretive",
         "_max_body_bytes",
         "_needs",
         "_query",
@@ -121,6 +122,7 @@ class Call:
         self.has_asked = False
         self.denies_read = False
         self._needs: Needs | None = None
+        self._is_secretive = services.nothing is not None
 
     async def request(self, *, has_body: bool) -> Request:
         """Return the request for FastAPI, with the use cases of this call for its endpoint; the body has been read."""
@@ -218,14 +220,26 @@ class Call:
         if not self.may(operation, resource):
             raise self._denial(operation, resource)
 
-    def require_found(self, operation: Operation, resource: Resource) -> None:
-        """Raise ``Forbidden`` unless the caller may do ``operation`` to ``resource``, which the request does not name.
+    def require_found(self, operation: Operation, resource: Resource, *, absent: RegistryError | None = None) -> None:
+        """Raise an error unless the caller may do ``operation`` to ``resource``, which the request does not name.
 
-        The error names it to those alone who may know it.
+        ``Forbidden`` names it to those alone who may know it. Where denied reads are answered as what is absent, the
+        error is ``absent``, which is that of a request for what does not exist; None for a request that would make it.
         """
-        if not self.may(operation, resource):
-            error = self._denial(operation, resource)
-            raise error if self.may(Operation.DESCRIBE, resource) else Forbidden(DENIED)
+        if self.may(operation, resource):
+            return
+        error = self._denial(operation, resource)
+        is_known = self.may(Operation.DESCRIBE, resource)
+        if is_known and not (self._is_secretive and operation in _READS):
+            raise error
+        raise self.unknown(absent)
+
+    def unknown(self, absent: RegistryError | None) -> RegistryError:
+        """Return the error about what the request leads to and the caller may not know.
+
+        It is ``absent`` where denied reads are answered as what is absent, and ``Forbidden`` without a name elsewhere.
+        """
+        return absent if self._is_secretive and absent is not None else Forbidden(DENIED)
 
     @contextmanager
     def authorship(self) -> Iterator[None]:

@@ -26,9 +26,12 @@ class ScopeTooNarrow(Forbidden):
 def denied(caller: Caller, operation: Operation, resource: Resource, *, named: Resource | None = None) -> Forbidden:
     """Return the error for ``operation``, which ``caller`` may not do to ``resource``.
 
-    ``named`` is what the request names, if it is something else: an alias must not show whose it is, so that there is
-    no command that explains the denial then.
+    ``named`` is what the request names, if it is something else. Who may not do ``operation`` to an alias either gets
+    the error for a name that is no alias; to others there is no command that explains the denial, since it would show
+    whose alias it is.
     """
+    if named is not None and not caller.rights.allows(operation, named):
+        resource = named
     command = "" if named not in {None, resource} else _command(caller, operation, resource)
     named = named or resource
     is_allowed = caller.rights.decision(operation, resource).allowed

@@ -225,6 +225,7 @@ async def list_types(_: Call) -> Any:
 
 async def list_contexts(call: Call) -> Any:
     """List the contexts in which something was registered, the default context first."""
+    call.asks()
     first, last = call.bounds()
     prefix = call.text("contextPrefix")
     names = [name for name in await call.cases.catalog.contexts() if name.startswith(prefix)]

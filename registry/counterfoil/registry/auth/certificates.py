@@ -25,7 +25,7 @@ import regex
 from cryptography import x509
 
 from counterfoil.registry.domain.access.identity import Identity
-from counterfoil.registry.domain.access.names import USER, is_user_name
+from counterfoil.registry.domain.access.names import USER, is_name, is_user_name
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.exit_codes import ExitCode
@@ -95,7 +95,7 @@ class PrincipalRules:
             expires = certificate.not_valid_after_utc.timestamp()
         except ValueError:
             return None
-        if name is None or not is_user_name(self.prefix + name):
+        if name is None or not is_name(name) or not is_user_name(self.prefix + name):
             return None
         return Identity(USER + self.prefix + name, method="certificate", expires=expires)
 

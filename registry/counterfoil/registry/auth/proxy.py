@@ -80,13 +80,15 @@ class TrustedProxy:
 
     def _identity(self, name: bytes, groups: bytes) -> Identity | Refusal:
         try:
-            user = self.prefix + name.decode()
+            named = name.decode()
             listed = [self.prefix + group.strip() for group in groups.decode().split(",") if group.strip()]
         except UnicodeDecodeError:
             return Refusal(Reason.WRONG)
-        if not name or not is_user_name(user) or len(listed) > _MAX_GROUPS:
+        if not is_name(named) or not is_user_name(self.prefix + named) or len(listed) > _MAX_GROUPS:
             return Refusal(Reason.WRONG)
-        return Identity(USER + user, frozenset(GROUP + group for group in listed if is_name(group)), method="proxy")
+        return Identity(
+            USER + self.prefix + named, frozenset(GROUP + group for group in listed if is_name(group)), method="proxy"
+        )
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:

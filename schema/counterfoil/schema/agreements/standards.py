@@ -7,7 +7,7 @@ mistakes. Formats are not asserted.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -38,12 +38,9 @@ class Standard:
 ODCS: Final = Standard(
     "ODCS",
     "DataContract",
-    {
-        "v3.2.0": "odcs-3.2.0.schema.json",
-        **dict.fromkeys(("v3.1.0", "v3.0.2", "v3.0.1", "v3.0.0"), "odcs-3.1.0.schema.json"),
-    },
+    {f"v{version}": f"odcs-{version}.schema.json" for version in ("3.2.0", "3.1.0", "3.0.2", "3.0.1", "3.0.0")},
 )
-"""Documents of 3.0 are validated with the schema of 3.1, as that schema says."""
+"""Each version has its own schema: that of 3.0 does not know what 3.1 added, and permits what 3.1 took away."""
 ODPS: Final = Standard("ODPS", "DataProduct", dict.fromkeys(("v1.0.0", "v0.9.0"), "odps-1.0.0.schema.json"))
 STANDARDS: Final = (ODCS, ODPS)
 
@@ -80,15 +77,32 @@ def _meant(node: Node, word: str | None) -> Repair | None:
 
 
 def violations(root: Node, file: str) -> tuple[Fault, ...]:
-    """Return how a document violates the JSON Schema in ``file``; raise ``InvalidDocument`` for an unclear scalar."""
+    """Return how a document violates the JSON Schema in ``file``; raise ``InvalidDocument`` for an unclear scalar.
+
+    Where the document is valid under a later version of its standard, each mistake says so.
+    """
     value = plain_value(root)
     fast = _fast_validator(file)
     if fast is not None and fast.is_valid(value):
         return ()
     schema = _schema(file)
-    validator = import_module("jsonschema").Draft201909Validator(schema)
-    found = dict.fromkeys(faults_of([*validator.iter_errors(value)], root, schema))
-    return tuple(found)[:_MAX_FAULTS]
+    found = dict.fromkeys(faults_of([*_validator(file).iter_errors(value)], root, schema))
+    later = _later_version(value, file) if found else ""
+    hint = f"; the file is valid under apiVersion {later}" if later else ""
+    return tuple(replace(each, problem=f"{each.problem}{hint}") for each in found)[:_MAX_FAULTS]
+
+
+def _later_version(value: Any, file: str) -> str:
+    """Return the first version after that of ``file`` under which a document is valid; empty if there is none."""
+    versions = next(each.file_by_version for each in STANDARDS if file in each.file_by_version.values())
+    files = list(dict.fromkeys(versions.values()))
+    version_by_file = {each: version for version, each in reversed(versions.items())}
+    later = (each for each in reversed(files[: files.index(file)]) if _validator(each).is_valid(value))
+    return version_by_file.get(next(later, ""), "")
+
+
+def _validator(file: str) -> Any:
+    return import_module("jsonschema").Draft201909Validator(_schema(file))
 
 
 @cache

@@ -33,7 +33,8 @@ class CompatibilityRule:
     nothing does), and ``fix`` how to correct it (empty: nothing needs to be corrected). ``forward_fix`` is the
     advice where the reader is deployed already and cannot be changed (empty: that of the language).
     ``promises_witness`` is whether every finite place of this rule has a datum that a decoder refuses or misreads; some
-    checks are stricter than decoders, such as those of the names of records.
+    checks are stricter than decoders, such as those of the names of records. ``is_of_change``: the rule is about what
+    a later schema takes away from the one before, whatever is read; it does not break where the later one writes.
 
     Each rule has a folder named after its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and
     the expected findings. The rule's page in the docs shows these schemas as its example.
@@ -48,6 +49,7 @@ class CompatibilityRule:
     forward_fix: str = ""
     breaks: frozenset[CompatibilityPolicy] = ALWAYS
     promises_witness: bool = True
+    is_of_change: bool = False
 
     @property
     def page(self) -> str:

@@ -74,11 +74,17 @@ def _failures(
             found += find_logical_differences(reader, writer, candidate=candidate)
         return found
 
+    def differences_of(direction: Direction, reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ...]:
+        found = compare(reader, writer)
+        if direction is Direction.FORWARD:  # the earlier schema takes nothing away from the later one
+            found = [each for each in found if not each.kind.is_of_change]
+        return tuple(found)
+
     sides = [(direction, *reader_and_writer(candidate, earlier, direction)) for direction in directions]
     return tuple(
-        Failure(earlier, direction, reader, writer, tuple(differences))
+        Failure(earlier, direction, reader, writer, differences)
         for direction, reader, writer in sides
-        if (differences := compare(reader, writer))
+        if (differences := differences_of(direction, reader, writer))
     )
 
 

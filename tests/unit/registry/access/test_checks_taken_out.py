@@ -16,8 +16,7 @@ from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import request_response
 
 from access_callers import CALLERS, NamedCallers, Rules, access, rules_of_teams
-from access_matrix import CELLS, anonymous_mistake, filled, request, seed
-from bridge_stories import NAME, NEW, OLD, PLAN, SUBJECT
+from access_matrix import CELLS, anonymous_mistake, filled, observe, request, seed
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.http.answers import error_answer
 from counterfoil.registry.api.routes.access import Access, guarded
@@ -30,8 +29,6 @@ from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.patterns import parse_pattern
 from counterfoil.registry.domain.access.rules import allow
 from counterfoil.schema.errors import RegistryError
-from counterfoil.schema.sketch import PartSketch, TopicSketch
-from counterfoil.schema.sketch.document import sketch_document
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
@@ -144,35 +141,6 @@ SPECIAL: tuple[tuple[str, str, Any, tuple[tuple[Operation, str], ...]], ...] = (
 
 NOT_DISTINGUISHED = {"GET /auth/v1/tokens: that callers have credentials"}
 """What nothing shows, since the operation checks it a second time."""
-
-
-async def observe(registry: InProcessRegistry) -> dict[str, str]:
-    """Store what is known of each team's things beside schemas and contracts; return names of the team's own."""
-
-    async def done(method: str, path: str, body: Any) -> Any:
-        reply = await registry.send(method, path, "admin", body)
-        assert reply.status < 300, (path, reply.text)
-        return reply.json if reply.body else {}
-
-    names = {}
-    for team in ("own", "foreign"):
-        subject = f"{team}.b"
-        await done("POST", f"/subjects/{subject}/versions", {"schema": OLD})
-        await done("PUT", f"/config/{subject}", {"incompatibleVersions": "BRIDGED"})
-        plan = PLAN.replace(NAME, team).replace(SUBJECT, subject)
-        bridge = {"plan": plan, "owner": team, "sourceSchema": {"schema": NEW}, "registerSource": True}
-        await done("POST", "/bridges/v1", bridge)
-        sketch = TopicSketch(team, value=PartSketch({}), value_subject=subject)
-        await done("PUT", f"/sketches/v1/subjects/{subject}", sketch_document(sketch))
-        reads = [{"subject": each, "messages": 1} for each in ("own.s", "foreign.s")]
-        await done("POST", "/contracts/v1/usage", {"application": team, "reads": reads})
-        await done("POST", f"/contracts/v1/topics/{team}.t/stats", {"records": 1})
-        results = [{"check": "decode", "outcome": "passed", "records": 1}]
-        verified = {"contract": team, "contractVersion": "1.0.0", "environment": team, "results": results}
-        migration = {"contract": team, "from": "0", "to": "1", "bridge": team, "application": team}
-        await done("PUT", f"/contracts/v1/migrations/{team}", migration)
-        names[team] = (await done("POST", "/contracts/v1/verifications", verified))["id"]
-    return {"{verification}": names["own"], "{migration}": "own"}
 
 
 class World:

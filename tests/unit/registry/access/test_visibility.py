@@ -467,7 +467,8 @@ def test_to_read_a_contract_gives_no_right_to_it(*, readable: bool) -> None:
         badge = f"{BASE}/badges/orders.svg?environment=live"
         assert (await registry.send("GET", badge, ALICE)).status == 403
 
-    play(story, reader("application:mine", Operation.WRITE), *([reader("secret")] if readable else []))
+    own = (reader("application:mine", Operation.WRITE), reader("environment:live"))
+    play(story, *own, *([reader("secret")] if readable else []))
 
 
 def test_an_application_is_seen_to_read_only_what_its_reporter_may_read() -> None:
@@ -585,7 +586,7 @@ def test_a_team_manages_the_migrations_of_its_contracts_and_sees_no_others() -> 
         assert (reply.code, "contract 'secret'" in reply.text) == (42260, False), reply.text
         status = (await registry.send("GET", f"{path}/of-mine/status", ALICE)).json
         assert [each["application"] for each in status["consumers"]] == ["mine-reader"]
-        assert status["hindrances"] == ["User:alice may not read the bridge, of which something is missing"]
+        assert status["hindrances"] == ["User:alice may not read the bridge, so that it is not shown what is missing"]
         whole = (await registry.send("GET", f"{path}/of-mine/status", ADMIN)).json
         assert [each["application"] for each in whole["consumers"]] == ["mine-reader", "secret-reader"]
 

@@ -66,9 +66,12 @@ async def needs_of_request(text: str, request: Request) -> tuple[list[Need], str
 async def _needs(on: On, call: Call) -> list[Need]:
     resource = await on.scope(call)
     is_hidden = resource.kind is Kind.SUBJECT and not call.may(Operation.DESCRIBE, resource)
-    shown = subject_resource(call.scope_subject()) if is_hidden else resource  # not whose alias it is
+    named = subject_resource(call.scope_subject()) if is_hidden else resource  # not whose alias it is
     flagged = [operation for flag, operation in on.flags if call.flag(flag)]
-    return [Need(operation, resource, shown) for operation in (on.operation, *flagged)]
+    return [
+        Need(operation, resource if call.may(operation, named) else named, named)
+        for operation in (on.operation, *flagged)
+    ]
 
 
 async def _nothing() -> Message:

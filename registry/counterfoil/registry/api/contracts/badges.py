@@ -86,9 +86,19 @@ def _image(name: str, state: str, colour: str, *, status: int = HTTPStatus.OK) -
 
 
 async def _the_publisher(call: Call) -> Resource:
-    """Return the application that offers the contract in the path; the registry where nobody does."""
+    """Return the application that offers the contract in the path; the registry where nobody whom the caller may know.
+
+    So a denial is the same for a contract of others as for one that does not exist.
+    """
     parties = await call.cases.contracts.library.applications(segment(call.segment("contract")), ContractKind.ODCS)
-    return visible.application(min(parties)) if parties else REGISTRY
+    known = [each for each in parties if call.may_know_application(each)]
+    return visible.application(min(known)) if known else REGISTRY
+
+
+async def _the_environment(call: Call) -> Resource:
+    """Return the environment in the query; without one, what the badge needs besides."""
+    environment = call.text("environment")
+    return visible.environment(environment) if environment else await _the_publisher(call)
 
 
 def _responses() -> dict[int | str, dict[str, Any]]:
@@ -103,7 +113,7 @@ BADGE_ROUTE: Final = DeclaredRoute(
     "GET",
     PATH,
     get_badge,
-    access=on(Operation.DESCRIBE, _the_publisher),
+    access=on(Operation.DESCRIBE, _the_publisher) & on(Operation.DESCRIBE, _the_environment),
     tag="contracts",
     response_class=Response,
     responses=_responses(),

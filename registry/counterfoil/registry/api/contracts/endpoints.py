@@ -38,6 +38,7 @@ from counterfoil.registry.api.http.answers import answer
 from counterfoil.registry.api.http.media_types import V1
 from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.domain.access.operations import Operation
+from counterfoil.registry.domain.access.resources import subject_resource
 from counterfoil.registry.service.contracts.library import plain_contract
 from counterfoil.registry.service.contracts.publishing import OtherContent
 from counterfoil.schema.contexts import parse_subject
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from counterfoil.registry.api.call import Call
     from counterfoil.registry.service.use_cases import UseCases
     from counterfoil.schema.rest.contracts import Deployment
-    from counterfoil.schema.rest.verdicts import Consumer
 
 
 # --- applications
@@ -147,7 +147,8 @@ async def get_contract_version(
     kind = kind if form is ContractForm.JSON else ContractKind(form)
     call.asks()
     found = await cases.contracts.library.version(contract, version, kind)
-    call.require_found(Operation.READ, visible.application(found.application))
+    absent = cases.contracts.library.no_version(contract, version)
+    call.require_found(Operation.READ, visible.application(found.application), absent=absent)
     return CONTRACT.write(found) if form is ContractForm.JSON else plain_contract(found)
 
 
@@ -164,7 +165,8 @@ async def get_contract_diff(
     call.asks()
     for each in (version, earlier):
         found = await cases.contracts.library.version(contract, each, kind)
-        call.require_found(Operation.READ, visible.application(found.application))
+        absent = cases.contracts.library.no_version(contract, each)
+        call.require_found(Operation.READ, visible.application(found.application), absent=absent)
     return CONTRACT_DIFF.write(await cases.contracts.comparing.versions(contract, earlier, version, kind))
 
 
@@ -209,7 +211,8 @@ async def _deployment(
     """Return a deployment; raise ``Forbidden`` unless the caller may do ``operation`` to its application."""
     call.asks()
     found = await cases.contracts.environments.find(environment, liveness, deployment)
-    call.require_found(operation, visible.application(found.application))
+    absent = cases.contracts.environments.no_deployment(environment, liveness, deployment)
+    call.require_found(operation, visible.application(found.application), absent=absent)
     return found
 
 
@@ -275,8 +278,12 @@ async def end_release(
 async def check_proposal(cases: CasesOfRequest, call: CallOfRequest, body: CheckBody, *, strict: Strict = False) -> Any:
     """Return the verdict on a proposed schema or contract; nothing is written."""
     call.asks()
-    found = await cases.contracts.checking.verdict(body.proposal(), permit=call.require_on)
-    return _answer(call, found, is_strict=strict)
+    proposal = body.proposal()
+    if proposal.environment is not None:
+        visible.require_known(call, visible.environment(proposal.environment))
+    proposal = replace(proposal, is_application_known=call.may_know_application(proposal.application))
+    found = await cases.contracts.checking.verdict(proposal, permit=call.require_on)
+    return await _answer(cases, call, found, is_strict=strict)
 
 
 async def can_i_deploy(
@@ -291,11 +298,11 @@ async def can_i_deploy(
     strict: Strict = False,
 ) -> Any:
     """Return whether a version may be deployed to an environment."""
-    visible.require_one(call, Operation.DESCRIBE, visible.application(application), visible.environment(environment))
+    visible.require_known(call, visible.application(application), visible.environment(environment))
     found = await cases.contracts.verdicts.can_deploy(
-        application, version, environment, ignored=ignore, max_age_days=max_age
+        application, version, environment, ignored=_known(call, ignore), max_age_days=max_age
     )
-    return _answer(call, found, is_strict=strict)
+    return await _answer(cases, call, found, is_strict=strict)
 
 
 async def can_i_merge(
@@ -309,9 +316,14 @@ async def can_i_merge(
     strict: Strict = False,
 ) -> Any:
     """Return whether a version may be merged: whether it fits the newest versions of all others on a branch."""
-    call.require(Operation.DESCRIBE, visible.application(application))
-    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=ignore)
-    return _answer(call, found, is_strict=strict)
+    visible.require_known(call, visible.application(application))
+    found = await cases.contracts.verdicts.can_merge(application, version, branch, ignored=_known(call, ignore))
+    return await _answer(cases, call, found, is_strict=strict)
+
+
+def _known(call: Call, applications: Iterable[str]) -> list[str]:
+    """Return the applications that the caller may know: others cannot be ignored, since that would show them."""
+    return [each for each in applications if call.may_know_application(each)]
 
 
 async def can_i_retire(
@@ -324,9 +336,10 @@ async def can_i_retire(
     strict: Strict = False,
 ) -> Any:
     """Return whether a major version of a contract may be retired, since nobody who is live reads it."""
-    if not await visible.may_see(cases, call, Operation.READ, contract):
-        call.require(Operation.DESCRIBE, visible.environment(environment))
-    return _answer(call, await cases.contracts.verdicts.can_retire(contract, major, environment), is_strict=strict)
+    visible.require_known(call, visible.environment(environment))
+    is_known = await visible.may_see(cases, call, Operation.READ, contract)
+    found = await cases.contracts.verdicts.can_retire(contract, major, environment, is_known=is_known)
+    return await _answer(cases, call, found, is_strict=strict)
 
 
 async def get_matrix(
@@ -338,18 +351,22 @@ async def get_matrix(
 ) -> Any:
     """Return all pairs that are live in an environment: of a subject, or with an application on one side."""
     of_subject = None if subject is None else parse_subject(subject)
+    named = [] if of_subject is None else [subject_resource(of_subject)]
     own = [visible.application(application)] if application else []
-    visible.require_one(call, Operation.DESCRIBE, *own, visible.environment(environment))
+    visible.require_known(call, *named, *own, visible.environment(environment))
     found = await cases.contracts.verdicts.matrix(environment, subject=of_subject, application=application)
-    return _answer(call, found, is_strict=False)
+    return await _answer(cases, call, found, is_strict=False)
 
 
 async def list_consumers(
     cases: CasesOfRequest, call: CallOfRequest, subject: SubjectOfPath, environment: Filter = None
 ) -> Any:
     """List who reads a subject: live versions, and the newest version of each application."""
+    call.asks()
+    if environment is not None:
+        visible.require_known(call, visible.environment(environment))
     found = await cases.contracts.consumers.of_subject(subject, environment)
-    return [CONSUMER.write(each) for each in _shown_consumers(call, found)]
+    return [CONSUMER.write(each) for each in visible.shown_consumers(call, found)]
 
 
 async def list_read_fields(
@@ -357,18 +374,15 @@ async def list_read_fields(
 ) -> Any:
     """List the paths of a subject that are read, each with those who read it."""
     call.asks()
+    if environment is not None:
+        visible.require_known(call, visible.environment(environment))
     found = await cases.contracts.consumers.fields(subject, environment)
-    shown = [replace(each, consumers=tuple(_shown_consumers(call, each.consumers))) for each in found]
+    shown = [replace(each, consumers=visible.shown_consumers(call, each.consumers)) for each in found]
     return [FIELD_USE.write(each) for each in shown if each.consumers]
 
 
-def _shown_consumers(call: Call, found: Iterable[Consumer]) -> list[Consumer]:
-    call.asks()
-    return [each for each in found if call.may(Operation.DESCRIBE, visible.application(each.application))]
-
-
-def _answer(call: Call, verdict: DeploymentVerdict, *, is_strict: bool) -> Any:
-    verdict = visible.shown_verdict(call, verdict)
+async def _answer(cases: UseCases, call: Call, verdict: DeploymentVerdict, *, is_strict: bool) -> Any:
+    verdict = await visible.shown_verdict(cases, call, verdict)
     document = verdict_document(verdict)
     if not is_strict or verdict.deployable:
         return answer(document, V1)  # FastAPI would look at each value of thousands of reasons again

@@ -16,7 +16,6 @@ from counterfoil.registry.api.routes.access import FOUND, FROM_BODY
 from counterfoil.registry.api.routes.route import ValidatedRoute
 from counterfoil.registry.api.routes.services import CallOfRequest, CasesOfRequest
 from counterfoil.registry.domain.access.operations import Operation
-from counterfoil.registry.domain.access.resources import Kind, Resource
 from counterfoil.schema import errors
 from counterfoil.schema.rest.migrations import MIGRATION, MIGRATION_STATUS, ContractMigration
 from counterfoil.schema.rest.object_forms import ListOf
@@ -93,14 +92,14 @@ async def get_migration_status(cases: CasesOfRequest, call: CallOfRequest, migra
 
 def _shown(call: Call, status: MigrationStatus) -> MigrationStatus:
     """Return a status with the applications, environments and facts of the bridge that the caller may know."""
-    consumers = tuple(each for each in status.consumers if call.may_know_application(each.application))
-    environments = tuple(
-        name for name in status.environments if call.may(Operation.DESCRIBE, visible.environment(name))
+    environments = (
+        tuple(name for name in status.environments if visible.may_know_environment(call, name))
+        if call.may_know_application(status.application)
+        else ()
     )
-    shown = replace(status, consumers=consumers, environments=environments)
-    if call.may(Operation.READ, Resource(Kind.BRIDGE, status.bridge)):
+    shown = replace(status, consumers=visible.shown_consumers(call, status.consumers), environments=environments)
+    if call.may(Operation.READ, visible.bridge(status.bridge)):
         return shown
-    hindrances = (f"{call.caller_name} may not read the bridge, of which something is missing",)
     return replace(
         shown,
         state=None,
@@ -108,8 +107,9 @@ def _shown(call: Call, status: MigrationStatus) -> MigrationStatus:
         source_subject="",
         target_subject="",
         lag=None,
+        is_verified=False,
         gates=(),
-        hindrances=hindrances if status.hindrances else (),
+        hindrances=(f"{call.caller_name} may not read the bridge, so that it is not shown what is missing",),
     )
 
 

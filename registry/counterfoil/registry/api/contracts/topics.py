@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from fastapi import Depends, Path
 from pydantic import Field
 
+from counterfoil.registry.api.contracts import visible
 from counterfoil.registry.api.contracts.models import Count, Name, ReportBody
 from counterfoil.registry.api.contracts.parameters import Filter, segment
 from counterfoil.registry.api.routes.access import FOUND, on
@@ -71,16 +72,24 @@ async def list_topics(cases: CasesOfRequest, call: CallOfRequest) -> Any:
     """List the latest statistics of all topics."""
     call.asks()
     found = await cases.contracts.topics.all()
-    return [_shown(call, each) for each in found if call.may(Operation.READ, _values_of(each.topic))]
+    return [
+        _shown(call, each)
+        for each in found
+        if call.may(Operation.READ, _values_of(each.topic)) and visible.may_know_environment(call, each.environment)
+    ]
 
 
 async def get_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, environment: Filter = None) -> Any:
     """Return the latest statistics of a topic, with the versions of its schema ids."""
+    if environment:
+        visible.require_known(call, visible.environment(environment))
     return _shown(call, await cases.contracts.topics.stats(topic, environment or ""))
 
 
 async def post_topic_stats(cases: CasesOfRequest, call: CallOfRequest, topic: Topic, body: TopicStatsBody) -> Any:
     """Store statistics of a topic in an environment, instead of those before."""
+    if body.environment:
+        visible.require_known(call, visible.environment(body.environment))
     return _shown(call, await cases.contracts.topics.put(body.stats(topic)))
 
 

@@ -120,7 +120,11 @@ async def list_usage(
     found = await cases.contracts.usage.uses(of, application=application, environment=environment)
     call.asks()
     return [
-        OBSERVED_USE.write(each) for each in found if call.may(Operation.READ, visible.application(each.application))
+        OBSERVED_USE.write(each)
+        for each in found
+        if call.may(Operation.READ, visible.application(each.application))
+        and call.may_describe(parse_subject(each.subject))
+        and visible.may_know_environment(call, each.environment)
     ]
 
 

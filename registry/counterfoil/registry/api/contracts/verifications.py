@@ -99,12 +99,17 @@ async def list_verifications(
     call.asks()
     found = await cases.contracts.verifications.all(contract, environment)
     seen = {each: await visible.may_see(cases, call, Operation.READ, each) for each in {one.contract for one in found}}
-    return [VERIFICATION.write(each) for each in found if seen[each.contract]]
+    return [
+        VERIFICATION.write(each)
+        for each in found
+        if seen[each.contract] and visible.may_know_environment(call, each.environment)
+    ]
 
 
 async def add_verification(cases: CasesOfRequest, call: CallOfRequest, body: VerificationBody) -> Any:
     """Store a verification, instead of that of records that were read before."""
     await visible.require_contract(cases, call, Operation.WRITE, body.contract)
+    visible.require_known(call, visible.environment(body.environment))
     return VERIFICATION.write(await cases.contracts.verifications.add(body.verification()))
 
 
@@ -112,5 +117,8 @@ async def get_verification(cases: CasesOfRequest, call: CallOfRequest, verificat
     """Return a verification."""
     call.asks()
     found = await cases.contracts.verifications.get(verification)
-    await visible.require_contract(cases, call, Operation.READ, found.contract)
+    absent = cases.contracts.verifications.no_verification(verification)
+    if not await visible.may_see(cases, call, Operation.READ, found.contract):
+        raise call.unknown(absent)
+    call.require_found(Operation.DESCRIBE, visible.environment(found.environment), absent=absent)
     return VERIFICATION.write(found)

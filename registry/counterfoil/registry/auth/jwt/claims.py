@@ -37,12 +37,12 @@ def check_claims(claims: Mapping[str, Any], issuer: Issuer, *, now: float, certi
 def identity_of(claims: Mapping[str, Any], issuer: Issuer) -> Identity:
     """Return who a verified token names."""
     name = claims.get(issuer.principal_claim)
-    if not isinstance(name, str) or not is_user_name(issuer.prefix + name):
+    if not isinstance(name, str) or not is_name(name) or not is_user_name(issuer.prefix + name):
         raise InvalidToken(f"the claim {issuer.principal_claim} is no name of a user")
     groups = {group for path in issuer.groups_claims for group in _texts(_at_path(claims, path))}
     if len(groups) > _MAX_GROUPS:
         raise InvalidToken(f"more than {_MAX_GROUPS} groups")
-    prefixed = (issuer.prefix + group for group in groups if group)
+    prefixed = (issuer.prefix + group for group in groups if is_name(group))
     act = claims.get("act")
     actor = act.get("sub") if isinstance(act, dict) else None
     return Identity(

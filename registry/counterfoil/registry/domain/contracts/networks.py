@@ -11,6 +11,30 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_SPECIAL = tuple(
+    ip_network(text)
+    for text in (
+        "100.64.0.0/10",
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "198.18.0.0/15",
+        "::/96",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "100:0:0:1::/64",
+        "2001::/23",
+        "3fff::/20",
+        "5f00::/16",
+        "fec0::/10",
+    )
+)
+"""Networks for special purposes (IANA's registries, and what these had before) that `ipaddress` calls public.
+
+Which ones it calls so depends on the version of Python.
+"""
+_TRANSLATED = ip_network("64:ff9b::/96")
+"""Addresses that a gateway translates to the IPv4 address in their last 32 bits (RFC 6052)."""
+
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -34,8 +58,13 @@ def parse_address(text: str) -> Address | None:
         found = ip_address(text.partition("%")[0])
     except ValueError:
         return None
-    inner = (found.ipv4_mapped or found.sixtofour) if isinstance(found, IPv6Address) else None
-    return inner or found
+    return (_inner(found) or found) if isinstance(found, IPv6Address) else found
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    if address in _TRANSLATED:
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def is_listed(address: Address, networks: Sequence[Network]) -> bool:
@@ -47,7 +76,10 @@ def is_permitted(address: Address, networks: Sequence[Network]) -> bool:
     """Return whether webhooks may be sent to an address: one of the public network, or one of ``networks``.
 
     >>> from ipaddress import ip_address
-    >>> [is_permitted(ip_address(each), ()) for each in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "::1")]
+    >>> [is_permitted(ip_address(each), ()) for each in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "fec0::1")]
     [True, False, False, False]
     """
-    return is_listed(address, networks) or (address.is_global and not address.is_multicast and not address.is_reserved)
+    if is_listed(address, networks):
+        return True
+    is_special = address.is_multicast or address.is_reserved or is_listed(address, _SPECIAL)
+    return address.is_global and not is_special

@@ -129,8 +129,13 @@ class Environments:
         found = await self.live(environment, liveness)
         held = next((each for each in found if each.id == deployment_id), None)
         if held is None:
-            raise DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
+            raise self.no_deployment(environment, liveness, deployment_id)
         return held
+
+    @staticmethod
+    def no_deployment(environment: str, liveness: Liveness, deployment_id: str) -> DeploymentNotFound:
+        """Return the error for a deployment, or a release, that does not exist."""
+        return DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
 
     async def record(self, given: Deployment) -> Deployment:
         """Record that a version is live; the version must have been published.
@@ -169,7 +174,7 @@ class Environments:
         key = DEPLOYMENTS.key(held)
         current = await self._records.find(DEPLOYMENTS, key)
         if current.value is None or current.value.id != deployment_id:
-            raise DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
+            raise self.no_deployment(environment, liveness, deployment_id)
         guards = (RecordAt(DEPLOYMENTS.name, key, current.revision),)
         await self._storage.commit(Plan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)))
 

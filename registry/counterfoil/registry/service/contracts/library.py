@@ -33,8 +33,18 @@ class Library:
         """Return a contract with the numbers of its versions; raise ``ContractNotFound`` if there is none."""
         found = _grouped(await self._records.contract_keys(contract))
         if not found:
-            raise ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
+            raise self.no_contract(contract)
         return found
+
+    @staticmethod
+    def no_contract(contract: str) -> ContractNotFound:
+        """Return the error for a contract that does not exist."""
+        return ContractNotFound(f"There is no contract {contract[:_SHOWN]!r}")
+
+    @staticmethod
+    def no_version(contract: str, version: str) -> ContractNotFound:
+        """Return the error for a version of a contract that does not exist."""
+        return ContractNotFound(f"Contract {contract[:_SHOWN]!r} has no version {version[:_SHOWN]!r}")
 
     async def applications(self, contract: str, kind: ContractKind) -> set[str]:
         """Return the applications that offer (ODCS) or read (ODPS) a contract."""
@@ -53,7 +63,7 @@ class Library:
             found = await self._records.published(contract, each, version)
             if found is not None:
                 return found
-        raise ContractNotFound(f"Contract {contract[:_SHOWN]!r} has no version {version[:_SHOWN]!r}")
+        raise self.no_version(contract, version)
 
 
 def plain_contract(contract: PublishedContract) -> Any:

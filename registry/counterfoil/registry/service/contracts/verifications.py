@@ -63,8 +63,13 @@ class VerificationCases:
         found = (each for each in await self._records.all(VERIFICATIONS) if each.id == verification_id)
         held = next(found, None)
         if held is None:
-            raise VerificationNotFound(f"There is no verification with the id {verification_id[:_SHOWN]!r}")
+            raise self.no_verification(verification_id)
         return held
+
+    @staticmethod
+    def no_verification(verification_id: str) -> VerificationNotFound:
+        """Return the error for a verification that does not exist."""
+        return VerificationNotFound(f"There is no verification with the id {verification_id[:_SHOWN]!r}")
 
     async def add(self, new: NewVerification) -> Verification:
         """Store a verification instead of that of records that were read before; a later one is kept.

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 class Proposal:
     """What is proposed: a schema of a subject, or a contract of an application.
 
-    Without an environment, the newest version of each application counts as live.
+    Without an environment, the newest version of each application counts as live. ``is_application_known``: whoever
+    requests the check may know the application; the contract of one that may not is judged as that of a new one.
     """
 
     environment: str | None = None
@@ -62,6 +63,7 @@ class Proposal:
     schema: Schema | None = None
     contract: NewContract | None = None
     application: str = ""
+    is_application_known: bool = True
 
     @property
     def place(self) -> Place:
@@ -153,7 +155,7 @@ class Checking:
         side = await self._sides.proposed(contract, proposal.application, PROPOSED)
         contracts = {each.contract for each in side.offerings}
         before = await self._counterparts.writers(contracts, proposal.place)
-        if not side.offerings and proposal.application:
+        if not side.offerings and proposal.application and proposal.is_application_known:
             before = await self._counterparts.of_application(proposal.application, proposal.place)
         pairs, reasons = await self._judging.judge_side(side, before, proposal.place)
         modes = [

@@ -119,16 +119,19 @@ class Verdicts:
 
     # --- can-i-retire
 
-    async def can_retire(self, contract: str, major: str, environment: str) -> DeploymentVerdict:
+    async def can_retire(
+        self, contract: str, major: str, environment: str, *, is_known: bool = True
+    ) -> DeploymentVerdict:
         """Return whether a major version of a contract may be retired: no live consumer reads it.
 
-        The converter of a migration does not count, and its bridge must have been cut over.
+        The converter of a migration does not count, and its bridge must have been cut over. ``is_known``: whoever
+        requests it may know the contract; otherwise the verdict is that on one that was never published.
 
         Raises ``EnvironmentNotFound``.
         """
         await self._records.environment(environment)
         major = major_of(major)
-        if not any(
+        if not is_known or not any(
             kind == ContractKind.ODCS and major_of(version) == major
             for _, kind, version in await self._records.contract_keys(contract)
         ):

@@ -9,7 +9,8 @@ Source: the results of ``buf breaking`` 1.75.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf.compare.findings import ROOT, MessagePair, found_at
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Uses
     from counterfoil.schema.pointer import Pointer
+
+_ALIAS_REMOVED: Final = replace(rules.ENUM_VALUE_SAME_NAME, is_of_change=True)
+"""The rule where the name that is written, the first one, is there, and another one of the number is not."""
 
 
 def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
@@ -194,7 +198,8 @@ def _constant(
         if not set(names) <= set(known):
             said = {**facts, "reader": ", ".join(known), "writer": listed}
             pointers = (reader.pointer(_other(known, names)), writer.pointer(_other(names, known)))
-            yield found_at(place, rules.ENUM_VALUE_SAME_NAME, facts=said, pointers=pointers)
+            rule = rules.ENUM_VALUE_SAME_NAME if names[0] not in known else _ALIAS_REMOVED
+            yield found_at(place, rule, facts=said, pointers=pointers)
         return
     pointers = (reader.pointer(), writer.pointer(names[0]))
     reserved = enum.node.reserved

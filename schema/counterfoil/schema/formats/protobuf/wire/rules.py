@@ -37,6 +37,7 @@ FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = rule(
     fix="Add `reserved N;` to the message.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
+    is_of_change=True,
 )
 FIELD_NO_DELETE_UNLESS_NAME_RESERVED: Final = rule(
     id="field-no-delete-unless-name-reserved",
@@ -45,6 +46,7 @@ FIELD_NO_DELETE_UNLESS_NAME_RESERVED: Final = rule(
     fix='Add `reserved "name";` to the message.',
     breaks=JSON_ONLY,
     promises_witness=False,
+    is_of_change=True,
 )
 FIELD_WIRE_COMPATIBLE_TYPE: Final = rule(
     id="field-wire-compatible-type",
@@ -128,6 +130,7 @@ MESSAGE_SAME_JSON_FORMAT: Final = rule(
     fix="Keep the syntax, or the feature json_format.",
     breaks=JSON_ONLY,
     promises_witness=False,
+    is_of_change=True,
 )
 RESERVED_MESSAGE_NO_DELETE: Final = rule(
     id="reserved-message-no-delete",
@@ -136,6 +139,7 @@ RESERVED_MESSAGE_NO_DELETE: Final = rule(
     fix="Keep it reserved.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
+    is_of_change=True,
 )
 ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = rule(
     id="enum-value-no-delete-unless-number-reserved",
@@ -144,6 +148,7 @@ ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED: Final = rule(
     fix="Add `reserved N;` to the enum.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
+    is_of_change=True,
 )
 ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED: Final = rule(
     id="enum-value-no-delete-unless-name-reserved",
@@ -152,6 +157,7 @@ ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED: Final = rule(
     fix='Add `reserved "NAME";` to the enum.',
     breaks=JSON_ONLY,
     promises_witness=False,
+    is_of_change=True,
 )
 ENUM_VALUE_SAME_NAME: Final = rule(
     id="enum-value-same-name",
@@ -168,6 +174,7 @@ ENUM_SAME_JSON_FORMAT: Final = rule(
     fix="Keep the syntax, or the feature json_format.",
     breaks=JSON_ONLY,
     promises_witness=False,
+    is_of_change=True,
 )
 RESERVED_ENUM_NO_DELETE: Final = rule(
     id="reserved-enum-no-delete",
@@ -176,6 +183,7 @@ RESERVED_ENUM_NO_DELETE: Final = rule(
     fix="Keep it reserved.",
     breaks=WIRE_AND_JSON,
     promises_witness=False,
+    is_of_change=True,
 )
 RPC_SAME_REQUEST_TYPE: Final = rule(
     id="rpc-same-request-type",
