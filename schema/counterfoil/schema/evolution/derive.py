@@ -112,8 +112,14 @@ class Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._branch_scopes: list[Scope] = []
+        self._notes: list[str] = []
         self._assigner = Assigner(
-            self._problem, self._lossy.append, self._branch, resolving=resolving, needs_rules=needs_rules
+            self._problem,
+            self._lossy.append,
+            self._branch,
+            note=self._notes.append,
+            resolving=resolving,
+            needs_rules=needs_rules,
         )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
@@ -150,7 +156,7 @@ class Deriver:
             described=tuple(self._rows),
             dropped=dropped,
             lossy=tuple(dict.fromkeys(self._lossy)),
-            notes=() if self._resolving else contents_dropped(roots[0]),
+            notes=() if self._resolving else (*contents_dropped(roots[0]), *dict.fromkeys(self._notes)),
             meaning_of=meaning_of,
         )
 

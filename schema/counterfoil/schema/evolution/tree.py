@@ -115,7 +115,10 @@ class Map:
 
 @dataclass(eq=False, slots=True)
 class Union:
-    """One of several types. ``tests``, one for each branch of a tagged union, belong to the language."""
+    """One of several types. ``tests``, one for each branch of a tagged union, belong to the language.
+
+    Without tests the data itself says the branch of a value of a tagged union.
+    """
 
     branches: Sequence[Node]
     is_tagged: bool = False
@@ -125,6 +128,11 @@ class Union:
     def kind(self) -> str:
         """The kind of the type."""
         return Kind.UNION
+
+    @property
+    def tells_branch(self) -> bool:
+        """Whether the data says which branch a value is of, so that equal values of two branches differ."""
+        return self.is_tagged and all(test is None for test in self.tests)
 
 
 @dataclass(eq=False, slots=True)
