@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from counterfoil.schema.evolution.branches import belongs_by_name, branch_pairs, full_name_of
+from counterfoil.schema.evolution.branches import belongs_by_name, branch_pairs, full_name_of, renamed_branches
 from counterfoil.schema.evolution.model import (
     Cast,
     Constant,
@@ -124,6 +123,7 @@ class Assigner:
         if cast is not None and not self._is_named(cast, target_type, where):
             return None
         if same_values(source_type, target_type) or (self._resolving and isinstance(target_type, Opaque)):
+            self._note_renamed(source_type, target_type, where)
             return value.op
         if isinstance(source_type, Union) or isinstance(target_type, Union):
             return self._branches(value, source_type, target_type, where)
@@ -204,7 +204,9 @@ class Assigner:
     def _each_branch(self, source: Union, target: Node, where: str) -> dict[int, _Placed] | None:
         """Return the value of each branch, by its index; null has none."""
         has_pairs = isinstance(target, Union) and (source.is_tagged or target.is_tagged)
-        pairs = branch_pairs(source, target, by_names=self._resolving) if isinstance(target, Union) and has_pairs else {}
+        pairs = (
+            branch_pairs(source, target, by_names=self._resolving) if isinstance(target, Union) and has_pairs else {}
+        )
         made: dict[int, _Placed] = {}
         for index, branch in enumerate(source.branches):
             if isinstance(branch, Null):
@@ -218,16 +220,14 @@ class Assigner:
             made[index] = found
         return made
 
-    def _paired(
-        self, index: int, source: Union, target: Union, pairs: Mapping[int, int], where: str
-    ) -> _Placed | None:
+    def _paired(self, index: int, source: Union, target: Union, pairs: Mapping[int, int], where: str) -> _Placed | None:
         """Return a branch as the one of the target that it belongs to: unchanged, or a record field by field.
 
         A record that belongs to none is that of its place, where the data of one side does not tell branches.
         """
         branch, place = source.branches[index], pairs.get(index)
         if place is not None and same_values(branch, target.branches[place]):
-            self._note_renamed(branch, target.branches[place], where)
+            self._note_renamed(source, target, where)
             return _Placed(Read(()), place)
         if not isinstance(branch, Record) or (place is None and any(same_values(branch, e) for e in target.branches)):
             return None
@@ -240,8 +240,8 @@ class Assigner:
             return None
         return _Placed(self._by_parts(branch, other, where), place)
 
-    def _note_renamed(self, branch: Node, other: Node, where: str) -> None:
-        if full_name_of(branch) and full_name_of(other) and not belongs_by_name(branch, other):
+    def _note_renamed(self, source: Node, target: Node, where: str) -> None:
+        for branch, other in renamed_branches(source, target):
             self._note(f"{where}: the branch {describe(branch)} becomes {describe(other)}, which has the same fields")
 
     def _keeps_branches(self, source: Union, target: Node, made: Mapping[int, _Placed], where: str) -> bool:
@@ -290,8 +290,8 @@ class Assigner:
         tells = isinstance(target, Union) and target.tells_branch
         if full_name_of(node) is None or not (tells or len(same) > 1):
             return same[0] if same else None
-        for is_named in (lambda branch: full_name_of(branch) == full_name_of(node), partial(belongs_by_name, node)):
-            named = [index for index, branch in enumerate(branches) if is_named(branch)]
+        with_name = [index for index, branch in enumerate(branches) if full_name_of(branch) == full_name_of(node)]
+        for named in (with_name, [index for index, branch in enumerate(branches) if belongs_by_name(node, branch)]):
             if len(named) == 1:
                 return named[0] if named[0] in same else None
         return same[0] if same else None

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.evolution.tree import Leaf, Null, Opaque, Record
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator
 
-    from counterfoil.schema.evolution.tree import Node, Union
+    from counterfoil.schema.evolution.tree import Node
 
 
 def branch_pairs(source: Union, target: Union, *, by_names: bool = False) -> dict[int, int]:
@@ -40,6 +40,34 @@ def full_name_of(branch: Node) -> str | None:
 def belongs_by_name(source: Node, target: Node) -> bool:
     """Return whether two branches have the same name, with or without the namespace."""
     return _short_name_of(source) == _short_name_of(target) is not None
+
+
+def renamed_branches(source: Node, target: Node) -> Iterator[tuple[Node, Node]]:
+    """Yield the branches of unions, at any depth of two equal types, that have another name on the other side."""
+    waiting, seen = [(source, target)], set[tuple[int, int]]()
+    while waiting:
+        left, right = waiting.pop()
+        if (id(left), id(right)) in seen:
+            continue
+        seen.add((id(left), id(right)))
+        match left, right:
+            case Record(), Record():
+                types = {member.name: member.type for member in right.fields}
+                waiting += [(member.type, types[member.name]) for member in left.fields if member.name in types]
+            case Array(), Array():
+                waiting.append((left.items, right.items))
+            case Map(), Map():
+                waiting.append((left.values, right.values))
+            case Union(), Union():
+                pairs = branch_pairs(left, right) if left.is_tagged else {}
+                places = pairs or dict(zip(_free(left, ()), _free(right, ()), strict=False))
+                found = [(left.branches[index], right.branches[place]) for index, place in places.items()]
+                yield from (pair for pair in found if left.tells_branch and right.tells_branch and _is_renamed(*pair))
+                waiting += found
+
+
+def _is_renamed(source: Node, target: Node) -> bool:
+    return full_name_of(source) is not None and not belongs_by_name(source, target)
 
 
 def _short_name_of(branch: Node) -> Hashable:

@@ -124,7 +124,7 @@ class Deriver:
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:
-        """Return the plan between two records, or between two values without parts, such as texts.
+        """Return the plan between two records, two values without parts, such as texts, or two unions.
 
         A problem is its only content if the schemas are of other types.
         """
@@ -141,11 +141,11 @@ class Deriver:
         match roots:
             case Record() as read, Record() as written:
                 built = self._record(written, _Match((), read), place)
-            case Leaf() as read, Leaf() as written:
+            case (Leaf() as read, Leaf() as written) | (Union() as read, Union() as written):
                 built = self._single(read, written, place)
             case _:
                 types = " and ".join(describe(root) for root in roots)
-                problem = f"a plan is made between two records, or two values without parts; the types are {types}"
+                problem = f"a plan is made between two records, two values without parts, or two unions; the types are {types}"
                 return _without_plan(source, target, problem)
         dropped = self._settle_unused(scope)
         return ConversionPlan(
@@ -160,9 +160,10 @@ class Deriver:
             meaning_of=meaning_of,
         )
 
-    def _single(self, source: Leaf, target: Leaf, place: _Target) -> Op | None:
-        """Return the operation for a value without parts, such as a key that is a text."""
-        op = self._whole(Value(Read(()), source), target, place)
+    def _single(self, source: Leaf | Union, target: Leaf | Union, place: _Target) -> Op | None:
+        """Return the operation for a value without parts, such as a key that is a text, or for a value of a union."""
+        value = Value(Read(()), source, split_null(source)[0])
+        op = self._assigner.settle_null(value, target, place.where, self._whole(value, target, place), default=None)
         if op is None:
             text = (
                 f"not every {describe(source)} can become {describe(target)}, and a value without fields has no rules"

@@ -205,6 +205,19 @@ def nullable(node: Node) -> Node:
     return Union((Null(), node))
 
 
+def branch_of(union: Union, value: Any) -> Node | None:
+    """Return the branch of a value other than null of a union without tags, as far as its parts matter.
+
+    None for one of several types without parts.
+    """
+    branches = [branch for branch in union.branches if not isinstance(branch, Null)]
+    if isinstance(value, dict):
+        branches = [branch for branch in branches if isinstance(branch, Record | Map)]
+    elif isinstance(value, list):
+        branches = [branch for branch in branches if isinstance(branch, Array)]
+    return branches[0] if len(branches) == 1 else None
+
+
 def contents_dropped(root: Node) -> tuple[str, ...]:
     """Return the sentences about what the values of a type may have, and no plan copies; each once."""
     found: dict[str, None] = {}

@@ -232,9 +232,7 @@ def _same_branches(source: Union, target: Union, met: set[tuple[int, int]]) -> b
         return False
     if source.is_tagged and not _are_in_place(source, target):
         return False
-    return all(
-        _same(left, right, met) for left, right in zip(source.branches, target.branches, strict=True)
-    )
+    return all(_same(left, right, met) for left, right in zip(source.branches, target.branches, strict=True))
 
 
 def _are_in_place(source: Union, target: Union) -> bool:
