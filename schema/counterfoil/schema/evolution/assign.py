@@ -57,9 +57,9 @@ class Assigner:
     """Converts values to target types.
 
     What cannot be converted is reported to ``problem``, what loses information to ``lossy``, and a branch that gets
-    another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made without a rule. ``resolving`` follows
-    Avro's schema resolution: promotions that round are permitted, and null instead of a value is an error of the
-    record.
+    another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made
+    without a rule. ``resolving`` follows Avro's schema resolution: promotions that round are permitted, and null
+    instead of a value is an error of the record.
     """
 
     def __init__(

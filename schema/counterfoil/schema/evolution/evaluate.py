@@ -49,9 +49,9 @@ def evaluate(plan: ConversionPlan, value: Any) -> Any:
     """Convert a source record with ``plan`` and return the target record; or a value without parts.
 
     ``value`` is a decoded value, with logical types or without. The result holds base values (a timestamp is a
-    number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Where a value of a union does not tell
-    its branch, it is ``(name, value)``, in ``value`` and in the result. Raises ``ConversionError`` with code, field and
-    text, and ``PlanUnfinished`` for a plan with problems.
+    number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Where a value of a union does not
+    tell its branch, it is ``(name, value)``, in ``value`` and in the result. Raises ``ConversionError`` with code,
+    field and text, and ``PlanUnfinished`` for a plan with problems.
     """
     turn, turn_back = _turns(plan)
     made = evaluator(plan)(value if turn is None else turn(value))

@@ -30,7 +30,7 @@ def compile_encoder(schema: AvroSchema, *, strict: bool = False, takes_indexes: 
     number instead of a date or time. A field that a dict does not have is written as its default, and without one it is
     an error; keys that are no fields are ignored, or with ``strict`` an error. A value of a union is written as the
     branch of its Python type, a dict as the record whose fields it has; where several branches fit, ``("full.name",
-    value)`` or the key ``-type`` names the branch. With ``takes_indexes``, a tuple in a union is the index of the branch
+    value)`` or the key ``-type`` names the branch. With ``takes_indexes``, a tuple in a union is the index of a branch
     and its value. A top-level ``bytes`` is written without its length.
 
     Compiling takes milliseconds, so store the function. It may be called from many threads. The accelerator runs it

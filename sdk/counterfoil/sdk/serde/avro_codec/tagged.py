@@ -1,4 +1,4 @@
-"""Values of unions with the index of their branch, for the converter: a message is written as the branch it was read as.
+"""Values of unions with the index of their branch, so that the converter writes the branch that it has read.
 
 The base values of a union are such pairs where the class of a value does not tell its branch
 (:func:`counterfoil.schema.evolution.languages.avro.is_tagged`); any other union is read and written without an index.
