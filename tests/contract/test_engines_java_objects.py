@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from avro_bytes import Endless, avro_bytes
 from avro_seeded import seeded_pairs
+from avro_unions import Unions, branched, changed
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.schema.formats.avro.types import Record
 from counterfoil.schema.wire import frame
@@ -54,6 +55,22 @@ def check_random_avro(rng: random.Random, conversion: Conversion, convert: Conve
         ]
         if covers(conversion):
             check(conversion, [each for whole in wholes for each in (whole, broken(rng, whole))], convert)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_java_keeps_the_branch_of_every_value(seed: int, convert: Convert) -> None:
+    rng = random.Random(seed)
+    source = Unions(rng).root()
+    target, namespaces = changed(rng, source)
+    conversion = conversion_of(avro(source), avro(target))
+    if conversion is None:
+        return
+    wholes = [avro_bytes(rng, conversion.writer_by_id[SOURCE_ID].root) for _ in range(4)]  # type: ignore[attr-defined]  # an Avro schema
+    values = [frame(SOURCE_ID, each) for each in wholes]
+    answers = check(conversion, [*values, *(broken(rng, each) for each in values)], convert)
+    for whole, (made, _) in zip(wholes, answers, strict=False):
+        assert made is not None
+        assert branched(target, made[5:]) == branched(source, whole, namespaces)
 
 
 def is_writable(target: AvroSchema) -> bool:
@@ -178,13 +195,25 @@ def test_earlier_writers_are_resolved_as_by_the_codec(convert: Convert) -> None:
     assert {"undecodable", "trailing-bytes"} <= {failure[0] for _, failure in answers if failure}
 
 
-def test_values_that_several_branches_take_are_refused_or_get_the_closest(convert: Convert) -> None:
+def test_values_that_several_branches_take_keep_their_branch(convert: Convert) -> None:
     fixed = [{"type": "fixed", "name": name, "size": 2} for name in "XY"]
     enums = [{"type": "enum", "name": name, "symbols": ["A", f"B{name}"]} for name in "EF"]
-    node = [*fixed, *enums, "int", "float", "long"]
+    sides = [record(("x", "int"), name=name) for name in ("Left", "Right")]
+    node = [*fixed, *enums, "int", "float", "long", *sides, {"type": "map", "values": "int"}]
     conversion = avro_conversion(record(("u", node)), record(("u", node)))
-    bodies = [b"ab", b"ab", b"\x00", b"\x02", b"\x06", b"\x00\x00\x80\x3f", b"\x06"]
+    bodies = [
+        b"ab",
+        b"ab",
+        b"\x00",
+        b"\x02",
+        b"\x06",
+        b"\x00\x00\x80\x3f",
+        b"\x06",
+        b"\x02",
+        b"\x02",
+        b"\x02\x02x\x04\x00",
+    ]
     values = [frame(SOURCE_ID, encode_long(index) + body) for index, body in enumerate(bodies)]
     values.append(frame(SOURCE_ID, encode_long(6) + encode_long(2**40)))
     answers = check(conversion, values, convert)
-    assert [failure and failure[0] for _, failure in answers[:4]] == [*["unencodable"] * 3, None]
+    assert [value and value[5:] for value, _ in answers] == [value[5:] for value in values]

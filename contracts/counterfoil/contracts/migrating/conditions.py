@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.contracts.linting.expressions import VARIABLES, compile_rule
-from counterfoil.contracts.migrating.values import PLAIN, at
+from counterfoil.contracts.migrating.values import PLAIN, at, without_tags
 from counterfoil.schema.evolution.tree import Leaf
 from counterfoil.schema.paths.model import member
 from counterfoil.sdk.errors import RuleError
@@ -40,11 +40,12 @@ class Conditions:
 
     def broken(self, value: Any) -> Iterator[str]:
         """Yield what a record does not keep, as sentences."""
+        message = without_tags(self._tree, value) if self._conditions else None
         for condition in self._conditions:
             if not self._is_plain(value, condition.paths):
                 continue
             try:
-                is_kept = condition.evaluate({_MESSAGE: value}) is True
+                is_kept = condition.evaluate({_MESSAGE: message}) is True
             except RuleError as error:
                 yield f"{condition.name} cannot be evaluated: {error}"
                 continue

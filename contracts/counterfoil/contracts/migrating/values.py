@@ -8,14 +8,15 @@ from counterfoil.contracts.constraints import constraints_of
 from counterfoil.contracts.values.form import form_of, one_line, shown_bytes, shown_real
 from counterfoil.schema.evolution import base_schema
 from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record, Union, branch_of
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
 from counterfoil.schema.paths import StepKind, print_path
 from counterfoil.schema.reads.json_base import NoValues, base_of_json, json_of_base
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro_codec.tagged import compile_tagged_decoder
 from counterfoil.sdk.serde.languages import LANGUAGES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def misfit_function(schema: ParsedSchema) -> Callable[[Any], str]:
     The values of Protobuf have no constraints besides their types, which plans keep.
     """
     if isinstance(schema, AvroSchema):
-        encode = compile_encoder(base_schema(schema))
+        encode = compile_encoder(base_schema(schema), takes_indexes=True)
 
         def avro_misfit(value: Any) -> str:
             try:
@@ -71,7 +72,7 @@ def recorded_function(schema: ParsedSchema) -> Callable[[Any], Any]:
     form = form_of(schema.schema_type)
     codec = LANGUAGES[schema.schema_type].make_codec(**form.options)
     encode = codec.encoder(schema)
-    decode = compile_decoder(base_schema(schema))
+    decode = compile_tagged_decoder(base_schema(schema))
 
     def recorded(given: Any) -> Any:
         try:
@@ -156,12 +157,24 @@ def _in_record(node: Record, value: Any, step: Step, rest: FieldPath) -> Iterato
         yield from at(field.type, value[field.name], rest)
 
 
+def without_tags(node: Node, value: Any) -> Any:
+    """Return a base value without the indexes of branches of unions, as a decoder returns it."""
+    node_of, inner = _present(node, value)
+    match node_of:
+        case Record() if isinstance(inner, dict):
+            return {each.name: without_tags(each.type, inner[each.name]) for each in node_of.fields}
+        case Array() if isinstance(inner, list):
+            return [without_tags(node_of.items, each) for each in inner]
+        case Map() if isinstance(inner, dict):
+            return {key: without_tags(node_of.values, each) for key, each in inner.items()}
+    return inner
+
+
 def _present(node: Node | None, value: Any) -> tuple[Node | None, Any]:
-    """Return the branch of a value, and the value in it: the only branch besides null, or that of a tag."""
+    """Return the branch of a value, and the value in it: the only branch besides null, or that of a tag or a class."""
     if not isinstance(node, Union):
         return node, value
     if node.is_tagged and isinstance(value, tuple):
         index, inner = value
         return _present(node.branches[index], inner)
-    branches = [each for each in node.branches if not isinstance(each, Null)]
-    return (branches[0] if len(branches) == 1 else None), value
+    return branch_of(node, value), value

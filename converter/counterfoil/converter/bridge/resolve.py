@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.converter.bridge.stored import stored_bridge
 from counterfoil.converter.engines.protocol import KEY, Conversion
 from counterfoil.converter.errors import PlanIncomplete, SubjectMissing
 from counterfoil.converter.messages.table import reading_problem
 from counterfoil.schema.bridges.model import Framing
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
-from counterfoil.schema.evolution import derive_both_ways, with_message
+from counterfoil.schema.evolution import changes_since, derive_both_ways, derive_plan, stored_plan, with_message
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
@@ -35,7 +36,8 @@ class ResolvedBridge:
     ``version_by_id`` is the version of the source subject for each writer id, including soft-deleted ones, and
     ``newest_id`` is the id of the schema with which all are read; ``target_version`` is the version of ``target_id``.
     ``losses`` are the source fields whose values do not survive there and back. ``keys`` is the bridge between the
-    schemas of keys; None: keys are copied.
+    schemas of keys; None: keys are copied. ``earlier`` is the bridge as versions up to 0.2 read the same file, if that
+    is another one; ``is_earlier``: this is that one, since the bridge was stored or begun with it.
     """
 
     file: BridgeFile
@@ -47,6 +49,17 @@ class ResolvedBridge:
     target_version: int
     losses: tuple[Loss, ...] = ()
     keys: ResolvedBridge | None = None
+    earlier: ResolvedBridge | None = None
+    is_earlier: bool = False
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What a new bridge of the same file would do otherwise, one sentence each; none unless ``is_earlier``."""
+        if not self.is_earlier:
+            return ()
+        now = derive_plan(self.plan.source, self.plan.target, self.file.rules)
+        keys = () if self.keys is None else (f"{KEY}: {change}" for change in self.keys.changes)
+        return (*changes_since(self.plan, now), *keys)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -106,10 +119,18 @@ class ResolvedBridge:
         return None if self.keys is None else self.keys.conversion()
 
 
-def resolve_with(file: BridgeFile, access: RegistryAccess) -> ResolvedBridge:
-    """Return the bridge of ``file`` with the schemas of the registry that a command's options name."""
+def resolve_with(file: BridgeFile, access: RegistryAccess, begun: str | None = None) -> ResolvedBridge:
+    """Return the bridge of ``file`` with the schemas of the registry that a command's options name.
+
+    A bridge that the registry stores, or of which ``begun`` is the hash in a checkpoint, keeps the plan it has there.
+    """
     with access.open() as registry:
-        return resolve(file, registry)
+        found = resolve(file, registry)
+        if found.earlier is None:
+            return found
+        stored = stored_bridge(registry, file.name)
+        hashes = {begun} if stored is None else {begun, stored.bridge.plan_hash}
+        return found.earlier if hashes & {found.earlier.hash, found.earlier.plan.hash} else found
 
 
 def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
@@ -121,7 +142,7 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
     newest = max((each for each in writers if each.is_active), key=lambda each: each.version)
     target = _registered(registry, file.target_subject, file.target_version)
     both = derive_both_ways(newest.schema, with_message(_parsed(target, registry), file.target_message), file.rules)
-    return ResolvedBridge(
+    found = ResolvedBridge(
         file=file,
         plan=both.there,
         writer_by_id={each.id: each.schema for each in writers},
@@ -132,6 +153,16 @@ def resolve(file: BridgeFile, registry: Registry) -> ResolvedBridge:
         losses=both.losses,
         keys=None if file.keys is None else resolve(file.keys, registry),
     )
+    return replace(found, earlier=_earlier(found))
+
+
+def _earlier(found: ResolvedBridge) -> ResolvedBridge | None:
+    """Return the bridge as versions up to 0.2 derived it; None if it is the same."""
+    plan = stored_plan(found.plan, found.file.rules)
+    keys = None if found.keys is None else found.keys.earlier
+    if plan is None and keys is None:
+        return None
+    return replace(found, plan=plan or found.plan, keys=keys or found.keys, is_earlier=True)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
-from counterfoil.converter.check.preflight import Check, facts_of, inspect
+from counterfoil.converter.check.preflight import Check, facts_of, inspect, plan_findings
 from counterfoil.converter.check.report import CheckReport, check_group
 from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import choose_engine
@@ -16,6 +16,7 @@ from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, parse_forms
+from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
 from counterfoil.converter.spark.session import start_session
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def check_bridge(
     forms = parse_forms(formats, WITH_JUNIT)
     declared = load_bridge_file(file)
     with failures_as_cases(forms, check_group(declared.name)), tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        resolved = resolve_with(declared, registry)
+        begun = Checkpoint(default_folder(file, declared.name)).identity()
+        resolved = resolve_with(declared, registry, None if begun is None else begun.plan)
         log = Path(folder) / "spark.log"
         report = check_with(
             resolved,
@@ -77,7 +79,7 @@ def check_with(
 
     file, conversion, keys = resolved.file, resolved.conversion(), resolved.key_conversion()
     choice = choose_engine(engine, conversion, keys)
-    findings = inspect(file, cluster, None)
+    findings = [*inspect(file, cluster, None), *plan_findings(resolved)]
     trial = throughput = None
     if not any(finding.check is Check.RIGHTS for finding in findings):
         taken = list(sample(cluster, file.source_topic, size=size, seed=seed))

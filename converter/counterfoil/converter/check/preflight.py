@@ -19,6 +19,7 @@ from counterfoil.schema.counting import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.run.checkpoint import Checkpoint
     from counterfoil.schema.bridges.model import BridgeFile
@@ -49,6 +50,8 @@ class Check(StrEnum):
     PROGRESS = "progress topic"
     CHECKPOINT = "checkpoint"
     COMMITTED = "committed offsets"
+    IDS = "schema ids"
+    STORED = "stored plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,14 @@ def inspect(
     if (warning := file.key_warning()) is not None:
         findings.append(_warning(Check.KEYS, warning))
     return sorted(findings, key=lambda finding: finding.severity)
+
+
+def plan_findings(bridge: ResolvedBridge) -> list[Finding]:
+    """Return what a new bridge of the same file would do otherwise than the plan that is stored or was begun."""
+    return [
+        _warning(Check.STORED, f"the bridge keeps the plan with which it was stored or begun: {change}")
+        for change in bridge.changes
+    ]
 
 
 def _partitions(topic: TopicFacts) -> str:

@@ -60,6 +60,7 @@ def show_plan(
     else:
         resolved = resolve_with(declared, registry)
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
+        facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
         keys = resolved.keys
     counted_values = load_samples(samples, declared, registry=registry, kafka=kafka)
     suggest = suggest or bool(samples)

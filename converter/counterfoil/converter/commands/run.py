@@ -85,14 +85,15 @@ def _run_with(
     from counterfoil.converter.run.id_service import WriterService
     from counterfoil.converter.run.writers import decisions_for
 
-    resolved = resolve_with(declared, registry)
+    folder = Checkpoint(checkpoint or default_folder(file, declared.name))
+    begun = folder.identity()
+    resolved = resolve_with(declared, registry, None if begun is None else begun.plan)
     writers = WriterService(display.say, id_service)
     conversion, keys = replace(resolved.conversion(), lookup=writers.lookup), resolved.key_conversion()
     if keys is not None:
         keys = replace(keys, lookup=writers.key_lookup)
     cluster = named_cluster(kafka)
     choice = choose_engine(engine, conversion, keys)
-    folder = Checkpoint(checkpoint or default_folder(file, resolved.file.name))
     folder.check(Identity.of(resolved), force=force)
     for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
         display.say(line)

@@ -12,7 +12,8 @@ from counterfoil.schema.formats.avro.policies import find_differences
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import DecodeError, EncodeError
-from counterfoil.sdk.serde.avro_codec import compile_decoder, compile_encoder
+from counterfoil.sdk.serde.avro_codec import compile_encoder
+from counterfoil.sdk.serde.avro_codec.tagged import compile_tagged_decoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ def make_reader(source: str, writer_by_id: Mapping[int, str]) -> Callable[[int, 
 
 def make_writer(target: str, target_id: int) -> Callable[[Any], bytes]:
     """Return a function that writes a base value of ``target``, framed with its schema id."""
-    prefix, encode = id_prefix(target_id), compile_encoder(_parsed(target))
+    prefix, encode = id_prefix(target_id), compile_encoder(_parsed(target), takes_indexes=True)
 
     def write(value: Any) -> bytes:
         try:
@@ -86,12 +87,12 @@ def _decoder(writer: AvroSchema, source: AvroSchema, *, whole: bool) -> Callable
     Avro's Java reader (and so Spark) rounds it. In that case a plan does the resolution after reading.
     """
     if writer.text == source.text:
-        return compile_decoder(writer, whole=whole)
+        return compile_tagged_decoder(writer, whole=whole)
     resolution = derive_resolution(writer, source)
-    decode = compile_decoder(writer, source, whole=whole)  # raises for schemas that can never be read
+    decode = compile_tagged_decoder(writer, source, whole=whole)  # raises for schemas that can never be read
     if resolution.problems or not rounds_to_float(resolution):
         return decode
-    decode_as_written, resolve = compile_decoder(writer, whole=whole), compile_op(resolution.root, "")
+    decode_as_written, resolve = compile_tagged_decoder(writer, whole=whole), compile_op(resolution.root, "")
 
     def read(data: bytes, offset: int) -> Any:
         written = decode_as_written(data, offset)

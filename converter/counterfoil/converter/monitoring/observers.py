@@ -6,9 +6,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.converter.bridge.stored import stored_bridge
 from counterfoil.converter.monitoring.background import BackgroundReports
 from counterfoil.converter.monitoring.history import History
-from counterfoil.converter.monitoring.registry import RegistryReports, stored_bridge
+from counterfoil.converter.monitoring.registry import RegistryReports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,19 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.converter.run.snapshot import Snapshot
-    from counterfoil.sdk import Registry
     from counterfoil.sdk.operations import Operation
-
-
-def stored_bridge(registry: Registry, name: str) -> bridges.BridgeStatus | None:
-    """Return what the registry has stored about a bridge.
-
-    None if it has none of this name, is another registry without bridges, or does not answer.
-    """
-    try:
-        return registry.call(operations.bridge(name))
-    except CounterfoilError:
-        return None
 
 
 class RegistryReports:

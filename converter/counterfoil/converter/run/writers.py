@@ -121,6 +121,8 @@ class WriterDecisions:
         """Decide about a version of the source's subject that was registered after the start."""
         running = self._bridge
         found = resolve(replace(running.file, target_version=running.target_version, keys=None), self._registry)
+        if running.is_earlier and found.earlier is not None:
+            found = found.earlier
         writer = found.writer_by_id[schema_id]
         problem = reading_problem(running.plan.source, writer)
         if problem is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.monitoring.registry import stored_bridge
+from counterfoil.converter.bridge.stored import stored_bridge
 from counterfoil.converter.run.watch import job_name, now_ms
 from counterfoil.schema.rest.bridges import Verification
 from counterfoil.sdk import operations

@@ -3,13 +3,14 @@
 ::
 
     document  = bridge source target [ key ] [ partition ] [ timestamp ] [ delivery ]
-                [ fields ] [ drop ] [ errors ] [ progress ]
+                [ fields ] [ drop ] [ numbers: same ] [ errors ] [ progress ]
     source    = { topic, [ subject ], [ versions: all ], [ framing ], [ message ] }
     target    = { topic, [ subject ], [ version: number | latest ], [ framing ], [ message ] }
     framing   = id | none
     message   = the full name of a Protobuf message
     key       = copy | convert | { [ source: { [ subject ], [ message ] } ],
-                                   [ target: { [ subject ], [ version ], [ message ] } ], [ fields ], [ drop ] }
+                                   [ target: { [ subject ], [ version ], [ message ] } ], [ fields ], [ drop ],
+                                   [ numbers: same ] }
     fields    = { target path: rule, ... }                  # schema/evolution/rules.py has the rules
     drop      = [ source path, ... ] | rest
     errors    = { [ topic ], [ stop_above: percentage | number | never ] }
@@ -31,7 +32,7 @@ from counterfoil.schema.documents.blocks import block, refusal, text_of
 from counterfoil.schema.documents.nodes import InvalidDocument, Kind, MappingNode, ScalarNode, plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.evolution import parse_rules
+from counterfoil.schema.evolution import Numbers, parse_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,7 +59,7 @@ def _bridge(root: Node | None) -> BridgeFile:
         raise InvalidDocument("the file is empty; it needs bridge, source and target")
     top = block(
         root, what="a bridge", required=("bridge", "source", "target"),
-        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "errors", "progress"),
+        optional=("key", "partition", "timestamp", "delivery", "fields", "drop", "numbers", "errors", "progress"),
     )  # fmt: skip
     source = block(
         top.entries["source"],
@@ -104,7 +105,7 @@ def _key_bridge(node: Node, bridge: BridgeFile) -> BridgeFile:
         node = MappingNode(node.position, {}, {})
     if isinstance(node, ScalarNode):
         raise refusal("key must be copy, convert, or a mapping with source, target, fields and drop", node)
-    entry = block(node, what="key", optional=("source", "target", "fields", "drop"))
+    entry = block(node, what="key", optional=("source", "target", "fields", "drop", "numbers"))
     none = MappingNode(node.position, {}, {})
     source = block(entry.entries.get("source", none), what="key's source", optional=("subject", "message"))
     target = block(entry.entries.get("target", none), what="key's target", optional=("subject", "version", "message"))
@@ -228,8 +229,9 @@ def _rules(top: MappingNode) -> PlanRules:
     if fields is not None and not isinstance(fields, MappingNode):
         raise refusal("fields must be a mapping of target fields to rules", fields)
     given = {} if fields is None else plain_value(fields), None if drop is None else plain_value(drop)
+    _only(top, "numbers", str(Numbers.SAME.value))
     try:
-        return parse_rules(*given)
+        return parse_rules(*given, numbers=Numbers.SAME if "numbers" in top.entries else Numbers.ASK)
     except CounterfoilError as mistake:  # reported with the place of the rule whose field it names
         name = str(getattr(mistake, "field", "") or "")
         if fields is not None and name in fields.key_positions:

@@ -85,7 +85,7 @@ def bridge_json_schema() -> dict[str, Any]:
 
 
 def _rules() -> dict[str, Any]:
-    """Return the schemas of ``fields`` and ``drop``."""
+    """Return the schemas of ``fields``, ``drop`` and ``numbers``."""
     return {
         "fields": {
             "type": "object",
@@ -97,6 +97,10 @@ def _rules() -> dict[str, Any]:
                 {"const": "rest"},
                 {"type": "array", "items": {"type": "string", "pattern": f"^{TARGET_PATH_PATTERN}$"}},
             ]
+        },
+        "numbers": {
+            "const": "same",
+            "description": "Fields of Protobuf messages that have one number and other names are the same fields.",
         },
     }
 

@@ -22,7 +22,8 @@ from counterfoil.schema.evolution.languages.table import with_message
 from counterfoil.schema.evolution.model import ConversionPlan, PlanProblem, PlanRow, ProblemKind
 from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
 from counterfoil.schema.evolution.reverse import BothWays, Loss, derive_both_ways
-from counterfoil.schema.evolution.rules import PlanRules, parse_rules
+from counterfoil.schema.evolution.rules import Numbers, PlanRules, parse_rules
+from counterfoil.schema.evolution.stored import changes_since, stored_plan
 
 __all__ = [
     "BothWays",
@@ -31,6 +32,7 @@ __all__ = [
     "ExpressionError",
     "FailureCode",
     "Loss",
+    "Numbers",
     "PlanError",
     "PlanProblem",
     "PlanRow",
@@ -39,6 +41,7 @@ __all__ = [
     "ProblemKind",
     "base_schema",
     "base_text",
+    "changes_since",
     "derive_both_ways",
     "derive_plan",
     "derive_resolution",
@@ -47,5 +50,6 @@ __all__ = [
     "parse_rules",
     "resolution_conflicts",
     "rounds_to_float",
+    "stored_plan",
     "with_message",
 ]

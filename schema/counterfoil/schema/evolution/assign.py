@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from counterfoil.schema.evolution.branches import belongs_by_name, branch_pairs, full_name_of, renamed_branches
 from counterfoil.schema.evolution.model import (
     Cast,
     Constant,
@@ -37,7 +38,7 @@ from counterfoil.schema.evolution.types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.schema.evolution.rules import CastRule
     from counterfoil.schema.evolution.tree import Node
@@ -55,10 +56,10 @@ class Value:
 class Assigner:
     """Converts values to target types.
 
-    What cannot be converted is reported to ``problem``, what loses information to ``lossy``. ``by_parts`` converts a
-    record field by field. Without ``needs_rules``, casts are made without a rule. ``resolving`` follows
-    Avro's schema resolution: promotions that round are permitted, and null instead of a value is an error of the
-    record.
+    What cannot be converted is reported to ``problem``, what loses information to ``lossy``, and a branch that gets
+    another name to ``note``. ``by_parts`` converts a record field by field. Without ``needs_rules``, casts are made
+    without a rule. ``resolving`` follows Avro's schema resolution: promotions that round are permitted, and null
+    instead of a value is an error of the record.
     """
 
     def __init__(
@@ -67,10 +68,12 @@ class Assigner:
         lossy: Callable[[str], None],
         by_parts: Callable[[Record, Record, str], Op],
         *,
+        note: Callable[[str], None] = lambda _: None,
         resolving: bool = False,
         needs_rules: bool = True,
     ) -> None:
         self._problem = problem
+        self._note = note
         self._by_parts = by_parts
         self._lossy = lossy
         self._resolving = resolving
@@ -120,6 +123,7 @@ class Assigner:
         if cast is not None and not self._is_named(cast, target_type, where):
             return None
         if same_values(source_type, target_type) or (self._resolving and isinstance(target_type, Opaque)):
+            self._note_renamed(source_type, target_type, where)
             return value.op
         if isinstance(source_type, Union) or isinstance(target_type, Union):
             return self._branches(value, source_type, target_type, where)
@@ -176,102 +180,171 @@ class Assigner:
     def _branches(self, value: Value, source: Node, target: Node, where: str) -> Op | None:
         """Return the operation for a union with several branches, or for a value that becomes one."""
         if not isinstance(source, Union):
-            return self._fitting(Value(value.op, source), target, where)
-        if source.is_tagged:
-            tagged = self._each_branch(source, target, where)
-            return None if tagged is None else MapTagged(value.op, tuple(tagged))
+            found = self._fitting(Value(value.op, source), target, where)
+            return None if found is None else found.tagged(target)
         shaped = [shape for branch in source.branches for shape in shapes_of(branch)]
-        if len(set(shaped)) < len(shaped):
+        if not source.is_tagged and len(set(shaped)) < len(shaped):
             text = f"the branches of {describe(source)} cannot be distinguished by their values"
             self._problem(ProblemKind.UNSUPPORTED, where, text)
             return None
         made = self._each_branch(source, target, where)
-        if made is None:
+        if made is None or not self._keeps_branches(source, target, made, where):
             return None
+        if source.is_tagged:
+            return MapTagged(value.op, tuple((index, each.tagged(target)) for index, each in made.items()))
         return MapBranches(
-            value.op, tuple((shape, op) for index, op in made for shape in shapes_of(source.branches[index]))
+            value.op,
+            tuple(
+                (shape, each.tagged(target))
+                for index, each in made.items()
+                for shape in shapes_of(source.branches[index])
+            ),
         )
 
-    def _each_branch(self, source: Union, target: Node, where: str) -> list[tuple[int, Op]] | None:
-        """Return the operation for each branch, by its index; null has none."""
-        made = []
+    def _each_branch(self, source: Union, target: Node, where: str) -> dict[int, _Placed] | None:
+        """Return the value of each branch, by its index; null has none."""
+        has_pairs = isinstance(target, Union) and (source.is_tagged or target.is_tagged)
+        pairs = (
+            branch_pairs(source, target, by_names=self._resolving) if isinstance(target, Union) and has_pairs else {}
+        )
+        made: dict[int, _Placed] = {}
         for index, branch in enumerate(source.branches):
             if isinstance(branch, Null):
                 continue
-            value = Value(Read(()), branch)
-            if isinstance(target, Union) and (source.is_tagged or target.is_tagged):
-                op = self._branch_by_parts(branch, index, source, target, where)
-            else:
-                op = None
-            op = op or self._fitting(value, target, where)
-            if op is None:
+            found: _Placed | None = None
+            if isinstance(target, Union) and has_pairs:
+                found = self._paired(index, source, target, pairs, where)
+            found = found or self._fitting(Value(Read(()), branch), target, where)
+            if found is None:
                 return None
-            made.append((index, op))
+            made[index] = found
         return made
 
-    def _branch_by_parts(self, branch: Node, index: int, source: Union, target: Union, where: str) -> Op | None:
-        """Return the record of a branch as that of the target's branch of the same name or place."""
-        if not isinstance(branch, Record) or any(same_values(branch, each) for each in target.branches):
+    def _paired(self, index: int, source: Union, target: Union, pairs: Mapping[int, int], where: str) -> _Placed | None:
+        """Return a branch as the one of the target that it belongs to: unchanged, or a record field by field.
+
+        A record that belongs to none is that of its place, where the data of one side does not tell branches.
+        """
+        branch, place = source.branches[index], pairs.get(index)
+        if place is not None and same_values(branch, target.branches[place]):
+            self._note_renamed(source, target, where)
+            return _Placed(Read(()), place)
+        if not isinstance(branch, Record) or (place is None and any(same_values(branch, e) for e in target.branches)):
             return None
-        named = [
-            number
-            for number, each in enumerate(target.branches)
-            if isinstance(each, Record) and each.full_name == branch.full_name
-        ]
-        if len(named) != 1:
-            places = [place for place, each in enumerate(target.branches) if not isinstance(each, Null)]
-            own = [place for place, each in enumerate(source.branches) if not isinstance(each, Null)]
-            named = [places[own.index(index)]] if len(places) == len(own) else []
-        other = target.branches[named[0]] if named else None
-        if not isinstance(other, Record):
+        if place is None and not (source.tells_branch and target.tells_branch):
+            places = [number for number, each in enumerate(target.branches) if not isinstance(each, Null)]
+            own = [number for number, each in enumerate(source.branches) if not isinstance(each, Null)]
+            place = places[own.index(index)] if len(places) == len(own) else None
+        other = None if place is None else target.branches[place]
+        if place is None or not isinstance(other, Record):
             return None
-        built = self._by_parts(branch, other, where)
-        return Tag(built, named[0]) if target.is_tagged else built
+        return _Placed(self._by_parts(branch, other, where), place)
+
+    def _note_renamed(self, source: Node, target: Node, where: str) -> None:
+        for branch, other in renamed_branches(source, target):
+            self._note(f"{where}: the branch {describe(branch)} becomes {describe(other)}, which has the same fields")
+
+    def _keeps_branches(self, source: Union, target: Node, made: Mapping[int, _Placed], where: str) -> bool:
+        """Return whether no two branches become one, where the data tells them apart; else report it."""
+        if not source.tells_branch:
+            return True
+        indexes_by_place: dict[int, list[int]] = {}
+        for index, each in made.items():
+            indexes_by_place.setdefault(each.place, []).append(index)
+        merged = next((indexes for indexes in indexes_by_place.values() if len(indexes) > 1), None)
+        if merged is None:
+            return True
+        names = " and ".join(describe(source.branches[index]) for index in merged)
+        text = f"the branches {names} would become one in {describe(target)}, which does not keep which of them it was"
+        self._problem(ProblemKind.UNSUPPORTED, where, text)
+        return False
 
     def as_branch(self, value: Value, target: Union, where: str) -> Op | None:
         """Return a value other than null as a branch of the target, a record also field by field.
 
         The branch of a record is the record of the same name, else the only record.
         """
-        if isinstance(value.type, Record) and not any(same_values(value.type, each) for each in target.branches):
+        if isinstance(value.type, Record) and self._equal_place(value.type, target) is None:
             records = [(index, each) for index, each in enumerate(target.branches) if isinstance(each, Record)]
             named = [(index, each) for index, each in records if each.name == value.type.name]
             for index, each in named[:1] or (records if len(records) == 1 else []):
                 built = MapBranches(value.op, ((Shape.OBJECT, self._by_parts(value.type, each, where)),))
-                return Tag(built, index) if target.is_tagged else built
-        return self._fitting(value, target, where)
+                return _Placed(built, index).tagged(target)
+        found = self._fitting(value, target, where)
+        return None if found is None else found.tagged(target)
 
     def part_of_branch(self, branch: Node, target: Node, where: str) -> Op | None:
         """Return a branch's value, which is the scope, as the target's type."""
         if isinstance(branch, Record) and isinstance(target, Record) and not same_values(branch, target):
             return self._by_parts(branch, target, where)
-        return self._fitting(Value(Read(()), branch), target, where)
+        found = self._fitting(Value(Read(()), branch), target, where)
+        return None if found is None else found.tagged(target)
 
-    def _fitting(self, value: Value, target: Node, where: str) -> Op | None:
+    def _equal_place(self, node: Node, target: Node) -> int | None:
+        """Return the branch of an equal type: of several, the one of the same name, else the first.
+
+        Where the data of the target tells branches, a record of the same name with other fields comes before it.
+        """
+        branches = branches_of(target)
+        same = [index for index, branch in enumerate(branches) if same_values(node, branch)]
+        tells = isinstance(target, Union) and target.tells_branch
+        if full_name_of(node) is None or not (tells or len(same) > 1):
+            return same[0] if same else None
+        with_name = [index for index, branch in enumerate(branches) if full_name_of(branch) == full_name_of(node)]
+        for named in (with_name, [index for index, branch in enumerate(branches) if belongs_by_name(node, branch)]):
+            if len(named) == 1:
+                return named[0] if named[0] in same else None
+        return same[0] if same else None
+
+    def _fitting(self, value: Value, target: Node, where: str) -> _Placed | None:
         """Return the value as the target, or as the target's first branch of an equal type, or else of a larger one."""
-        branches: Sequence[Node] = target.branches if isinstance(target, Union) else (target,)
-        is_tagged = isinstance(target, Union) and target.is_tagged
-        for index, branch in enumerate(branches):
-            if same_values(value.type, branch):
-                return Tag(value.op, index) if is_tagged else value.op
+        branches = branches_of(target)
+        equal = self._equal_place(value.type, target)
+        if equal is not None:
+            return None if self._is_ambiguous(value.type, equal, target, where) else _Placed(value.op, equal)
         source = scalar_of(value.type)
         for index, branch in enumerate(branches):
             wanted = scalar_of(branch)
-            op: Op | None = None
             if source and wanted and widens(source, wanted):
-                op = Widen(value.op, source, wanted)
-            elif source and wanted and is_derived(source, wanted):
-                op = Cast(value.op, source, wanted)
+                return _Placed(Widen(value.op, source, wanted), index)
+            if source and wanted and is_derived(source, wanted):
                 if not keeps_meaning(source, wanted):
                     self._lossy(where)
-            if op is not None:
-                return Tag(op, index) if is_tagged else op
+                return _Placed(Cast(value.op, source, wanted), index)
         self._problem(
             ProblemKind.WRONG_TYPE,
             where,
             f"{describe(value.type)} has no equal and no larger type in {describe(target)}",
         )
         return None
+
+    def _is_ambiguous(self, node: Node, place: int, target: Node, where: str) -> bool:
+        """Return whether a value could be of several equal branches, none of which has its name; report it."""
+        if not isinstance(target, Union) or not target.tells_branch or belongs_by_name(node, target.branches[place]):
+            return False
+        same = [branch for branch in target.branches if same_values(node, branch)]
+        if len(same) == 1:
+            return False
+        text = f"{describe(node)} could be {' or '.join(map(describe, same))}, and none of them has its name"
+        self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """The value of a branch of the target, at its index; 0 if the target is no union."""
+
+    op: Op
+    place: int
+
+    def tagged(self, target: Node) -> Op:
+        """Return the value, with its index where values of the target have one."""
+        return Tag(self.op, self.place) if isinstance(target, Union) and target.is_tagged else self.op
+
+
+def branches_of(node: Node) -> Sequence[Node]:
+    """Return the branches of a union, or the type itself."""
+    return node.branches if isinstance(node, Union) else (node,)
 
 
 def shapes_of(branch: Node) -> tuple[Shape, ...]:

@@ -12,12 +12,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
+from counterfoil.schema.evolution.types import are_distinct
 from counterfoil.schema.formats.avro.parse import parse_avro
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
+from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Json, NamedType
@@ -100,8 +102,16 @@ class _Writer:
         return {"logicalType": logical.name, "precision": logical.precision, "scale": logical.scale}
 
 
+def is_tagged(union: Union) -> bool:
+    """Return whether the base values of a union are pairs with the index of their branch."""
+    return not are_distinct(union.branches)
+
+
 def base_value(node: AvroType, value: Any) -> Any:
-    """Return the base value of a decoded value; a base value is returned unchanged."""
+    """Return the base value of a decoded value; a base value is returned unchanged.
+
+    Where the value does not tell the branch of a union, ``(name, value)`` does, or the key ``-type`` of a dict.
+    """
     if value is None:
         return None
     if isinstance(node, Record):
@@ -111,22 +121,92 @@ def base_value(node: AvroType, value: Any) -> Any:
     if isinstance(node, Map):
         return {key: base_value(node.values, item) for key, item in value.items()}
     if isinstance(node, Union):
-        return _base_of_branch(node, value)
+        return _tagged(node, value) if is_tagged(node) else _base_of_branch(node, value)
     return _base_scalar(node, value) if node.logical_type else value
 
 
+def hinted_value(node: AvroType, value: Any) -> Any:
+    """Return a base value with ``(name, value)`` instead of the index of a branch, as encoders take it."""
+    if value is None:
+        return None
+    if isinstance(node, Record):
+        return {member.name: hinted_value(member.type, value[member.name]) for member in node.fields}
+    if isinstance(node, Array):
+        return [hinted_value(node.items, item) for item in value]
+    if isinstance(node, Map):
+        return {key: hinted_value(node.values, item) for key, item in value.items()}
+    if isinstance(node, Union) and is_tagged(node):
+        index, inner = value
+        return branch_name(node.branches[index]), hinted_value(node.branches[index], inner)
+    if isinstance(node, Union) and isinstance(value, dict | list):
+        wanted = Array if isinstance(value, list) else Record | Map
+        return hinted_value(next(branch for branch in node.branches if isinstance(branch, wanted)), value)
+    return value
+
+
+def _tagged(node: Union, value: Any) -> tuple[int, Any]:
+    """Return the value of a tagged union: the branch is the one that is named, else the only one that fits best."""
+    if isinstance(value, tuple):
+        name, inner = value
+        index = name if isinstance(name, int) else _named(node, name)
+        return index, base_value(node.branches[index], inner)
+    if isinstance(value, dict) and "-type" in value:
+        index = _named(node, value["-type"])
+        return index, base_value(node.branches[index], {key: each for key, each in value.items() if key != "-type"})
+    ranked = [(rank, index) for index, branch in enumerate(node.branches) if (rank := _rank(branch, value)) is not None]
+    best = [index for rank, index in ranked if rank == min(ranked)[0]]
+    if len(best) != 1:
+        names = " or ".join(branch_name(node.branches[index]) for index in best or range(len(node.branches)))
+        problem = f"{shown(value)} does not tell its branch: give (name, value) with the name {names}"
+        raise ConversionError(FailureCode.UNDECODABLE, "", problem)
+    return best[0], base_value(node.branches[best[0]], value)
+
+
+def _named(node: Union, name: str) -> int:
+    names = [branch_name(branch) for branch in node.branches]
+    if name not in names:
+        problem = f"the union has no branch {name}; it has {', '.join(names)}"
+        raise ConversionError(FailureCode.UNDECODABLE, "", problem)
+    return names.index(name)
+
+
+_KINDS_BY_CLASS: Final[dict[type, tuple[Kind, ...]]] = {
+    bool: (Kind.BOOLEAN,),
+    int: (Kind.INT, Kind.LONG, Kind.DOUBLE, Kind.FLOAT),
+    float: (Kind.DOUBLE, Kind.FLOAT),
+    str: (Kind.STRING, Kind.ENUM),
+    bytes: (Kind.BYTES, Kind.FIXED),
+    list: (Kind.ARRAY,),
+    dict: (Kind.RECORD, Kind.MAP),
+}
+"""The types that values of each class may have, the closest first."""
+_INT_VALUES: Final = range(-(2**31), 2**31)
+
+
+def _rank(branch: AvroType, value: Any) -> int | None:
+    """Return how closely a branch fits a value, 0 for the closest; None if it does not."""
+    based = _base_scalar(branch, value) if branch.logical_type else value
+    kinds = _KINDS_BY_CLASS.get(type(based), ())
+    if branch.kind not in kinds:
+        return None
+    does_fit = {
+        Kind.INT: lambda: based in _INT_VALUES,
+        Kind.ENUM: lambda: isinstance(branch, Enum) and based in branch.symbols,
+        Kind.FIXED: lambda: isinstance(branch, Fixed) and len(based) == branch.size,
+        Kind.RECORD: lambda: isinstance(branch, Record) and {member.name for member in branch.fields} == set(based),
+    }.get(branch.kind)
+    return kinds.index(branch.kind) if does_fit is None or does_fit() else None
+
+
 def _base_of_branch(node: Union, value: Any) -> Any:
-    """Return the base value for the first branch that fits the value."""
+    """Return the base value for the branch of the value's class."""
     branches = [branch for branch in node.branches if branch.kind is not Kind.NULL]
-    if isinstance(value, dict):
-        keys = set(value)
-        for branch in branches:
-            if isinstance(branch, Map) or (
-                isinstance(branch, Record) and {member.name for member in branch.fields} == keys
-            ):
-                return base_value(branch, value)
     for branch in branches:
-        if isinstance(value, list) == isinstance(branch, Array) and (branch.logical_type or len(branches) == 1):
+        is_whole = isinstance(value, dict) and isinstance(branch, Record | Map)
+        if is_whole or (isinstance(value, list) and isinstance(branch, Array)):
+            return base_value(branch, value)
+    for branch in branches:
+        if branch.logical_type:
             based = base_value(branch, value)
             if based is not value:
                 return based
@@ -185,19 +265,17 @@ _BASE_BY_CLASS: Final[dict[type, Callable[[AvroType, Any], Any]]] = {
 }
 
 
-def has_logical_types(root: AvroType) -> bool:
-    """Return whether the schema contains a logical type."""
+def types_of(root: AvroType) -> Iterator[AvroType]:
+    """Yield each type in a schema; a record once."""
     seen: set[int] = set()
     waiting: list[AvroType] = [root]
     while waiting:
         node = waiting.pop()
-        if node.logical_type is not None:
-            return True
-        if id(node) in seen or isinstance(node, Primitive):
+        if id(node) in seen:
             continue
         seen.add(id(node))
+        yield node
         waiting.extend(_parts(node))
-    return False
 
 
 def _parts(node: AvroType) -> list[AvroType]:

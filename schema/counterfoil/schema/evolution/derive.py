@@ -1,9 +1,9 @@
 """Deriving a conversion plan: the pair walk of two schemas, with rules where they are needed.
 
 Each target field is filled by the first of these that exists: a rule; the source field of the same name, or of an alias
-on either side, or of the same Protobuf number; for a nullable source, the target's default instead of null; the
-target's default, or null. The walk continues inside records, items of arrays and values of maps. A conversion that
-would lose or refuse a value is a problem unless a rule requests it.
+on either side, or of the same Protobuf number, if no name and no rule uses that one; for a nullable source, the
+target's default instead of null; the target's default, or null. The walk continues inside records, items of arrays and
+values of maps. A conversion that would lose or refuse a value is a problem unless a rule requests it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from counterfoil.schema.evolution.model import (
     Read,
 )
 from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches, oneof_as_union
-from counterfoil.schema.evolution.origins import RuleReader, story_of
-from counterfoil.schema.evolution.rules import From, PlanRules
+from counterfoil.schema.evolution.origins import RuleReader, paths_read, story_of
+from counterfoil.schema.evolution.rules import From, Numbers, PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
 from counterfoil.schema.evolution.tree import Array, Field, Leaf, Map, NotPlannable, Record, Union, contents_dropped
 from counterfoil.schema.evolution.types import (
@@ -43,12 +43,16 @@ from counterfoil.schema.evolution.types import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from counterfoil.schema.evolution.rules import FieldRule
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.parsed import ParsedSchema
 
 _WHOLE: Final = "(value)"
 """The row of a value without parts, which has no field."""
+SAME_NUMBER: Final = "same number"
+"""How a row says that a field was found by its number alone."""
 
 
 def derive_plan(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | None = None) -> ConversionPlan:
@@ -70,31 +74,45 @@ class _RuleNode:
     def child(self, segment: str) -> _RuleNode:
         return self.children.get(segment) or _RuleNode()
 
+    def read(self) -> Iterator[tuple[str, ...]]:
+        """Yield the paths of source fields that rules here and below read in the same scope."""
+        if self.rule is not None:
+            yield from paths_read(self.rule)
+        for segment, below in self.children.items():
+            if segment not in {"[]", "{}"}:
+                yield from below.read()
+
 
 @dataclass(frozen=True, slots=True)
 class _Match:
     """A source record that a target record was matched with: its path in the scope, and its fields.
 
-    ``siblings`` are the fields of the target record.
+    ``siblings`` are the fields of the target record, and ``taken`` the names of source fields that no number finds.
     """
 
     path: tuple[str, ...]
     record: Record
     siblings: tuple[Field, ...] = ()
+    taken: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The current place of the walk: the target path, the rules at and below it, and the scope of source paths."""
+    """The current place of the walk: the target path, the rules at and below it, and the scope of source paths.
+
+    ``read`` are the paths in the scope that rules read.
+    """
 
     where: str
     node: _RuleNode
     scope: Scope
+    read: frozenset[tuple[str, ...]] = frozenset()
 
     def under(self, name: str) -> _Target:
         """Return the place of a field."""
         spelt = spell((name,))
-        return _Target(f"{self.where}.{spelt}" if self.where else spelt, self.node.child(name), self.scope)
+        where = f"{self.where}.{spelt}" if self.where else spelt
+        return replace(self, where=where, node=self.node.child(name))
 
 
 class Deriver:
@@ -112,13 +130,20 @@ class Deriver:
         self._lossy: list[str] = []
         self._open_pairs: set[tuple[int, int]] = set()
         self._branch_scopes: list[Scope] = []
+        self._notes: list[str] = []
+        self._by_number: list[str] = []
         self._assigner = Assigner(
-            self._problem, self._lossy.append, self._branch, resolving=resolving, needs_rules=needs_rules
+            self._problem,
+            self._lossy.append,
+            self._branch,
+            note=self._notes.append,
+            resolving=resolving,
+            needs_rules=needs_rules,
         )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
     def derive(self, source: ParsedSchema, target: ParsedSchema) -> ConversionPlan:
-        """Return the plan between two records, or between two values without parts, such as texts.
+        """Return the plan between two records, two values without parts, such as texts, or two unions.
 
         A problem is its only content if the schemas are of other types.
         """
@@ -129,19 +154,21 @@ class Deriver:
             except NotPlannable as unplannable:
                 return _without_plan(source, target, unplannable.problem)
             roots.append(root)
-        scope = Scope(roots[0])
-        place = _Target("", self._rule_tree(), scope)
+        scope, rules = Scope(roots[0]), self._rule_tree()
+        place = _Target("", rules, scope, frozenset(rules.read()))
         built: Op | None
         match roots:
             case Record() as read, Record() as written:
                 built = self._record(written, _Match((), read), place)
-            case Leaf() as read, Leaf() as written:
+            case (Leaf() as read, Leaf() as written) | (Union() as read, Union() as written):
                 built = self._single(read, written, place)
             case _:
                 types = " and ".join(describe(root) for root in roots)
-                problem = f"a plan is made between two records, or two values without parts; the types are {types}"
+                pairs = "two records, two values without parts, or two unions"
+                problem = f"a plan is made between {pairs}; the types are {types}"
                 return _without_plan(source, target, problem)
         dropped = self._settle_unused(scope)
+        self._ask_about_numbers()
         return ConversionPlan(
             source,
             target,
@@ -150,13 +177,14 @@ class Deriver:
             described=tuple(self._rows),
             dropped=dropped,
             lossy=tuple(dict.fromkeys(self._lossy)),
-            notes=() if self._resolving else contents_dropped(roots[0]),
+            notes=() if self._resolving else (*contents_dropped(roots[0]), *dict.fromkeys(self._notes)),
             meaning_of=meaning_of,
         )
 
-    def _single(self, source: Leaf, target: Leaf, place: _Target) -> Op | None:
-        """Return the operation for a value without parts, such as a key that is a text."""
-        op = self._whole(Value(Read(()), source), target, place)
+    def _single(self, source: Leaf | Union, target: Leaf | Union, place: _Target) -> Op | None:
+        """Return the operation for a value without parts, such as a key that is a text, or for a value of a union."""
+        value = Value(Read(()), source, split_null(source)[0])
+        op = self._assigner.settle_null(value, target, place.where, self._whole(value, target, place), default=None)
         if op is None:
             text = (
                 f"not every {describe(source)} can become {describe(target)}, and a value without fields has no rules"
@@ -187,13 +215,38 @@ class Deriver:
             if segment not in names:
                 self._unknown_target(place.under(segment).where, segment, names)
         if match is not None:
-            match = replace(match, siblings=tuple(target.fields))
+            match = replace(match, siblings=tuple(target.fields), taken=self._taken(target, match, place))
         built = []
         for member in target.fields:
             op = self._field(member, match, place.under(member.name))
             if op is not None:
                 built.append((member.name, op))
         return BuildRecord(tuple(built))
+
+    def _taken(self, target: Record, match: _Match, place: _Target) -> frozenset[str]:
+        """Return the names of the source fields that a name, a rule or ``drop`` uses already."""
+        if self._rules.numbers is Numbers.ALL:
+            return frozenset(member.name for member in target.fields)
+        named = (self._named_partner(member, match.record) for member in target.fields)
+        taken = {found.name for found in named if found is not None}
+        depth = len(match.path)
+        taken |= {path[depth] for path in place.read if len(path) > depth and path[:depth] == match.path}
+        listed = {
+            member.name
+            for member in match.record.fields
+            if place.scope.prefix + spell((*match.path, member.name)) in self._rules.drop
+        }
+        return frozenset(taken | listed)
+
+    def _ask_about_numbers(self) -> None:
+        """Report the fields that were found by their numbers alone, if it is not said what that means: all at once."""
+        if self._rules.numbers is not Numbers.ASK or not self._by_number:
+            return
+        text = (
+            f"{', '.join(self._by_number)}: another name with the same number, which says nothing where two topics "
+            "were declared independently; say numbers: same if these are the same fields, or give them rules"
+        )
+        self._problem(ProblemKind.BY_NUMBER, "", text)
 
     def _branch(self, source: Record, target: Record, where: str) -> BuildRecord:
         """Return the operation for a record that is a branch of a union; its value is the scope, without rules."""
@@ -222,21 +275,21 @@ class Deriver:
 
     def _partner(self, member: Field, match: _Match) -> Field | None:
         """Return the source field of a target field: by name, by aliases of the two sides, by Protobuf number."""
-        record = match.record
+        named = self._named_partner(member, match.record)
+        if named is not None or self._resolving or member.number is None:
+            return named
+        same = (candidate for candidate in match.record.fields if candidate.number == member.number)
+        return next((candidate for candidate in same if candidate.name not in match.taken), None)
+
+    def _named_partner(self, member: Field, record: Record) -> Field | None:
+        """Return the source field of a target field by name, or by aliases of the two sides."""
         by_name = {candidate.name: candidate for candidate in record.fields}
         for name in (member.name, *member.aliases):
             if name in by_name:
                 return by_name[name]
         if self._resolving:  # a reader ignores the writer's aliases
             return None
-        for candidate in record.fields:
-            if member.name in candidate.aliases:
-                return candidate
-        if member.number is None:
-            return None
-        names = {sibling.name for sibling in match.siblings}
-        same = (candidate for candidate in record.fields if candidate.number == member.number)
-        return next((candidate for candidate in same if candidate.name not in names), None)
+        return next((candidate for candidate in record.fields if member.name in candidate.aliases), None)
 
     def _by_rule(self, rule: FieldRule, member: Field, place: _Target) -> Op | None:
         row = len(self._rows)
@@ -260,14 +313,22 @@ class Deriver:
         made = self._parts(value, member.type, place)
         default = (member.default,) if member.has_default else None
         op = self._assigner.settle_null(value, member.type, place.where, made, default=default)
-        if op is not None and not _is_part_by_part(op):
-            notes = [_widened(found.type, member.type)]
+        by_number = self._note_number(member, found, path, place)
+        if op is not None and (by_number or not _is_part_by_part(op)):
+            notes = [by_number, _widened(found.type, member.type)]
             if is_nullable and not split_null(member.type)[0]:
                 notes.append(f"null becomes the default {member.default!r}")
             how = _how_found(member, found)
             spelt = place.scope.prefix + spell(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
         return op
+
+    def _note_number(self, member: Field, found: Field, path: tuple[str, ...], place: _Target) -> str:
+        """Return a note about a match by the number alone, and keep it for the question about all; else no text."""
+        if _how_found(member, found) != SAME_NUMBER:
+            return ""
+        self._by_number.append(f"{place.where} from {place.scope.prefix + spell(path)} (number {member.number})")
+        return f"BY NUMBER {member.number} ALONE, the names differ"
 
     def _by_oneof(self, member: Field, match: _Match, place: _Target) -> tuple[bool, Op | None]:
         """Return whether one side has a oneof and the other a union of its name, and if so the operation."""
@@ -333,7 +394,7 @@ class Deriver:
         if isinstance(source, Record) and isinstance(target, Record) and isinstance(value.op, Read):
             path = value.op.path
             place.scope.enter(path)
-            inner = _Target(place.where, place.node, place.scope.guarded(path))
+            inner = replace(place, scope=place.scope.guarded(path))
             built = self._record(target, _Match(path, source), inner)
             return True, BuildRecord(built.fields, value.op if value.is_nullable else None)
         if isinstance(source, Array) and isinstance(target, Array):
@@ -353,7 +414,8 @@ class Deriver:
                 self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
         path = value.op.path if isinstance(value.op, Read) else ()
         scope = place.scope.element(path, segment, source)
-        below = _Target(f"{place.where}{segment}", place.node.child(segment), scope)
+        node = place.node.child(segment)
+        below = _Target(f"{place.where}{segment}", node, scope, frozenset(node.read()))
         if below.node.rule is not None:
             scope.use(())
             text = "a rule can stand for a field inside, not for the item"
@@ -437,7 +499,7 @@ def _how_found(member: Field, found: Field) -> str:
     """Return the relation of a target field to its source field, as a word."""
     if found.name == member.name:
         return "same name"
-    return "alias" if {found.name, *found.aliases} & {member.name, *member.aliases} else "same number"
+    return "alias" if {found.name, *found.aliases} & {member.name, *member.aliases} else SAME_NUMBER
 
 
 def _is_within(path: str, listed: str) -> bool:

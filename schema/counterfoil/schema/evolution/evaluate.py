@@ -15,7 +15,7 @@ from counterfoil.schema.evolution.arithmetic import compile_expression
 from counterfoil.schema.evolution.casts import cast_function, widen_function
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode, PlanUnfinished, shown
 from counterfoil.schema.evolution.instants import format_instant, parse_instant
-from counterfoil.schema.evolution.languages.table import base_function
+from counterfoil.schema.evolution.languages.table import base_function, decoded_function
 from counterfoil.schema.evolution.model import (
     Arithmetic,
     BuildRecord,
@@ -49,11 +49,13 @@ def evaluate(plan: ConversionPlan, value: Any) -> Any:
     """Convert a source record with ``plan`` and return the target record; or a value without parts.
 
     ``value`` is a decoded value, with logical types or without. The result holds base values (a timestamp is a
-    number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Raises ``ConversionError`` with
-    code, field and text, and ``PlanUnfinished`` for a plan with problems.
+    number, a decimal its bytes), to be encoded with ``base_schema(plan.target)``. Where a value of a union does not
+    tell its branch, it is ``(name, value)``, in ``value`` and in the result. Raises ``ConversionError`` with code,
+    field and text, and ``PlanUnfinished`` for a plan with problems.
     """
-    turn = _base_function(plan)
-    return evaluator(plan)(value if turn is None else turn(value))
+    turn, turn_back = _turns(plan)
+    made = evaluator(plan)(value if turn is None else turn(value))
+    return made if turn_back is None else turn_back(made)
 
 
 def evaluator(plan: ConversionPlan) -> Callable[[Any], Any]:
@@ -72,8 +74,8 @@ def _compiled(plan: ConversionPlan) -> Step:
 
 
 @lru_cache(maxsize=32)
-def _base_function(plan: ConversionPlan) -> Callable[[Any], Any] | None:
-    return base_function(plan.source)
+def _turns(plan: ConversionPlan) -> tuple[Step | None, Step | None]:
+    return base_function(plan.source), decoded_function(plan.target)
 
 
 def compile_op(op: Op, field: str) -> Step:

@@ -243,6 +243,8 @@ class ProblemKind(Enum):
     """A rule names a field that does not exist."""
     WRONG_TYPE = "wrong-type"
     """Types that cannot become each other, or a constant that is no value of its type."""
+    BY_NUMBER = "by-number"
+    """Fields have one number and other names, and it is not said whether they are the same."""
     UNSUPPORTED = "unsupported"
     """A schema for which no plan can be made."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.evolution.assign import Value, shapes_of
+from counterfoil.schema.evolution.branches import belongs_by_name
 from counterfoil.schema.evolution.model import Constant, FirstSet, MapBranches, MapTagged, Op, ProblemKind, Read
 from counterfoil.schema.evolution.tree import Null, Record, Union
 from counterfoil.schema.evolution.types import describe, is_derived, same_values, scalar_of, split_null, widens
@@ -77,7 +78,7 @@ def check_branches(
 def _assigned(members: Sequence[Field], source: Union) -> dict[str, int]:
     """Return the index of the branch of each field of a oneof; each branch belongs to at most one."""
     found: dict[str, int] = {}
-    for fits in (_is_named, same_values, _becomes):
+    for fits in (belongs_by_name, same_values, _becomes):
         for member in members:
             _, wanted = split_null(member.type)
             for index, branch in enumerate(source.branches):
@@ -85,10 +86,6 @@ def _assigned(members: Sequence[Field], source: Union) -> dict[str, int]:
                 if is_free and wanted is not None and not isinstance(branch, Null) and fits(branch, wanted):
                     found[member.name] = index
     return found
-
-
-def _is_named(branch: Node, wanted: Node) -> bool:
-    return isinstance(branch, Record) and isinstance(wanted, Record) and branch.name == wanted.name
 
 
 def _becomes(branch: Node, wanted: Node) -> bool:

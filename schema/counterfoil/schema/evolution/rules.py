@@ -155,19 +155,31 @@ class FieldRule:
     null: Otherwise | None = None
 
 
+class Numbers(Enum):
+    """What it means that two fields of Protobuf messages have one number and other names."""
+
+    SAME = "same"
+    """They are one field, unless a rule or a name uses the source field already."""
+    ASK = "ask"
+    """They may be one field: the plan is not complete until it is said."""
+    ALL = "all"
+    """They are one field, also if a rule uses the source field. Plans that are stored were derived so."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanRules:
     """All rules of one bridge. ``drop`` are paths of source fields.
 
-    ``drop_rest`` drops every field that is not used.
+    ``drop_rest`` drops every field that is not used; ``numbers`` is about fields that only have one number.
     """
 
     fields: tuple[FieldRule, ...] = ()
     drop: tuple[str, ...] = field(default=())
     drop_rest: bool = False
+    numbers: Numbers = Numbers.SAME
 
 
-def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
+def parse_rules(fields: Mapping[str, object], drop: object = None, *, numbers: Numbers = Numbers.SAME) -> PlanRules:
     """Parse the rules from the parts ``fields`` and ``drop`` of a bridge document, given as plain values.
 
     ``drop`` is a list of source paths, the word ``rest``, or None. Raises ``PlanError`` for the first entry that
@@ -182,7 +194,7 @@ def parse_rules(fields: Mapping[str, object], drop: object = None) -> PlanRules:
             raise PlanError("there is another rule for this field", field=str(name), expected="one rule for each field")
         known.add(rule.target)
     dropped, rest = _dropped(drop)
-    return PlanRules(rules, dropped, rest)
+    return PlanRules(rules, dropped, rest, numbers)
 
 
 def _dropped(drop: object) -> tuple[tuple[str, ...], bool]:

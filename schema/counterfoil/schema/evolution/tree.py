@@ -115,7 +115,10 @@ class Map:
 
 @dataclass(eq=False, slots=True)
 class Union:
-    """One of several types. ``tests``, one for each branch of a tagged union, belong to the language."""
+    """One of several types. ``tests``, one for each branch of a tagged union, belong to the language.
+
+    Without tests the data itself says the branch of a value of a tagged union.
+    """
 
     branches: Sequence[Node]
     is_tagged: bool = False
@@ -125,6 +128,11 @@ class Union:
     def kind(self) -> str:
         """The kind of the type."""
         return Kind.UNION
+
+    @property
+    def tells_branch(self) -> bool:
+        """Whether the data says which branch a value is of, so that equal values of two branches differ."""
+        return self.is_tagged and all(test is None for test in self.tests)
 
 
 @dataclass(eq=False, slots=True)
@@ -195,6 +203,19 @@ def nullable(node: Node) -> Node:
             return node
         return Union((Null(), *node.branches), node.is_tagged, (None, *node.tests))
     return Union((Null(), node))
+
+
+def branch_of(union: Union, value: Any) -> Node | None:
+    """Return the branch of a value other than null of a union without tags, as far as its parts matter.
+
+    None for one of several types without parts.
+    """
+    branches = [branch for branch in union.branches if not isinstance(branch, Null)]
+    if isinstance(value, dict):
+        branches = [branch for branch in branches if isinstance(branch, Record | Map)]
+    elif isinstance(value, list):
+        branches = [branch for branch in branches if isinstance(branch, Array)]
+    return branches[0] if len(branches) == 1 else None
 
 
 def contents_dropped(root: Node) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import math
 import struct
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
+from counterfoil.schema.evolution.branches import branch_pairs
 from counterfoil.schema.evolution.model import Scalar, Shape
 from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE, nearest_float
 from counterfoil.schema.evolution.tree import Array, Kind, Leaf, Map, Null, Opaque, Record, Union
@@ -188,8 +189,9 @@ def ticks_per_second(scalar: Scalar) -> int:
 def same_values(source: Node, target: Node) -> bool:
     """Return whether every value of ``source`` is, without a conversion, a value of ``target``.
 
-    Names of records do not matter, names of fields do, their order does not; a union must have the same branches in
-    the same order. Two recursive types are equal unless a difference is found.
+    Names of records do not matter, except where they tell the branches of a union, names of fields do, their order does
+    not; a union must have the same branches in the same order. Two recursive types are equal unless a difference is
+    found.
     """
     return _same(source, target, set())
 
@@ -226,10 +228,21 @@ def _same_branches(source: Union, target: Union, met: set[tuple[int, int]]) -> b
         return source_null is target_null and source_rest is target_rest
     if not isinstance(source_rest, Union) or not isinstance(target_rest, Union):
         return _same(source_rest, target_rest, met)
-    if source.is_tagged is not target.is_tagged:
+    if source.is_tagged is not target.is_tagged or len(source.branches) != len(target.branches):
         return False
-    return len(source.branches) == len(target.branches) and all(
-        _same(left, right, met) for left, right in zip(source.branches, target.branches, strict=True)
+    if source.is_tagged and not _are_in_place(source, target):
+        return False
+    return all(_same(left, right, met) for left, right in zip(source.branches, target.branches, strict=True))
+
+
+def _are_in_place(source: Union, target: Union) -> bool:
+    """Return whether no branch belongs to one at another place; nor to none, where the data of both tells branches."""
+    pairs = branch_pairs(source, target)
+    needs_pairs = source.tells_branch and target.tells_branch
+    return all(
+        pairs.get(index, -1 if needs_pairs else index) == index
+        for index, branch in enumerate(source.branches)
+        if not isinstance(branch, Null)
     )
 
 
@@ -254,6 +267,12 @@ _SHAPE_BY_KIND: Final[Mapping[str, Shape]] = {
 def shape_of(node: Node) -> Shape | None:
     """Return the class of the type's base values; None if they may be of several."""
     return _SHAPE_BY_KIND.get(node.kind)
+
+
+def are_distinct(branches: Sequence[Typed]) -> bool:
+    """Return whether the class of a base value tells its branch, besides null."""
+    shapes = [_SHAPE_BY_KIND.get(branch.kind) for branch in branches if branch.kind != Kind.NULL]
+    return len(set(shapes)) == len(shapes)
 
 
 def has_enum(node: Typed) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.evolution.tree import Array, Map, Null, Record, Union
+from counterfoil.schema.evolution.tree import Array, Map, Null, Record, Union, branch_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.tree import Field, Node
@@ -62,6 +62,6 @@ def json_of_base(node: Node, value: Any) -> Any:
         case Union() if value is not None:
             if node.is_tagged:
                 return json_of_base(node.branches[value[0]], value[1])
-            inner = [each for each in node.branches if not isinstance(each, Null)]
-            return json_of_base(inner[0], value) if len(inner) == 1 else value
+            branch = branch_of(node, value)
+            return value if branch is None else json_of_base(branch, value)
     return value

@@ -54,8 +54,12 @@ class Drafting:
         self._reader = reader
         self._registration = registration
 
-    async def draft(self, file: BridgeFile, request: BridgeRequest, *, text: str, permit: Permit) -> Draft:
+    async def draft(
+        self, file: BridgeFile, request: BridgeRequest, *, text: str, permit: Permit, stored: Bridge | None = None
+    ) -> Draft:
         """Return the draft of the bridge in ``file``, whose text is ``text``; ``permit`` raises if it is not allowed.
+
+        ``stored`` is the bridge of this name, if there is one: a plan that is stored keeps its meaning.
 
         Raises ``InvalidBridge``, ``SubjectNotFound``, ``VersionNotFound``, and the errors of registering a schema.
         """
@@ -64,7 +68,13 @@ class Drafting:
         target = await self._stored(file.target_topic, parse_subject(file.target_subject), target_version)
         source = await self._source(file, request, target.side)
         reverse = request.reverse_plan or ""
-        derived = await derived_plan(file, await self._parsed(source), await self._parsed(target), reverse=reverse)
+        derived = await derived_plan(
+            file,
+            await self._parsed(source),
+            await self._parsed(target),
+            reverse=reverse,
+            stored_hash="" if stored is None else stored.plan_hash,
+        )
         bridge = Bridge(
             name=file.name,
             state=BridgeState.PLANNED,

@@ -45,21 +45,28 @@ def _read(text: str, named: str) -> BridgeFile:
 
 
 async def derived_plan(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = ""
+    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = "", stored_hash: str = ""
 ) -> DerivedPlan:
     """Return the plan of ``file`` from ``source`` to ``target``, and the one back.
 
     ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
-    have problems. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in the details.
+    have problems. ``stored_hash`` is that of the plan that is stored, which keeps its meaning where versions before
+    derived another one. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in the
+    details.
     """
-    return await asyncio.to_thread(_derived, file, source, target, reverse)
+    return await asyncio.to_thread(_derived, file, source, target, reverse, stored_hash)
 
 
-def _derived(file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str) -> DerivedPlan:
-    from counterfoil.schema.evolution import derive_plan, with_message
+def _derived(
+    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str, stored_hash: str
+) -> DerivedPlan:
+    from counterfoil.schema.evolution import derive_plan, stored_plan, with_message
 
     source, target = with_message(source, file.source_message), with_message(target, file.target_message)
     plan = derive_plan(source, target, file.rules)
+    earlier = stored_plan(plan, file.rules) if stored_hash else None
+    if earlier is not None and earlier.hash == stored_hash:
+        plan = earlier
     _check_complete(plan, f"The plan of bridge {file.name!r}")
     if unusable := file.language_problems(source.schema_type, target.schema_type):
         raise InvalidBridge("; ".join(unusable))

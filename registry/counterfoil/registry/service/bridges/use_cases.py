@@ -124,7 +124,8 @@ class Bridges:
     ) -> Bridge:
         await self._check_writable()
         held = await self._records.find(file.name)
-        draft = await self._drafting.draft(file, request, text=text, permit=permit)
+        stored = None if held is None else held.bridge
+        draft = await self._drafting.draft(file, request, text=text, permit=permit, stored=stored)
         if held is not None:
             if _definition(held.bridge) == _definition(draft.bridge):
                 return held.bridge
@@ -164,7 +165,8 @@ class Bridges:
         file = await read_plan(text)
         if file.name != bridge.name:
             raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
-        draft = await self._drafting.draft(file, _completed(request, file, bridge), text=text, permit=permit)
+        completed = _completed(request, file, bridge)
+        draft = await self._drafting.draft(file, completed, text=text, permit=permit, stored=bridge)
         if bridge.state not in AT_REST and _conversion(draft.bridge) != _conversion(bridge):
             raise BridgeInUse(
                 f"Bridge {bridge.name!r} is {bridge.state}; its plan can be changed while it is "

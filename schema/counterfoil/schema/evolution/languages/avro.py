@@ -1,10 +1,14 @@
-"""Avro schemas as trees."""
+"""Avro schemas as trees.
+
+The bytes of a union say the branch of its value. Where the class of the value says it as well, a value is its own tag;
+any other union is tagged, such as one of two records, of ``int`` and ``long``, or of a text and an enum.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.evolution.base import base_value, has_logical_types, meaning_text
+from counterfoil.schema.evolution.base import base_value, hinted_value, is_tagged, meaning_text, types_of
 from counterfoil.schema.evolution.model import Scalar
 from counterfoil.schema.evolution.tree import NO_DEFAULT, Array, Field, Leaf, Map, Null, Record, Union
 from counterfoil.schema.formats.avro import types as avro
@@ -27,9 +31,21 @@ def meaning_of(schema: AvroSchema) -> str:
 
 
 def base_function(schema: AvroSchema) -> Callable[[Any], Any] | None:
-    """Return the function from decoded values with logical types to base values."""
+    """Return the function from decoded values, with logical types or without, to base values."""
     root = schema.root
-    return (lambda value: base_value(root, value)) if has_logical_types(root) else None
+    if not any(node.logical_type is not None or _is_tagged(node) for node in types_of(root)):
+        return None
+    return lambda value: base_value(root, value)
+
+
+def decoded_function(schema: AvroSchema) -> Callable[[Any], Any] | None:
+    """Return the function from base values to values of the base schema that an encoder takes."""
+    root = schema.root
+    return (lambda value: hinted_value(root, value)) if any(map(_is_tagged, types_of(root))) else None
+
+
+def _is_tagged(node: avro.AvroType) -> bool:
+    return isinstance(node, avro.Union) and is_tagged(node)
 
 
 class _Reader:
@@ -40,7 +56,7 @@ class _Reader:
 
     def node(self, node: avro.AvroType) -> Node:
         if isinstance(node, avro.Union):
-            return Union([self.node(branch) for branch in node.branches])
+            return Union([self.node(branch) for branch in node.branches], is_tagged(node))
         if isinstance(node, avro.Record):
             return self._record(node)
         if isinstance(node, avro.Array):

@@ -42,5 +42,11 @@ def base_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
     return function
 
 
+def decoded_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
+    """Return the function from base values to values that the language's encoders take; None if they are equal."""
+    function: Callable[[Any], Any] | None = _load(schema, "decoded_function")(schema)
+    return function
+
+
 def _load(schema: ParsedSchema, name: str) -> Any:
     return getattr(import_module(f"counterfoil.schema.evolution.languages.{_MODULE_BY_TYPE[schema.schema_type]}"), name)

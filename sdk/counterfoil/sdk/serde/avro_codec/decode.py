@@ -9,7 +9,7 @@ from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
-from counterfoil.sdk.serde.avro_codec.plan import name_records
+from counterfoil.sdk.serde.avro_codec.plan import BranchStep, name_records, steps_of
 from counterfoil.sdk.serde.avro_codec.resolve import BaseResolver, NamingResolver, resolve
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
@@ -104,7 +104,7 @@ def make_decoder(
         return decode
 
     accelerator = find_accelerator()
-    if accelerator is None:
+    if accelerator is None or any(isinstance(step, BranchStep) for step in steps_of(plan)):
         return Decoder(generate())
     decoder = accelerator.Decoder(
         decode_nodes(plan),

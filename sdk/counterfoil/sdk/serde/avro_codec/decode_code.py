@@ -17,6 +17,7 @@ from counterfoil.sdk.serde.avro_codec.inlining import Inlining
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
+    BranchStep,
     BytesStep,
     EnumStep,
     FixedStep,
@@ -181,6 +182,9 @@ class _DecoderWriter:
                 self._record(step, target)
             case RawStep():
                 self._raw(step, target)
+            case BranchStep(name=name, step=inner):
+                self._read(inner, target)
+                self._out.line(f"{target} = {name!r}, {target}")
             case _:
                 self._out.line("raise ValueError")
 

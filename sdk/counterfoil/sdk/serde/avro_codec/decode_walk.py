@@ -177,7 +177,7 @@ class DecodeWalk:
             self.fail(f"Branch number {index} of a union of {len(step.branches)}", offset=start)
         return step.branches[index]
 
-    def _named(self, step: BranchStep) -> tuple[str, Any]:
+    def _named(self, step: BranchStep) -> tuple[str | int, Any]:
         return step.name, self._read(step.step)
 
     def _unreadable(self, step: UnreadableStep) -> NoReturn:

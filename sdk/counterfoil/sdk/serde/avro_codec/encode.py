@@ -23,14 +23,15 @@ class Encode(Protocol):
         """Return ``prefix`` and the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
 
 
-def compile_encoder(schema: AvroSchema, *, strict: bool = False) -> Encode:
+def compile_encoder(schema: AvroSchema, *, strict: bool = False, takes_indexes: bool = False) -> Encode:
     """Return a function that writes values of ``schema``.
 
     It accepts the values that a decoder returns, and others: numbers of other libraries, any sequence or mapping, a
     number instead of a date or time. A field that a dict does not have is written as its default, and without one it is
     an error; keys that are no fields are ignored, or with ``strict`` an error. A value of a union is written as the
     branch of its Python type, a dict as the record whose fields it has; where several branches fit, ``("full.name",
-    value)`` or the key ``-type`` names the branch. A top-level ``bytes`` is written without its length.
+    value)`` or the key ``-type`` names the branch. With ``takes_indexes``, a tuple in a union is the index of a branch
+    and its value. A top-level ``bytes`` is written without its length.
 
     Compiling takes milliseconds, so store the function. It may be called from many threads. The accelerator runs it
     where it is installed, with the same results (see :mod:`.tier`).
@@ -41,10 +42,10 @@ def compile_encoder(schema: AvroSchema, *, strict: bool = False) -> Encode:
     plan = plan_encoding(root, strict=strict)
 
     def choose(union: Union, value: object) -> tuple[int, Any]:
-        return EncodeWalk(strict=strict).choose(union, value)
+        return EncodeWalk(strict=strict, takes_indexes=takes_indexes).choose(union, value)
 
     def again(value: object, prefix: bytes) -> bytes:
-        walk = EncodeWalk(strict=strict)
+        walk = EncodeWalk(strict=strict, takes_indexes=takes_indexes)
         return prefix + (walk.write_raw(root, value) if root.kind is Kind.BYTES else walk.write(root, value))
 
     def generate() -> Encode:

@@ -72,10 +72,14 @@ class AmbiguousBranch(EncodeError):
 
 
 class EncodeWalk:
-    """One value, written type by type; ``path`` is the current place. ``strict`` refuses keys that are no fields."""
+    """One value, written type by type; ``path`` is the current place. ``strict`` refuses keys that are no fields.
 
-    def __init__(self, *, strict: bool) -> None:
+    With ``takes_indexes``, a tuple in a union is the index of the branch and its value.
+    """
+
+    def __init__(self, *, strict: bool, takes_indexes: bool = False) -> None:
         self.strict = strict
+        self._takes_indexes = takes_indexes
         self.path: list[str] = []
         self._fitting: dict[tuple[int, int], bool] = {}
         self._asked: list[object] = []  # keeps objects alive, so that no other gets their id
@@ -97,6 +101,8 @@ class EncodeWalk:
         A hint is ``("full.name", value)``, or the key ``-type`` of a dict. Without one the branch is the one of the
         closest rank that fits the value. Raises ``EncodeError`` when there is none or more than one.
         """
+        if self._takes_indexes and isinstance(value, tuple):
+            return value
         hint = self._hinted(union, value)
         if hint is not None:
             return hint

@@ -110,10 +110,11 @@ class UnionStep:
 class BranchStep:
     """Reading: a value of one type of a union, read as the pair ``(name, value)``, by which an encoder finds the type.
 
-    Only plans that are made for this have it, and only :mod:`.decode_walk` reads it.
+    ``name`` is the type's name, or the index of the branch. Only plans that are made for this have it; the accelerator
+    does not read it.
     """
 
-    name: str
+    name: str | int
     step: Step
 
 

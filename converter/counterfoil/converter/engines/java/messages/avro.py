@@ -11,7 +11,6 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.generator import writers_by_ids
 from counterfoil.converter.engines.java.messages.builder import Builder
 from counterfoil.converter.engines.java.messages.constants import constant
-from counterfoil.converter.engines.java.messages.places import branch_with, has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block, indented, quoted, signed
 from counterfoil.schema.evolution import base_schema, derive_resolution, rounds_to_float
@@ -22,6 +21,7 @@ from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
+    BranchStep,
     BytesStep,
     EnumStep,
     FixedStep,
@@ -36,6 +36,7 @@ from counterfoil.sdk.serde.avro_codec.plan import (
     UnreadableStep,
 )
 from counterfoil.sdk.serde.avro_codec.resolve import resolve
+from counterfoil.sdk.serde.avro_codec.tagged import TaggingResolver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,13 +84,13 @@ def _writer_lines(java: JavaClass, writer: AvroSchema, source: AvroSchema) -> li
     float.
     """
     if writer.text == source.text:
-        return _read_lines(java, resolve(source), tree_of(source))
-    step = resolve(writer, source)
+        return _read_lines(java, resolve(source, resolver=TaggingResolver()), tree_of(source))
+    step = resolve(writer, source, resolver=TaggingResolver())
     resolution = derive_resolution(writer, source)
     written, wanted = tree_of(writer), tree_of(source)
     if resolution.problems or not rounds_to_float(resolution):
         return _read_lines(java, step, wanted)
-    name = _Reading(java).name(resolve(writer), written)
+    name = _Reading(java).name(resolve(writer, resolver=TaggingResolver()), written)
     resolved = Builder(java).method(resolution.root, wanted, written)
     return [
         *block("try", [f"return {resolved}(reader.read({name}, b, p));"]),
@@ -131,12 +132,10 @@ class _Reading:
 
     def _as_branch(self, step: Step, node: Union) -> str:
         """Return the name of a step that reads one branch of a union."""
-        if isinstance(step, RecordStep):
-            named = [isinstance(branch, Record) and branch.full_name == step.name for branch in node.branches]
-            index = named.index(True)
-            name = self.name(step, node.branches[index])
-            return self._of("TAGGED", name, ends=f".sized({index})") if has_tagged_records(node) else name
-        wanted = {ArrayStep: Array, MapStep: Map}.get(type(step))
+        if isinstance(step, BranchStep):
+            index = int(step.name)
+            return self._of("TAGGED", self.name(step.step, node.branches[index]), ends=f".sized({index})")
+        wanted = {ArrayStep: Array, MapStep: Map, RecordStep: Record}.get(type(step))
         branch = next((each for each in node.branches if wanted is not None and isinstance(each, wanted)), None)
         return self.name(step, branch)
 
@@ -203,7 +202,6 @@ class _Types:
                 return f".writing({self._java.several([symbol.encode() for symbol in node.symbols])})"
             return "" if node.scalar.size is None else f".sized({node.scalar.size})"
         if isinstance(node, Union):
-            _require_distinct(node, where)
             parts = [self.name(branch, where) for branch in node.branches]
         elif isinstance(node, Array):
             parts = [self.name(node.items, f"{where}[]")]
@@ -222,12 +220,3 @@ class _Types:
         inside = f"{where}." if where else ""
         self._java.fill(name, "AvroStep", [self.name(member.type, f"{inside}{member.name}") for member in node.fields])
         return name
-
-
-def _require_distinct(node: Union, where: str) -> None:
-    """Raise ``EngineCannot`` for a union in which the fields of a value do not tell its branch."""
-    records = [branch for branch in node.branches if isinstance(branch, Record)]
-    if any(branch_with(node, {member.name for member in each.fields}) is None for each in records):
-        raise EngineCannot(ENGINE, field=where, why="a union of records with the same fields")
-    if records and any(isinstance(branch, Map) for branch in node.branches):
-        raise EngineCannot(ENGINE, field=where, why="a union of a record and a map")

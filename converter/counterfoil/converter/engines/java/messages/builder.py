@@ -8,7 +8,7 @@ from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.messages.constants import constant
 from counterfoil.converter.engines.java.messages.copies import Copies
 from counterfoil.converter.engines.java.messages.operations import OBJECT, MessageOperations
-from counterfoil.converter.engines.java.messages.places import Place, branch_with, has_tagged_records
+from counterfoil.converter.engines.java.messages.places import Place
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block, quoted
 from counterfoil.schema.evolution.assign import shapes_of
@@ -34,7 +34,6 @@ from counterfoil.schema.evolution.types import split_null
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
 
     from counterfoil.converter.engines.java.operations import Value
     from counterfoil.converter.engines.java.source import JavaClass
@@ -124,8 +123,6 @@ class Builder:
         lines, found = place.find(op.path, self._java)
         copy = self._copies.call(found.node, target, where)
         value = found.name if copy is None else f"{copy}({found.name})"
-        if isinstance(found.node, Record):
-            value = _tagged(value, target, {member.name for member in found.node.fields}, where)
         return (lines, value) if value == found.name else self._new(lines, f"{found.name} == null ? null : {value}")
 
     def _constant(self, op: Constant, target: Node, _place: Place, where: str) -> Made:
@@ -159,13 +156,11 @@ class Builder:
 
     def _record(self, op: BuildRecord, target: Node, place: Place, where: str) -> Made:
         _, inner = split_null(target)
-        names = {name for name, _ in op.fields}
-        if isinstance(inner, Union):
-            index = branch_with(inner, names)
-            inner = None if index is None else inner.branches[index]
+        if isinstance(inner, Union):  # without tags it has at most one record
+            inner = next((branch for branch in inner.branches if isinstance(branch, Record)), None)
         if not isinstance(inner, Record):
             raise EngineCannot(ENGINE, field=where, why="a record as a type that is no record")
-        call = _tagged(f"{self.record(op, inner, place, where)}({place.name})", target, names, where)
+        call = f"{self.record(op, inner, place, where)}({place.name})"
         if op.guard is None:
             return self._new([], call)
         lines, guard = self._source(op.guard, place, where)
@@ -280,16 +275,6 @@ def _is_same_object(op: Widen) -> bool:
     if op.target.base == "double":
         return op.source.base in {"float", "double"}
     return op.source.word not in {"timestamp-nanos", "duration-nanos"}
-
-
-def _tagged(value: str, target: Node, names: AbstractSet[str], where: str) -> str:
-    """Return a record as a value of a type: with the number of its branch where there are several records."""
-    if not isinstance(target, Union) or not has_tagged_records(target):
-        return value
-    index = branch_with(target, names)
-    if index is None:
-        raise EngineCannot(ENGINE, field=where, why="a union of records with the same fields")
-    return f"new Tagged({index}, {value})"
 
 
 def _branch_of(node: Node, shape: Shape) -> Node:

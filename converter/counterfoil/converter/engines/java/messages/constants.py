@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.messages.places import branch_with, has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import quoted, real
 from counterfoil.schema.evolution.numbers import LONG_RANGE
@@ -45,11 +44,6 @@ def _with_parts(java: JavaClass, node: Node, value: Any, where: str) -> str:
     if isinstance(node, Union):
         if isinstance(value, tuple):
             return f"new Tagged({value[0]}, {constant(java, node.branches[value[0]], value[1], where)})"
-        if isinstance(value, dict) and has_tagged_records(node):
-            index = branch_with(node, set(value))
-            if index is None:
-                raise EngineCannot(ENGINE, field=where, why="a constant of several records with the same fields")
-            return f"new Tagged({index}, {constant(java, node.branches[index], value, where)})"
         wanted = Array if isinstance(value, list) else (Record, Map)
         node = next(branch for branch in node.branches if isinstance(branch, wanted))
     if isinstance(node, Array):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.engines.cannot import EngineCannot
-from counterfoil.converter.engines.java.messages.places import has_tagged_records
 from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import block
 from counterfoil.schema.evolution.tree import Array, Map, Opaque, Record, Union
@@ -66,7 +65,7 @@ class Copies:
             name = self.call(left, right, where)
             if name is None:
                 continue
-            if source.is_tagged or (isinstance(left, Record) and has_tagged_records(source)):
+            if source.is_tagged:
                 lines += [f"if (given instanceof Tagged && ((Tagged) given).index == {index})"]
                 lines += [f"  return new Tagged({index}, {name}(((Tagged) given).value));"]
             else:

@@ -8,31 +8,12 @@ from typing import TYPE_CHECKING
 
 from counterfoil.converter.engines.cannot import EngineCannot
 from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.schema.evolution.tree import Record, Union
+from counterfoil.schema.evolution.tree import Record
 from counterfoil.schema.evolution.types import split_null
 
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
-
     from counterfoil.converter.engines.java.source import JavaClass
     from counterfoil.schema.evolution.tree import Node
-
-
-def has_tagged_records(node: Node | None) -> bool:
-    """Return whether a type is a union of several records: in Java, a record among its values is a ``Tagged``."""
-    if not isinstance(node, Union) or node.is_tagged:
-        return False
-    return sum(isinstance(branch, Record) for branch in node.branches) > 1
-
-
-def branch_with(node: Union, names: AbstractSet[str]) -> int | None:
-    """Return the branch of the record that has these fields; None if it is none or more than one."""
-    found = [
-        index
-        for index, branch in enumerate(node.branches)
-        if isinstance(branch, Record) and {member.name for member in branch.fields} == names
-    ]
-    return found[0] if len(found) == 1 else None
 
 
 @lru_cache(maxsize=32)

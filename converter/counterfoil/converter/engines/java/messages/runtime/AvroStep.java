@@ -19,7 +19,7 @@ public final class AvroStep {
   public static final int MAP = 11;
   public static final int RECORD = 12;
   public static final int UNION = 13;
-  /** Reading: a record of a union of several records; {@code size} is the number of its branch. */
+  /** Reading: a branch of a tagged union; {@code size} is its index. */
   public static final int TAGGED = 14;
   /** Reading: a branch or a symbol that the source's schema does not have; {@code problem} says why. */
   public static final int UNREADABLE = 15;
