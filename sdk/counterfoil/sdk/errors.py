@@ -23,6 +23,7 @@
         │   ├── KeyMismatch          a key is not what the rule, or its algorithm, requires
         │   ├── KeyRefused           the key management service refuses to use a key, or cannot
         │   ├── KeyUnavailable       the key management service did not answer; retryable
+        │   ├── NotEncrypted         a tag marks what would be written as plain text
         │   └── NotDecrypted         bytes that are not a ciphertext of the key
         ├── RuleError                rule, action: a rule of the schema failed, or cannot be run
         │   ├── RuleConditionFailed  the message does not meet a condition
@@ -290,6 +291,13 @@ class EncryptionError(SerdeError):
     def __init__(self, problem: str, *, kek: str | None = None, **facts: Unpack[Facts]) -> None:
         super().__init__(problem, **facts)
         self.kek = kek
+
+
+class NotEncrypted(EncryptionError):
+    """A tag marks what cannot be encrypted, or what the rule is not permitted to encrypt; nothing was written.
+
+    It is raised whatever ``onFailure`` of the rule says, since the message would be plain text otherwise.
+    """
 
 
 class KeyMissing(EncryptionError):

@@ -17,7 +17,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.report import Difference
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.marks import FieldTags, TaggedPlace
     from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
@@ -133,6 +134,15 @@ class Format:
         self._check(schema)
         tags: list[tuple[Entity, tuple[str, ...]]] = self._load("tags", "find_tags")(schema)
         return tags
+
+    def places(self, schema: ParsedSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
+        """Yield the places of the schema whose values have a type, each with the tags that mark it.
+
+        ``tags`` are those that the metadata of the schema assign; those in its text and its references are found here.
+        """
+        self._check(schema)
+        found: Iterator[TaggedPlace] = self._load("marks", "places")(schema, tags)
+        return found
 
     def edit_tags(self, schema: ParsedSchema, edit: TagEdit) -> str:
         """Return the canonical text with the tags changed; every entity of ``edit`` must be in the schema."""

@@ -1,24 +1,17 @@
-"""Tags by path: those that a schema's metadata assigns to every entity whose path matches.
-
-Source: Confluent's documentation of data contracts, metadata ``tags``: ``?`` matches one character and ``*`` any number
-of them, without dots; ``**`` matches anything.
-"""
+"""Tags by path: those that a schema's metadata assigns to every entity whose path matches."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from counterfoil.schema.path_patterns import matches_path
 from counterfoil.schema.tags.edit import find_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.entity import Entity
     from counterfoil.schema.parsed import ParsedSchema
-
-_PART: Final = re.compile(r"\*\*|.", re.DOTALL)
-_ANY_NUMBER: Final = ("*", "**")
 
 
 def tags_by_entity(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -> dict[Entity, tuple[str, ...]]:
@@ -33,40 +26,3 @@ def tags_by_entity(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -
         if tags:
             found[entity] = tags
     return found
-
-
-def matches_path(pattern: str, path: str) -> bool:
-    """Return whether a path with wildcards matches ``path``, in time proportional to the product of their lengths.
-
-    >>> matches_path("**.ssn", "shop.Customer.ssn"), matches_path("shop.*.ssn", "shop.a.b.ssn")
-    (True, False)
-    """
-    parts = _PART.findall(pattern)
-    reached = _skipping(parts, {0})
-    for character in path:
-        reached = _skipping(parts, {after for at in reached for after in _after(parts, at, character)})
-        if not reached:
-            return False
-    return len(parts) in reached
-
-
-def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
-    """Return the places in the pattern that are reached if wildcards for any number of characters match none."""
-    waiting = list(reached)
-    while waiting:
-        at = waiting.pop()
-        if at < len(parts) and parts[at] in _ANY_NUMBER and at + 1 not in reached:
-            reached.add(at + 1)
-            waiting.append(at + 1)
-    return reached
-
-
-def _after(parts: Sequence[str], at: int, character: str) -> Iterator[int]:
-    """Yield the places in the pattern that are reached from ``at`` with one character."""
-    if at == len(parts):
-        return
-    part = parts[at]
-    if part == "**" or (part == "*" and character != "."):
-        yield at
-    elif part == character or (part == "?" and character != "."):
-        yield at + 1

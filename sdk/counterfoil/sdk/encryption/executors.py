@@ -14,15 +14,24 @@ from weakref import WeakKeyDictionary
 
 from counterfoil.schema.keys.ciphers import DamagedCiphertext
 from counterfoil.sdk.encryption.keys import KeyStore
+from counterfoil.sdk.encryption.places import (
+    PlainValues,
+    bytes_of_text,
+    check_places,
+    may_be_ciphertext,
+    place_policy_of,
+    refusal,
+)
 from counterfoil.sdk.encryption.policy import policy_of
 from counterfoil.sdk.encryption.services.opening import KeyServices
-from counterfoil.sdk.errors import EncryptionError, NotDecrypted
+from counterfoil.sdk.errors import EncryptionError, NotDecrypted, NotEncrypted
 from counterfoil.sdk.serde.rules.protocol import FieldType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.sdk.encryption.keys import OpenKey
+    from counterfoil.sdk.encryption.places import PlacePolicy
     from counterfoil.sdk.encryption.policy import KeyPolicy
     from counterfoil.sdk.encryption.services.service import KeyServiceMaker
     from counterfoil.sdk.script import Script
@@ -99,21 +108,35 @@ class PayloadEncryption(_Executor):
 class FieldEncryption(_Executor):
     """Runs rules of the type ENCRYPT on string and bytes fields; its arguments are those of ``PayloadEncryption``.
 
-    The ciphertext of a string is written as base64.
+    The ciphertext of a string is written as base64. What Confluent's clients do not reach is refused when it is
+    written, or encrypted (``encrypt.places``); when it is read, it may be plain text, which is counted.
     """
+
+    def __init__(
+        self, *, services: Mapping[str, KeyServiceMaker] | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__(services=services, clock=clock)
+        self._plain = PlainValues()
+
+    @property
+    def plain_values(self) -> dict[tuple[str, str], int]:
+        """How many values were read that were never encrypted, by subject and full name of the field.
+
+        Those are only values at places that Confluent's clients do not reach.
+        """
+        return self._plain.counts()
+
+    def check_places(self, scope: RuleScope, fields: Iterable[SchemaField]) -> None:
+        """Raise ``RuleError`` if a tag of the rule marks what it would write as plain text."""
+        keys = policy_of(scope)
+        if not keys.is_reading:
+            check_places(fields, place_policy_of(scope), keys, scope.rule.name)
 
     def compile_fields(self, scope: RuleScope) -> Script[FieldChanges]:
         """Return the function that compiles the rule for each field."""
+        places = place_policy_of(scope)
         use = yield from self._begin(scope)
-        changes = _READING if use.policy.is_reading else _WRITING
-
-        def compile_field(field: SchemaField) -> Change | None:
-            compile_type = changes.get(field.type)
-            if compile_type is not None:
-                return compile_type(use, field)
-            return None if use.policy.is_reading or field.type is FieldType.NULL else _refuse(use, field)
-
-        return compile_field
+        return _reading(use, places, self._plain) if use.policy.is_reading else _writing(use, places)
 
 
 class _Use:
@@ -259,28 +282,66 @@ def _read_bytes(use: _Use, field: SchemaField) -> Change:
 
 
 def _placed(error: NotDecrypted, field: SchemaField) -> NotDecrypted:
-    error.problem = f"The field {field.full_name} cannot be decrypted: {error.problem}"
+    place = field.place
+    error.problem = f"{place[0].upper()}{place[1:]} cannot be decrypted: {error.problem}"
     return error
 
 
-def _refuse(use: _Use, field: SchemaField) -> Change:
+def _writing(use: _Use, places: PlacePolicy) -> FieldChanges:
+    def compile_field(field: SchemaField) -> Change | None:
+        if field.type is FieldType.NULL:
+            return None
+        compile_type = _WRITING.get(field.type)
+        if compile_type is None or field.is_key or (field.is_beyond and not places.encrypts_all):
+            return _refuse(refusal(field, use.policy, places))
+        return compile_type(use, field)
+
+    return compile_field
+
+
+def _refuse(error: NotEncrypted) -> Change:
     def change(value: Any, message: Any) -> Any:
         del message
         if value is None:
             return None
-        raise EncryptionError(
-            f"The field {field.full_name} is of the type {field.type}, which cannot be encrypted; expected a string or "
-            "bytes field",
-            kek=use.policy.kek_name,
-            subject=str(use.policy.subject),
-        )
+        raise NotEncrypted(error.problem, kek=error.kek, subject=error.subject)
 
     return change
 
 
-def _unfit(use: _Use, field: SchemaField, value: Any, expected: str) -> EncryptionError:
-    problem = f"The value of the field {field.full_name} is a {type(value).__name__}; expected {expected}"
-    return EncryptionError(problem, kek=use.policy.kek_name, subject=str(use.policy.subject))
+def _reading(use: _Use, places: PlacePolicy, plain: PlainValues) -> FieldChanges:
+    def compile_field(field: SchemaField) -> Change | None:
+        compile_type = None if field.is_key else _READING.get(field.type)
+        if compile_type is None:
+            return None
+        change = compile_type(use, field)
+        return change if not field.is_beyond or places.refuses_plain else _tolerant(use, field, change, plain)
+
+    return compile_field
+
+
+def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues) -> Change:
+    """Return what decrypts a value, or returns it as it is if it is not a ciphertext, and counts it."""
+    subject = str(use.policy.subject)
+
+    def change(value: Any, message: Any) -> Any:
+        if value is None or value in ("", b""):
+            return value
+        data = bytes_of_text(value) if isinstance(value, str) else value
+        if isinstance(data, bytes) and may_be_ciphertext(data, use.policy):
+            try:
+                return decrypt(value, message)
+            except NotDecrypted:
+                pass  # another program wrote plain text that looks like a ciphertext
+        plain.add(subject, field.full_name)
+        return value
+
+    return change
+
+
+def _unfit(use: _Use, field: SchemaField, value: Any, expected: str) -> NotEncrypted:
+    problem = f"The value of {field.place} is a {type(value).__name__}; expected {expected}"
+    return NotEncrypted(problem, kek=use.policy.kek_name, subject=str(use.policy.subject))
 
 
 _WRITING: Final = {FieldType.STRING: _write_text, FieldType.BYTES: _write_bytes}

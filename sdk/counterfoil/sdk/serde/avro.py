@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import EllipsisType, UnionType
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.sources import AnyRegistry
     from counterfoil.sdk.subjects import SubjectNaming
 

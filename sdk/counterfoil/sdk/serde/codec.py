@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema, SchemaType
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.arrow.rows import Rows
-    from counterfoil.sdk.serde.rules.tags import FieldTags
     from counterfoil.sdk.serde.rules.values import RuleValues
 
 P = TypeVar("P")

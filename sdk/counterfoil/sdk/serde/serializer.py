@@ -180,7 +180,8 @@ class Serializer(Serde, Generic[T_contra]):
             self._raise_placed(error, ctx, plan)
         finally:
             if keys.NEED.is_there:
-                keys.keep(ctx, value)
+                rules = None if plan is None else plan.rules
+                keys.keep(ctx, None if plan is None else value, None if rules is None else rules.redact_key)
         return body
 
     def _has_short_way(self, plan: WritePlan, ctx: MessageContext | None) -> bool:

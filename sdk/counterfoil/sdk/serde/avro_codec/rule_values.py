@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.formats.avro.marks import AvroMarks, places
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
+from counterfoil.schema.marks import Mark
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
@@ -20,24 +22,18 @@ from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.marks import FieldTags
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.tags import FieldTags
+    from counterfoil.sdk.serde.rules.redaction import Hiding
     from counterfoil.sdk.serde.rules.values import InlineRule
 
 _RULES: Final = "confluent:rules"
-
-
-class _At(NamedTuple):
-    """A field, by its full name and its name."""
-
-    full_name: str
-    name: str
 
 
 class AvroRuleValues:
@@ -53,10 +49,26 @@ class AvroRuleValues:
         self.opened = _unchanged if model is None else model.taking(parsed.root)
         self.closed = _unchanged if model is None else model.making(parsed.root)
 
-    def fields(self, changes: FieldChanges, /) -> Transform:
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
         """Return a function that applies a field rule to a message."""
-        apply = _Fields(changes, self._tags).of(self._parsed.root, None)
+        del tags
+        apply = _Fields(changes, self._marks()).of_root(self._parsed.root)
         return (lambda message: message) if apply is None else (lambda message: apply(message, None))
+
+    def places(self) -> Iterable[SchemaField]:
+        """Return the fields of the whole schema."""
+        found = places(self._parsed, self._tags)
+        return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+
+    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+        """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
+        if hiding.tags is None:
+            return hiding.whole(self.opened(message))
+        apply = _Fields(hiding.changes, self._marks(), hiding=hiding).of_root(self._parsed.root)
+        return message if apply is None else apply(self.opened(message), None)
+
+    def _marks(self) -> AvroMarks:
+        return AvroMarks(self._parsed.root, self._tags)
 
     def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
         """Return a function that finds the values to check; None without inline rules."""
@@ -92,55 +104,67 @@ def _unchanged(value: Any, /) -> Any:
 
 
 class _Fields:
-    """Makes the functions that apply a field rule to values of each type."""
+    """Makes the functions that apply a field rule to values of each type.
 
-    def __init__(self, changes: FieldChanges, tags: FieldTags) -> None:
+    With ``hiding`` the rule is a redaction: values that do not fit their type are hidden.
+    """
+
+    def __init__(self, changes: FieldChanges, marks: AvroMarks, *, hiding: Hiding | None = None) -> None:
         self._changes = changes
-        self._tags = tags
-        self._record_changes: dict[int, Change | None] = {}
-        self._open: set[int] = set()
+        self._marks = marks
+        self._hiding = hiding
+        self._unfit: Callable[[Any], Any] = _unchanged if hiding is None else hiding.whole
+        self._record_changes: dict[tuple[int, Mark], Change | None] = {}
+        self._open: set[tuple[int, Mark]] = set()
 
-    def of(self, avro_type: AvroType, at: _At | None) -> Change | None:
+    def of_root(self, root: AvroType) -> Change | None:
+        """Return the function for whole messages; None if nothing changes."""
+        return self._of(root, Mark())
+
+    def _of(self, avro_type: AvroType, around: Mark) -> Change | None:
         """Return the function ``(value, containing message)`` for values of a type; None if nothing changes."""
+        mark = self._marks.of_type(avro_type, around)
         match avro_type:
             case Record():
-                return self._of_record(avro_type)
+                return self._of_record(avro_type, mark)
             case Array(items=items):
-                return _array(self.of(items, at))
+                return _array(self._of(items, mark), self._unfit)
             case Map(values=values):
-                return _map(self.of(values, at))
+                hiding = self._hiding if self._hiding is not None and self._hiding.hides(mark.tags) else None
+                return _map(self._of(values, mark), self._unfit, hiding)
             case Union():
-                return self._of_union(avro_type, at)
-        if at is None:
-            return None
-        return self._changes(SchemaField(at.full_name, at.name, FieldType[avro_type.kind.name], self._tags.of(at[0])))
+                return self._of_union(avro_type, mark)
+        return self._changes(SchemaField.marked(mark, FieldType[avro_type.kind.name]))
 
-    def _of_record(self, record: Record) -> Change | None:
-        key = id(record)
+    def _of_record(self, record: Record, mark: Mark) -> Change | None:
+        inside = self._marks.inside(record, mark)
+        key = (id(record), inside)
         if key in self._open:  # a record inside itself
             return lambda value, message: _again(self._record_changes.get(key), value, message)
         if key not in self._record_changes:
             self._open.add(key)
-            inner = [(field.name, self._of_field(record, field.name, field.type)) for field in record.fields]
-            self._record_changes[key] = _record([(name, change) for name, change in inner if change is not None])
+            inner = [
+                (field.name, self._of(field.type, self._marks.of_field(record, field, inside)))
+                for field in record.fields
+            ]
+            found = [(name, change) for name, change in inner if change is not None]
+            self._record_changes[key] = _record(found, self._unfit)
             self._open.discard(key)
         return self._record_changes[key]
 
-    def _of_field(self, record: Record, name: str, avro_type: AvroType) -> Change | None:
-        return self.of(avro_type, _At(f"{record.full_name}.{name}", name))
-
-    def _of_union(self, union: Union, at: _At | None) -> Change | None:
-        branches = [self.of(branch, at) for branch in union.branches]
+    def _of_union(self, union: Union, mark: Mark) -> Change | None:
+        branches = [self._of(branch, mark) for branch in union.branches]
         if not any(branches):
             return None
         by_type = branch_by_type(union)
+        unfit = self._unfit
 
         def change(value: Any, message: Any) -> Any:
             index = by_type.get(type(value))
             if index is not None:
                 inner = branches[index]
                 return value if inner is None else inner(value, message)
-            return _in_branch(union, branches, value, message)
+            return _in_branch(union, branches, value, message, unfit)
 
         return change
 
@@ -149,12 +173,14 @@ def _again(change: Change | None, value: Any, message: Any) -> Any:
     return value if change is None else change(value, message)
 
 
-def _in_branch(union: Union, branches: Sequence[Change | None], value: Any, message: Any) -> Any:
+def _in_branch(
+    union: Union, branches: Sequence[Change | None], value: Any, message: Any, unfit: Callable[[Any], Any]
+) -> Any:
     """Return a changed value of a union whose branch is not known by the value's Python type alone."""
     try:
         index, plain = EncodeWalk(strict=False).choose(union, value)
     except EncodeError:
-        return value  # encoding it raises the error
+        return unfit(value)  # encoding it raises the error
     changed = _again(branches[index], plain, message)
     if changed is plain:
         return value
@@ -163,14 +189,14 @@ def _in_branch(union: Union, branches: Sequence[Change | None], value: Any, mess
     return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
 
 
-def _record(changes: Sequence[tuple[str, Change]]) -> Change | None:
+def _record(changes: Sequence[tuple[str, Change]], unfit: Callable[[Any], Any]) -> Change | None:
     if not changes:
         return None
 
     def change(value: Any, message: Any) -> Any:
         del message
         if not isinstance(value, Mapping):
-            return value
+            return unfit(value)
         found: Any = value
         for name, of_field in changes:
             if name in found:
@@ -184,32 +210,36 @@ def _record(changes: Sequence[tuple[str, Change]]) -> Change | None:
     return change
 
 
-def _array(items: Change | None) -> Change | None:
+def _array(items: Change | None, unfit: Callable[[Any], Any]) -> Change | None:
     if items is None:
         return None
 
     def change(value: Any, message: Any) -> Any:
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray, memoryview)):
-            return value
+            return unfit(value)
         return [items(item, message) for item in value]
 
     return change
 
 
-def _map(values: Change | None) -> Change | None:
+def _map(values: Change | None, unfit: Callable[[Any], Any], hiding: Hiding | None) -> Change | None:
     if values is None:
         return None
 
     def change(value: Any, message: Any) -> Any:
         if not isinstance(value, Mapping):
-            return value
-        return {key: values(item, message) for key, item in value.items()}
+            return unfit(value)
+        if hiding is None:
+            return {key: values(item, message) for key, item in value.items()}
+        return {hiding.key(index, key): values(item, message) for index, (key, item) in enumerate(value.items())}
 
     return change
 
 
 def _checked(avro_type: AvroType, value: Any, path: str) -> Iterator[Checked]:
     """Yield the values in ``value`` that have inline rules."""
+    if not isinstance(avro_type, (Record, Union)):
+        yield from _checks(read_inline_rules(avro_type.properties.get(_RULES)), path, value)
     match avro_type:
         case Union():
             yield from _checked_branch(avro_type, value, path)

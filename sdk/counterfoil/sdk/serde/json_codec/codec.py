@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
-    from counterfoil.sdk.serde.rules.tags import FieldTags
 
 Validate: TypeAlias = Literal["write", "read", "both"] | bool
 """When values are validated: ``write``, ``read``, ``both`` (also True), or never (False)."""

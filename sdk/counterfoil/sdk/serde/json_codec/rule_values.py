@@ -7,43 +7,30 @@ items of an array have the name of the array.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
-from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.sdk.serde.json_codec.applicable import MAX_STEPS, applicable
+from counterfoil.schema.formats.jsonschema.marks import EVERY, TYPE_BY_WORD, JsonMarks, places, written
+from counterfoil.schema.formats.jsonschema.view.written import root_of
+from counterfoil.schema.marks import ROOT, FieldTags, Mark
+from counterfoil.sdk.serde.json_codec.applicable import Fitting
 from counterfoil.sdk.serde.json_codec.encode import compile_encoder
 from counterfoil.sdk.serde.json_codec.read_text import read_exactly
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from counterfoil.schema.formats.jsonschema.marks import Choice, Described
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
+    from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.tags import FieldTags
+    from counterfoil.sdk.serde.rules.redaction import Hiding
 
-_TAGS: Final = "confluent:tags"
 _RULES: Final = "confluent:rules"
-_ROOT: Final = "$"
-_UNKNOWN: Final = object()
-
-_TYPE_BY_WORD: Final[Mapping[str, FieldType]] = {
-    "string": FieldType.STRING,
-    "integer": FieldType.INT,
-    "number": FieldType.DOUBLE,
-    "boolean": FieldType.BOOLEAN,
-}
-
-
-class _At(NamedTuple):
-    """A property: its full name, its name, and the tags beside it."""
-
-    full_name: str
-    name: str
-    tags: frozenset[str]
+_MANY_FIELDS: Final = 10_000
 
 
 class JsonRuleValues:
@@ -63,8 +50,10 @@ class JsonRuleValues:
         load: Callable[[Any], Any],
         fill: Callable[[Any], None] | None,
     ) -> None:
+        self._parsed = parsed
         self._root = root_of(parsed)
         self._tags = tags
+        self._marks = JsonMarks(tags)
         self._dump = dump
         self._fill = fill
         self.closed = load
@@ -78,17 +67,34 @@ class JsonRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /) -> Transform:
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
         """Return a function that applies a field rule to a message."""
-        fields = _Fields(changes, self._tags)
-        return lambda message: _Walk(fields).changed(self._root, message, None, _ROOT, None)
+        fields = _Fields(changes, self._marks)
+        root, mark = self._root, self._marks.at_root(self._root)
+        return lambda message: _Walk(fields, Fitting(), self._dump, tags).changed([(root, mark)], message, None)
+
+    def places(self) -> Iterable[SchemaField]:
+        """Return the fields of the whole schema."""
+        for each in places(self._parsed, self._tags):
+            is_key = each.type == "KEY"
+            field_type = FieldType.STRING if is_key else FieldType[each.type]
+            yield SchemaField.marked(each.mark, field_type, each.where, is_key=is_key)
+
+    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+        """Return a copy of a value without what is to be hidden; tags of all branches count, whichever it fits."""
+        if hiding.tags is None:
+            return hiding.whole(self.opened(message))
+        fields = _Fields(hiding.changes, self._marks, hiding=hiding)
+        walk = _Walk(fields, _Everything(), self._dump, hiding.tags)
+        return walk.changed([(self._root, self._marks.at_root(self._root))], self.opened(message), None)
 
     def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
         """Return a function that finds the values to check; None without inline rules."""
         root = self._root
         if not _mentions_rules(root):
             return None
-        return lambda message: _checked(root, message, _ROOT, Evaluator(MAX_STEPS))
+        marks = JsonMarks(FieldTags({}, {}))
+        return lambda message: _checked([(root, Mark())], message, ROOT, _Rules(marks, Fitting()))
 
     def to_json(self, message: Any, /) -> Any:
         """Return the message itself."""
@@ -104,91 +110,142 @@ class JsonRuleValues:
 
 
 class _Fields:
-    """The functions of a field rule, made once for each field and type."""
+    """The functions of a field rule, made once for each field and type.
 
-    def __init__(self, changes: FieldChanges, tags: FieldTags) -> None:
+    With ``hiding`` the rule is a redaction.
+    """
+
+    def __init__(self, changes: FieldChanges, marks: JsonMarks, *, hiding: Hiding | None = None) -> None:
+        self.marks = marks
+        self.hiding = hiding
         self._changes = changes
-        self._tags = tags
-        self._made: dict[tuple[_At, FieldType], Any] = {}
-        self._tags_of: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+        self._made: dict[tuple[Mark, FieldType, bool], Change | None] = {}
 
-    def of(self, at: _At, field_type: FieldType) -> Change | None:
+    def of(self, mark: Mark, field_type: FieldType, *, is_key: bool = False) -> Change | None:
         """Return the function for values of a field."""
-        key = (at, field_type)
-        made = self._made.get(key, _UNKNOWN)
-        if made is _UNKNOWN:
-            field = SchemaField(at.full_name, at.name, field_type, self._tags.of(at.full_name, at.tags))
-            made = self._made[key] = self._changes(field)
-        change: Change | None = made
-        return change
+        key = (mark, field_type, is_key)
+        if key not in self._made:
+            if len(self._made) >= _MANY_FIELDS:  # names of properties that a schema does not list are without end
+                self._made.clear()
+            self._made[key] = self._changes(SchemaField.marked(mark, field_type, is_key=is_key))
+        return self._made[key]
 
 
 class _Walk:
-    """One message, changed part by part."""
+    """One message, changed part by part, by a rule for ``tags``; values that are none of JSON are made by ``dump``.
 
-    def __init__(self, fields: _Fields) -> None:
+    A value may be described several times, as by two branches of ``allOf``: a rule runs for each description in which
+    Confluent's clients find its tags, as theirs does, and else once.
+    """
+
+    def __init__(self, fields: _Fields, fitting: _Fitting, dump: Callable[[Any], Any], tags: frozenset[str]) -> None:
         self._fields = fields
-        self._evaluator = Evaluator(MAX_STEPS)
+        self._marks = fields.marks
+        self._fitting = fitting
+        self._dump = dump
+        self._tags = tags
 
-    def changed(self, schema: Schema, value: Any, at: _At | None, path: str, message: Any) -> Any:
-        """Return a value of ``schema``, changed by the rule; ``message`` is the object that contains it."""
-        schemas = [*applicable(schema, value, self._evaluator)]
-        if isinstance(value, dict):
-            return self._object(schemas, value, path)
-        if isinstance(value, list):
-            return self._array(schemas, value, at, path, message)
-        if at is None or value is None:
+    def changed(self, described: Sequence[tuple[Schema, Mark]], value: Any, message: Any) -> Any:
+        """Return a value of these schemas, changed by the rule; ``message`` is the object that contains it."""
+        if value is None:
             return value
-        field_type = _type_of(schemas, value)
-        change = None if field_type is None else self._fields.of(at, field_type)
-        return value if change is None else change(value, message)
+        if not isinstance(value, _JSON_KINDS):
+            value = self._dump(value)
+        choice = self._fitting.choice(value)
+        found = [self._marks.described(schema, mark, choice) for schema, mark in described]
+        if isinstance(value, dict):
+            return self._object(found, value, choice)
+        if isinstance(value, list):
+            return self._array(found, value, message, choice)
+        return self._scalar(found, value, message)
 
-    def _object(self, schemas: list[Schema], value: dict[str, Any], path: str) -> dict[str, Any]:
+    def _scalar(self, described: Sequence[Described], value: Any, message: Any) -> Any:
+        known: list[Change] = []
+        beyond: list[Change] = []
+        for each in described:
+            mark, field_type = _typed(each, value)
+            change = self._fields.of(mark, field_type)
+            if change is not None:
+                (known if mark.is_reached(self._tags) else beyond).append(change)
+        for change in known or beyond[:1]:
+            value = change(value, message)
+        return value
+
+    def _object(self, described: Sequence[Described], value: dict[str, Any], choice: Choice) -> dict[str, Any]:
         found = value
-        for each in schemas:
-            for name, inner in each.facts.properties.items():
-                old = found.get(name)
-                if old is None:
-                    continue
-                full_name = f"{path}.{name}"
-                new = self.changed(inner, old, _At(full_name, name, _own_tags(inner)), full_name, found)
-                if new is not old:
-                    found = dict(value) if found is value else found
-                    found[name] = new
+        for name, old in value.items():
+            schemas = [one for each in described for one in self._marks.of_property(each, name)]
+            new = old if old is None or not schemas else self.changed(schemas, old, found)
+            if new is not old:
+                found = dict(value) if found is value else found
+                found[name] = new
+        return self._with_keys(described, found, choice)
+
+    def _with_keys(self, described: Sequence[Described], value: dict[str, Any], choice: Choice) -> dict[str, Any]:
+        """Return the object after the rule for the names of its properties: a redaction hides what no schema lists."""
+        keys = [self._marks.of_key(each, choice) for each in described] if value else []
+        hiding = self._fields.hiding
+        if hiding is None:
+            for mark in keys:
+                change = None if mark is None else self._fields.of(mark, FieldType.STRING, is_key=True)
+                if change is not None:
+                    for name in value:
+                        change(name, value)
+            return value
+        marks = (*keys, *(each.mark for each in described))
+        if not any(hiding.hides(mark.tags) for mark in marks if mark is not None):
+            return value
+        listed = {name for each in described for part in each.parts for name in part.schema.facts.properties}
+        return {
+            name if name in listed else hiding.key(index, name): item
+            for index, (name, item) in enumerate(value.items())
+        }
+
+    def _array(self, described: Sequence[Described], value: list[Any], message: Any, choice: Choice) -> list[Any]:
+        found = value
+        for index, old in enumerate(value):
+            schemas = [one for each in described for one in self._marks.of_item(each, index, choice)]
+            new = self.changed(schemas, old, message) if schemas else old
+            if new is not old:
+                found = list(value) if found is value else found
+                found[index] = new
         return found
 
-    def _array(self, schemas: list[Schema], value: list[Any], at: _At | None, path: str, message: Any) -> list[Any]:
-        found = value
-        for each in schemas:
-            for index, old in enumerate(found):
-                inner = each.facts.item(index)
-                new = old if inner is None else self.changed(inner, old, at, path, message)
-                if new is not old:
-                    found = list(value) if found is value else found
-                    found[index] = new
-        return found
+
+def _typed(described: Described, value: Any) -> tuple[Mark, FieldType]:
+    """Return the mark and the type of a scalar: the type that its schemas name, or else that of the value."""
+    _, words, by_kind = next(found for found in _KINDS if isinstance(value, found[0]))
+    word, is_known = described.type_word(words)
+    mark = described.mark if is_known else described.mark.beyond()
+    if word is None:
+        return mark, by_kind
+    return mark, FieldType.ENUM if word == "enum" else FieldType[TYPE_BY_WORD[word]]
 
 
-def _type_of(schemas: list[Schema], value: Any) -> FieldType | None:
-    """Return the type of a scalar by the schemas that describe it; None if none of them names it."""
-    if any(each.facts.values is not None for each in schemas):
-        return FieldType.ENUM
-    words = {word for each in schemas for word in each.facts.types or ()}
-    wanted = ("boolean",) if isinstance(value, bool) else _WORDS_BY_KIND.get(type(value), ("string",))
-    return next((_TYPE_BY_WORD[word] for word in wanted if word in words), None)
+_JSON_KINDS: Final = (dict, list, str, int, float, Decimal)
+_KINDS: Final[tuple[tuple[Any, tuple[str, ...], FieldType], ...]] = (
+    (bool, ("boolean",), FieldType.BOOLEAN),
+    (int, ("integer", "number"), FieldType.INT),
+    ((float, Decimal), ("number", "integer"), FieldType.DOUBLE),
+    (object, ("string",), FieldType.STRING),
+)
+"""The words for the types of scalars in a schema, and the type of a scalar whose schemas name none, by its class."""
 
 
-_WORDS_BY_KIND: Final[Mapping[type, tuple[str, ...]]] = {int: ("integer", "number"), float: ("number", "integer")}
+class _Fitting(Protocol):
+    """Decides which branches count for the values of one message."""
+
+    def choice(self, value: Any) -> Choice:
+        """Return the choice for a value."""
 
 
-def _own_tags(schema: Schema) -> frozenset[str]:
-    written = _written(schema).get(_TAGS)
-    return frozenset(str(tag) for tag in written) if isinstance(written, list) else frozenset()
+class _Everything:
+    """All branches count."""
 
-
-def _written(schema: Schema) -> Mapping[str, Any]:
-    """Return the keywords of a schema as they are written, also those beside a reference."""
-    return schema.value if isinstance(schema, WrittenSchema) and isinstance(schema.value, dict) else {}
+    def choice(self, value: Any) -> Choice:
+        """Return the choice of all branches."""
+        del value
+        return EVERY
 
 
 def _mentions_rules(root: WrittenSchema) -> bool:
@@ -200,27 +257,38 @@ def _mentions_rules(root: WrittenSchema) -> bool:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        if _RULES in _written(each):
+        if _RULES in written(each):
             return True
         facts = each.facts
-        inner = (facts.items, facts.additional, *facts.properties.values(), *facts.prefix, *facts.beside())
+        inner = (
+            *(facts.items, facts.additional, facts.contains, facts.unevaluated_properties, facts.unevaluated_items),
+            *(*facts.properties.values(), *facts.patterns.values(), *facts.prefix, *facts.beside()),
+        )
         waiting += [one for one in inner if one is not None]
     return False
 
 
-def _checked(schema: Schema, value: Any, path: str, evaluator: Evaluator) -> Iterator[Checked]:
+class _Rules(NamedTuple):
+    """What a walk for inline rules needs."""
+
+    marks: JsonMarks
+    fitting: _Fitting
+
+
+def _checked(described: Sequence[tuple[Schema, Mark]], value: Any, path: str, walk: _Rules) -> Iterator[Checked]:
     """Yield the values in ``value`` that have inline rules, each rule of a property with the property's path."""
     if value is None:
         return
-    is_root = path == _ROOT
-    for each in [*applicable(schema, value, evaluator)]:
-        if isinstance(value, dict) or not is_root:
-            yield from (Checked(rule, path, value) for rule in read_inline_rules(_written(each).get(_RULES)))
-        if isinstance(value, dict):
-            for name, inner in each.facts.properties.items():
-                yield from _checked(inner, value.get(name), f"{path}.{name}", evaluator)
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                of_item = each.facts.item(index)
-                if of_item is not None:
-                    yield from _checked(of_item, item, f"{path}[{index}]", evaluator)
+    choice = walk.fitting.choice(value)
+    found = [walk.marks.described(schema, mark, choice) for schema, mark in described]
+    schemas = list(dict.fromkeys(part.schema for each in found for part in each.parts))
+    for schema in schemas:
+        yield from (Checked(rule, path, value) for rule in read_inline_rules(written(schema).get(_RULES)))
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            below = [one for each in found for one in walk.marks.of_property(each, name)]
+            yield from _checked(below, inner, f"{path}.{name}", walk)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            below = [one for each in found for one in walk.marks.of_item(each, index, choice)]
+            yield from _checked(below, item, f"{path}[{index}]", walk)

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, MessageClass
+    from counterfoil.schema.marks import FieldTags
     from counterfoil.schema.model import ResolvedReference, Schema
     from counterfoil.schema.parsed import Validation
     from counterfoil.sdk.serde.codec import Decode, Encode, RowSource
     from counterfoil.sdk.serde.protobuf_codec.rule_values import ProtobufRuleValues
-    from counterfoil.sdk.serde.rules.tags import FieldTags
 
 
 class ProtobufCodec:

@@ -6,63 +6,38 @@ may have other names. Well-known types are values without fields of their own.
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
+from counterfoil.schema.formats.protobuf.marks import (
+    TYPE_BY_NUMBER,
+    ProtobufMarks,
+    extensions_of,
+    is_value,
+    meta_of,
+    places_of,
+    value_field,
+)
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.dict_reader import DictReader
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
-from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, InlineRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage, MessageClass
+    from counterfoil.schema.marks import FieldTags, Mark
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
-    from counterfoil.sdk.serde.rules.tags import FieldTags
+    from counterfoil.sdk.serde.rules.redaction import Hiding
 
-_META: Final = """syntax = "proto3";
-import "confluent/meta.proto";
-message Options { confluent.Meta meta = 1088; }
-"""
-_VALUES: Final = ("google.protobuf.", "google.type.", "confluent.type.")
-"""The packages of messages that stand for a value."""
-
-_TYPE: Final[Mapping[int, FieldType]] = {
-    FieldDescriptor.TYPE_STRING: FieldType.STRING,
-    FieldDescriptor.TYPE_BYTES: FieldType.BYTES,
-    FieldDescriptor.TYPE_ENUM: FieldType.ENUM,
-    FieldDescriptor.TYPE_BOOL: FieldType.BOOLEAN,
-    FieldDescriptor.TYPE_FLOAT: FieldType.FLOAT,
-    FieldDescriptor.TYPE_DOUBLE: FieldType.DOUBLE,
-    **dict.fromkeys(
-        (
-            FieldDescriptor.TYPE_INT32,
-            FieldDescriptor.TYPE_SINT32,
-            FieldDescriptor.TYPE_UINT32,
-            FieldDescriptor.TYPE_FIXED32,
-            FieldDescriptor.TYPE_SFIXED32,
-        ),
-        FieldType.INT,
-    ),
-    **dict.fromkeys(
-        (
-            FieldDescriptor.TYPE_INT64,
-            FieldDescriptor.TYPE_SINT64,
-            FieldDescriptor.TYPE_UINT64,
-            FieldDescriptor.TYPE_FIXED64,
-            FieldDescriptor.TYPE_SFIXED64,
-        ),
-        FieldType.LONG,
-    ),
-}
+_TYPE: Final = {number: FieldType[name] for number, name in TYPE_BY_NUMBER.items()}
+_TEXTS: Final = (FieldType.STRING, FieldType.BYTES)
 
 
 class ProtobufRuleValues:
@@ -76,6 +51,7 @@ class ProtobufRuleValues:
         self._descriptor = descriptor
         self._class = class_
         self._tags = tags
+        self._marks = ProtobufMarks(tags)
         self._encode = compile_encoder(descriptor, class_)
         self._read = DictReader().read(class_.DESCRIPTOR) if as_dict else None
 
@@ -92,15 +68,30 @@ class ProtobufRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /) -> Transform:
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
         """Return a function that applies a field rule to a message."""
-        walk = _Walk(changes, self._tags)
+        del tags
+        return self._changing(_Walk(changes, self._marks))
 
+    def places(self) -> Iterable[SchemaField]:
+        """Return the fields of the whole message type."""
+        found = places_of(self._descriptor, self._tags)
+        return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+
+    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+        """Return a copy of a message: of what is to be hidden, texts and bytes are replaced, the rest is left out."""
+        if hiding.tags is None:
+            opened = self.opened(message)
+            hiding.whole(opened)
+            return type(opened)()
+        return self._changing(_Walk(hiding.changes, self._marks, hiding=hiding))(message)
+
+    def _changing(self, walk: _Walk) -> Transform:
         def apply(value: Any) -> Any:
             message = self.opened(value)
             copy = type(message)()
             copy.CopyFrom(message)
-            walk.change(copy, self._descriptor)
+            walk.change(copy, self._descriptor, self._marks.at_root(self._descriptor))
             return copy
 
         return apply
@@ -125,53 +116,79 @@ class ProtobufRuleValues:
 
 
 class _Walk:
-    """Changes messages in place, by the functions of a field rule that are made once for each field."""
+    """Changes messages in place, by the functions of a field rule that are made once for each field.
 
-    def __init__(self, changes: FieldChanges, tags: FieldTags) -> None:
+    With ``hiding`` the rule is a redaction.
+    """
+
+    def __init__(self, changes: FieldChanges, marks: ProtobufMarks, *, hiding: Hiding | None = None) -> None:
         self._changes = changes
-        self._tags = tags
-        self._by_type: dict[tuple[Any, Any], list[tuple[AnyField, Callable[[AnyMessage], None]]]] = {}
+        self._marks = marks
+        self._hiding = hiding
+        self._steps_by_type: dict[tuple[Any, Any, Mark], list[tuple[AnyField, _Step]]] = {}
 
-    def change(self, message: AnyMessage, schema: AnyDescriptor) -> None:
-        """Change the fields of a message that the schema's type declares."""
-        key = (message.DESCRIPTOR, schema)
-        steps = self._by_type.get(key)
-        if steps is None:
-            steps = self._by_type[key] = [*self._steps(message.DESCRIPTOR, schema)]
-        for field, step in steps:
+    def change(self, message: AnyMessage, schema: AnyDescriptor, mark: Mark) -> None:
+        """Change the fields of a message that the schema's type declares; ``mark`` is that of the message."""
+        inside = self._marks.inside(schema, mark)
+        for field, step in self._steps(message.DESCRIPTOR, schema, inside):
             if not field.has_presence or message.HasField(field.name):
                 step(message)
+        self._change_extensions(message, schema, inside)
 
-    def _steps(
-        self, own: AnyDescriptor, schema: AnyDescriptor
-    ) -> Iterator[tuple[AnyField, Callable[[AnyMessage], None]]]:
-        for field in own.fields:
-            declared = schema.fields_by_number.get(field.number)
-            step = None if declared is None else self._step(field, declared)
-            if step is not None:
-                yield field, step
+    def _steps(self, own: AnyDescriptor, schema: AnyDescriptor, inside: Mark) -> list[tuple[AnyField, _Step]]:
+        key = (own, schema, inside)
+        found = self._steps_by_type.get(key)
+        if found is None:
+            declared = schema.fields_by_number
+            steps = [(field, self._step(field, declared.get(field.number), inside)) for field in own.fields]
+            found = [(field, step) for field, step in steps if step is not None]
+            self._steps_by_type[key] = found
+        return found
 
-    def _step(self, field: AnyField, declared: AnyField) -> Callable[[AnyMessage], None] | None:
-        value_field, declared_value = _value_of(field), _value_of(declared)
-        if value_field.message_type is not None:
-            if declared_value.message_type is None or value_field.message_type.full_name.startswith(_VALUES):
+    def _change_extensions(self, message: AnyMessage, schema: AnyDescriptor, inside: Mark) -> None:
+        if not message.DESCRIPTOR.is_extendable:
+            return
+        declared = {field.number: field for field in extensions_of(schema)}
+        for field, _ in message.ListFields():
+            if field.is_extension:
+                step = self._step(field, declared.get(field.number, field), inside)
+                if step is not None:
+                    step(message)
+
+    def _step(self, field: AnyField, declared: AnyField | None, inside: Mark) -> _Step | None:
+        if declared is None:  # a field of the program's class alone
+            if not (inside.outer or meta_of(field).tags):
                 return None
-            return partial(self._nested, field, declared_value.message_type)
-        tags = self._tags.of(declared.full_name, _meta_of(declared).tags)
-        field_type = _TYPE.get(value_field.type)
-        if field_type is None:
+            declared = field
+        own, schema = value_field(field), value_field(declared)
+        mark = self._marks.of_field(declared, inside)
+        hiding = self._hiding if self._hiding is not None and self._hiding.hides(mark.tags) else None
+        if own.message_type is not None:
+            if hiding is not None:
+                return partial(_cleared, field, hiding)
+            if schema.message_type is None:
+                return None
+            if is_value(own.message_type) and not mark.tags:
+                return None
+            return partial(self._nested, field, schema.message_type, self._marks.of_message(schema.message_type, mark))
+        field_type = _TYPE.get(own.type)
+        change = None if field_type is None else self._changes(SchemaField.marked(mark, field_type))
+        if change is None:
             return None
-        change = self._changes(SchemaField(declared.full_name, declared.name, field_type, tags))
-        return None if change is None else partial(_scalars, field, change)
+        if hiding is not None and (field_type not in _TEXTS or is_map(field)):
+            return partial(_cleared, field, hiding)
+        return partial(_scalars, field, change)
 
-    def _nested(self, field: AnyField, schema: AnyDescriptor, message: AnyMessage) -> None:
-        for inner in _items(field, getattr(message, field.name)):
-            self.change(inner, schema)
+    def _nested(self, field: AnyField, schema: AnyDescriptor, mark: Mark, message: AnyMessage) -> None:
+        for inner in _items(field, _get(field, message)):
+            self.change(inner, schema, mark)
 
 
-def _value_of(field: AnyField) -> AnyField:
-    """Return the field itself, or the values of a map."""
-    return field.message_type.fields_by_name["value"] if is_map(field) else field
+_Step: TypeAlias = "Callable[[AnyMessage], None]"
+
+
+def _get(field: AnyField, message: AnyMessage) -> Any:
+    return message.Extensions[field] if field.is_extension else getattr(message, field.name)
 
 
 def _items(field: AnyField, value: Any) -> list[Any]:
@@ -180,10 +197,25 @@ def _items(field: AnyField, value: Any) -> list[Any]:
     return [value[key] for key in value] if is_map(field) else list(value)
 
 
+def _cleared(field: AnyField, hiding: Hiding, message: AnyMessage) -> None:
+    value = _get(field, message)
+    if is_map(field):
+        hiding.whole({key: value[key] for key in value})
+    else:
+        hiding.whole(list(value) if field.is_repeated else value)
+    if field.is_extension:
+        message.ClearExtension(field)
+    else:
+        message.ClearField(field.name)
+
+
 def _scalars(field: AnyField, change: Change, message: AnyMessage) -> None:
-    value = getattr(message, field.name)
+    value = _get(field, message)
     if not field.is_repeated:
-        setattr(message, field.name, change(value, message))
+        if field.is_extension:
+            message.Extensions[field] = change(value, message)
+        else:
+            setattr(message, field.name, change(value, message))
     elif is_map(field):
         for key in list(value):
             value[key] = change(value[key], message)
@@ -191,25 +223,10 @@ def _scalars(field: AnyField, change: Change, message: AnyMessage) -> None:
         value[:] = [change(item, message) for item in value]
 
 
-@cache
-def _options_class() -> MessageClass:
-    from counterfoil.schema.formats.protobuf.describe.pools import pooled_file
-    from counterfoil.schema.formats.protobuf.parse import parse_protobuf
-    from counterfoil.schema.parsed import Validation
-
-    file = pooled_file(parse_protobuf(_META, (), validation=Validation.LENIENT), _META)
-    return class_of(file.message_types_by_name["Options"])
-
-
-def _meta_of(descriptor: Any) -> Any:
-    """Return the options ``confluent.field_meta`` or ``confluent.message_meta``, whatever pool declares them."""
-    return _options_class().FromString(descriptor.GetOptions().SerializeToString()).meta
-
-
 def _rules_of(descriptor: Any) -> list[InlineRule]:
     return [
         InlineRule(rule.name or "unnamed", rule.expr, rule.doc or rule.sql or None)
-        for rule in _meta_of(descriptor).rules
+        for rule in meta_of(descriptor).rules
         if rule.expr
     ]
 
@@ -218,7 +235,7 @@ def _has_rules(descriptor: AnyDescriptor, seen: set[str]) -> bool:
     if descriptor.full_name in seen:
         return False
     seen.add(descriptor.full_name)
-    types = [_value_of(field).message_type for field in descriptor.fields]
+    types = [value_field(field).message_type for field in descriptor.fields]
     return (
         bool(_rules_of(descriptor))
         or any(_rules_of(field) for field in descriptor.fields)
@@ -236,8 +253,8 @@ def _checked(message: AnyMessage, schema: AnyDescriptor, path: str) -> Iterator[
         value = getattr(message, field.name)
         where = f"{path}.{declared.name}" if path else declared.name
         yield from (Checked(rule, where, _plain(field, value)) for rule in _rules_of(declared))
-        inner = _value_of(declared).message_type
-        if inner is not None and _value_of(field).message_type is not None:
+        inner = value_field(declared).message_type
+        if inner is not None and value_field(field).message_type is not None:
             for step, item in _placed(field, value):
                 yield from _checked(item, inner, f"{where}{step}")
 

@@ -26,6 +26,7 @@ from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.actions import refuse
 from counterfoil.sdk.serde.rules.keys import NEED
+from counterfoil.sdk.serde.rules.redaction import REDACTED, mentions, tags_to_hide
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.protocol import RuleRun
@@ -80,15 +81,18 @@ class DlqAction:
             producer.flush()
 
     def _send(self, run: RuleRun, conf: Mapping[str, Any], topic: str) -> None:
-        kinds = _listed(conf.get("dlq.redact.rule.types"), _REDACTED)
-        tags = frozenset(tag for rule in run.scope.rules if rule.type in kinds for tag in rule.tags)
-        key, value = (_bytes_of(each, run, tags) for each in (run.key, run.value))
+        try:
+            key, value, headers = _redacted(run, conf)
+        except Exception as error:  # noqa: BLE001 - its text may contain what must not be seen
+            problem = "%s: the record could not be redacted, and was not sent to the dead letter topic %s"
+            _LOG.error(problem, type(error).__name__, topic)
+            return
         given = conf.get("producer")
         if given is not None and not hasattr(given, "produce"):
-            given(topic, key, value, _headers(run))
+            given(topic, key, value, headers)
             return
         producer = given if given is not None else self._own_producer(conf)
-        producer.produce(topic, key=key, value=value, headers=_headers(run), on_delivery=_report)
+        producer.produce(topic, key=key, value=value, headers=headers, on_delivery=_report)
         producer.poll(0)
         if str(conf.get("dlq.auto.flush")).lower() == "true":
             producer.flush()
@@ -111,14 +115,30 @@ def _listed(value: Any, default: tuple[str, ...]) -> tuple[str, ...]:
     return default if value is None else tuple(part.strip() for part in str(value).split(","))
 
 
+def _redacted(
+    run: RuleRun, conf: Mapping[str, Any]
+) -> tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]:
+    """Return the key, the value and the headers of a record without what rules encrypt."""
+    types = _listed(conf.get("dlq.redact.rule.types"), _REDACTED)
+    tags = tags_to_hide(run.scope.rule_set, types)
+    found: list[Any] = []
+    key, value = run.key, run.value
+    if run.scope.field == "key":
+        key = run.redact(key, tags, found)
+    else:
+        value = None if value is None else run.redact(value, tags, found)
+        key = key if run.redact_key is None else run.redact_key(key, types, found)
+    return _bytes_of(key), _bytes_of(value), _headers(run, found)
+
+
 def _report(error: Any, message: Any) -> None:
     if error is not None:
         topic = message.topic() if message is not None else "unknown"
         _LOG.error("The record could not be sent to the dead letter topic %s: %s", topic, error)
 
 
-def _headers(run: RuleRun) -> list[tuple[str, bytes | None]]:
-    """Return the headers of the record, and those that say what failed."""
+def _headers(run: RuleRun, hidden: list[Any]) -> list[tuple[str, bytes | None]]:
+    """Return the headers of the record, and those that say what failed, without a text that mentions hidden values."""
     given = run.headers or []
     pairs = given.items() if isinstance(given, Mapping) else given
     scope = run.scope
@@ -127,10 +147,15 @@ def _headers(run: RuleRun) -> list[tuple[str, bytes | None]]:
         "mode": scope.mode.value,
         "subject": scope.subject,
         "topic": scope.topic,
-        "exception": None if run.error is None else str(run.error),
+        "exception": None if run.error is None else _reason(run.error, hidden),
     }
     own = [(_PREFIX + name, value) for name, value in facts.items() if name != "exception" or value is not None]
     return [(name, _header(value)) for name, value in (*pairs, *own)]
+
+
+def _reason(error: Exception, hidden: list[Any]) -> str:
+    text = str(error)
+    return f"{type(error).__name__} ({REDACTED})" if mentions(text, hidden) else text
 
 
 def _header(value: Any) -> bytes | None:
@@ -139,7 +164,7 @@ def _header(value: Any) -> bytes | None:
     return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else str(value).encode()
 
 
-def _bytes_of(value: Any, run: RuleRun, tags: frozenset[str]) -> bytes | None:
+def _bytes_of(value: Any) -> bytes | None:
     """Return a key or a value as bytes: as it is, as Kafka's own serializers write it, or else as JSON."""
     match value:
         case None:
@@ -152,7 +177,7 @@ def _bytes_of(value: Any, run: RuleRun, tags: frozenset[str]) -> bytes | None:
             return struct.pack(">q", value)
         case float():
             return struct.pack(">d", value)
-    return _json(run.redact(value, tags) if value is run.value else value)
+    return _json(value)
 
 
 def _json(value: Any) -> bytes:

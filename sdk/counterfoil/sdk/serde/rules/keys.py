@@ -14,8 +14,9 @@ from counterfoil.sdk.serde.context import field_of, topic_of
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.rules.protocol import RedactKey
 
-_KEPT: ContextVar[tuple[str | None, Any] | None] = ContextVar("counterfoil_record_key", default=None)
+_KEPT: ContextVar[tuple[str | None, Any, RedactKey | None] | None] = ContextVar("counterfoil_record_key", default=None)
 
 
 class KeepsKeys(Protocol):
@@ -46,12 +47,15 @@ class _Need:
 NEED: Final = _Need()
 
 
-def keep(ctx: MessageContext | None, key: Any) -> None:
-    """Keep a key for the value of the same record; after a value, forget its key."""
-    _KEPT.set((topic_of(ctx), key) if field_of(ctx) == "key" else None)
+def keep(ctx: MessageContext | None, key: Any, redact: RedactKey | None = None) -> None:
+    """Keep a key for the value of the same record; after a value, forget its key.
+
+    ``redact`` removes from the key what the rules of its schema encrypt.
+    """
+    _KEPT.set((topic_of(ctx), key, redact) if field_of(ctx) == "key" else None)
 
 
-def kept_key(ctx: MessageContext | None) -> Any:
-    """Return the key of the record of ``ctx``; None if it was not serialized before its value."""
+def kept_key(ctx: MessageContext | None) -> tuple[Any, RedactKey | None]:
+    """Return the key of the record of ``ctx`` and what redacts it; None if it was not serialized before its value."""
     kept = _KEPT.get()
-    return kept[1] if kept is not None and kept[0] == topic_of(ctx) else None
+    return kept[1:] if kept is not None and kept[0] == topic_of(ctx) else (None, None)

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from counterfoil.schema.marks import ROOT
 from counterfoil.sdk.errors import SchemaNotCached
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from counterfoil.schema.marks import Mark
     from counterfoil.schema.model import Rule, RuleSet, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.sources import SchemaCalls, Source
@@ -89,14 +91,35 @@ class SchemaField:
     """A field of a schema, on whose values a field rule runs.
 
     ``full_name`` begins with the full name of the record (Avro, Protobuf) or with ``$`` (JSON). ``type`` is the type of
-    the values: that of the items of an array, and of the branch of a union. ``tags`` are those in the schema's text and
-    those that its metadata assigns.
+    the values: that of the items of an array, and of the branch of a union; ``COMBINED`` for values of every type.
+    ``tags`` are those in the schema's text and those that its metadata assigns, also those of what is around the field
+    and of its type. ``known_tags`` are those of them that Confluent's clients find, and ``is_beyond`` is whether they
+    leave the values as they are: for an executor, whether they find none of the rule's tags there.
+    ``is_key``: the values are the names of properties, which no rule can change. ``where`` is in words how the values
+    are reached from the field.
     """
 
     full_name: str
     name: str
     type: FieldType
     tags: frozenset[str] = frozenset()
+    known_tags: frozenset[str] = frozenset()
+    is_beyond: bool = False
+    is_key: bool = False
+    where: str = ""
+
+    @classmethod
+    def marked(cls, mark: Mark, field_type: FieldType, where: str = "", *, is_key: bool = False) -> SchemaField:
+        """Return the field of a place of a schema."""
+        known = frozenset() if mark.is_beyond else mark.own
+        is_beyond = mark.is_beyond or mark.full_name == ROOT
+        return cls(mark.full_name, mark.name, field_type, mark.tags, known, is_beyond, is_key, where)
+
+    @property
+    def place(self) -> str:
+        """The place in words: ``the field shop.Order.email``, ``the items of the field …``, ``the value itself``."""
+        field = "the value itself" if self.full_name == ROOT else f"the field {self.full_name}"
+        return f"{self.where} {field}" if self.where else field
 
 
 Transform: TypeAlias = Callable[[Any], Any]
@@ -113,6 +136,13 @@ Change: TypeAlias = Callable[[Any, Any], Any]
 
 FieldChanges: TypeAlias = Callable[[SchemaField], Change | None]
 """Returns the compiled rule for a field; None if the rule leaves its values as they are. Called once for each field."""
+
+
+class Redact(Protocol):
+    """Returns copies of values without what tags mark; bytes of messages that are read stay as they are."""
+
+    def __call__(self, value: Any, tags: frozenset[str] | None, /, found: list[Any] | None = None) -> Any:
+        """Return a copy of a value; for None as the tags, without anything. What is hidden is added to ``found``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +230,25 @@ class FieldExecutor(Protocol):
         """Release what the executor holds; called by ``Rules.close``."""
 
 
+@runtime_checkable
+class PlaceExecutor(FieldExecutor, Protocol):
+    """A field executor that refuses rules by what a schema declares, before any message is written."""
+
+    def check_places(self, scope: RuleScope, fields: Iterable[SchemaField]) -> None:
+        """Raise ``RuleError`` if the rule marks a field that the executor can neither change nor leave as it is.
+
+        ``fields`` are those of the whole schema that have one of the rule's tags; without tags, all.
+        """
+
+
 AnyExecutor: TypeAlias = Executor | FieldExecutor
+
+
+class RedactKey(Protocol):
+    """Returns a copy of a key without what the rules of its schema encrypt."""
+
+    def __call__(self, key: Any, types: Iterable[str], /, found: list[Any] | None = None) -> Any:
+        """Return a copy without what is marked by rules of these types. What is hidden is added to ``found``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +257,8 @@ class RuleRun:
 
     ``error`` is why the rule failed, None if it succeeded. ``key`` and ``value`` are the record as it was given to the
     serializer or deserializer: objects when writing, bytes when reading; the key is that of the key serializer's last
-    call in this thread or task. ``headers`` are the record's. ``redact`` returns a copy of a value without what the
-    fields with certain tags hold.
+    call in this thread or task. ``headers`` are the record's. ``redact`` returns a copy of the value (of a key's rules:
+    of the key) without what certain tags mark; ``redact_key`` one of the key, by the rules of its own schema.
     """
 
     scope: RuleScope
@@ -218,7 +266,8 @@ class RuleRun:
     key: Any
     value: Any
     headers: Any
-    redact: Callable[[Any, frozenset[str]], Any]
+    redact: Redact
+    redact_key: RedactKey | None = None
 
 
 @runtime_checkable

@@ -10,7 +10,6 @@ from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.rest.versions import Visibility
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.references import resolve_references
-from counterfoil.sdk.serde.rules.keys import kept_key
 from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
 from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules
 from counterfoil.sdk.serde.rules.tags import find_field_tags
@@ -58,7 +57,7 @@ class ReadRules:
             raise DecodeError(problem, path=error.path) from error
 
     def _message(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
-        record = Record.of(ctx, kept_key(ctx), data)
+        record = Record.of(ctx, data)
         if self.encoding is not None:
             data, offset = self.encoding.run(data[offset:], record), 0
         message = self.decode(data, offset)

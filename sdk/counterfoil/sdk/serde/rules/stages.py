@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from counterfoil.sdk.errors import RegistryUnavailable, RuleConditionFailed, RuleError, SchemaNotCached
+from counterfoil.sdk.errors import (
+    NotEncrypted,
+    RegistryUnavailable,
+    RuleConditionFailed,
+    RuleError,
+    SchemaNotCached,
+)
 from counterfoil.sdk.serde.context import field_of, headers_of
 from counterfoil.sdk.serde.headers import read_header
-from counterfoil.sdk.serde.rules.protocol import FieldExecutor, RuleMode, RulePhase, RuleRun, RuleScope
+from counterfoil.sdk.serde.rules.keys import kept_key
+from counterfoil.sdk.serde.rules.protocol import (
+    FieldExecutor,
+    PlaceExecutor,
+    RuleMode,
+    RulePhase,
+    RuleRun,
+    RuleScope,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from counterfoil.schema.model import Rule, Schema
+    from counterfoil.sdk.errors import EncryptionError
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import MessageContext
-    from counterfoil.sdk.serde.rules.protocol import Action, Change, SchemaField, Transform
+    from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.rules.values import RuleValues
     from counterfoil.sdk.serde.sources import Source
@@ -54,12 +69,15 @@ class Record:
     key: Any
     value: Any
     headers: Any
+    redact_key: RedactKey | None = None
 
     @classmethod
-    def of(cls, ctx: MessageContext | None, key: Any, value: Any) -> Record:
-        """Return the record of a call; ``key`` is the key that was serialized before its value."""
-        is_key = field_of(ctx) == "key"
-        return cls(value if is_key else key, None if is_key else value, headers_of(ctx))
+    def of(cls, ctx: MessageContext | None, value: Any) -> Record:
+        """Return the record of a call, with the key that was serialized before its value."""
+        if field_of(ctx) == "key":
+            return cls(value, None, headers_of(ctx))
+        key, redact_key = kept_key(ctx)
+        return cls(key, value, headers_of(ctx), redact_key)
 
     @property
     def rule_to_skip(self) -> str | None:
@@ -81,7 +99,7 @@ class Stage:
     """Rules that run one after the other."""
 
     rules: tuple[_Compiled, ...]
-    redact: Callable[[Any, frozenset[str]], Any]
+    redact: Redact
 
     def run(self, message: Any, record: Record) -> Any:
         """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
@@ -93,6 +111,9 @@ class Stage:
                 message = _applied(each, message)
             except (SchemaNotCached, RegistryUnavailable):
                 raise
+            except NotEncrypted as error:
+                self._act(each, each.on_failure, error, record)
+                refuse_rule(each.scope.rule, error)  # whatever the action is: the message would be plain text
             except Exception as error:  # noqa: BLE001 - whatever a rule raises is its failure
                 self._act(each, each.on_failure, error, record)
             else:
@@ -103,7 +124,9 @@ class Stage:
         if action is None:
             return
         try:
-            action.run(RuleRun(each.scope, error, record.key, record.value, record.headers, self.redact))
+            action.run(
+                RuleRun(each.scope, error, record.key, record.value, record.headers, self.redact, record.redact_key)
+            )
         except RuleError:
             raise
         except Exception as failure:
@@ -120,6 +143,11 @@ def _applied(each: _Compiled, message: Any) -> Any:
     if result is None:
         raise RuleError("the rule returned null", rule=each.scope.rule.name)
     return result
+
+
+def refuse_rule(rule: Rule, error: EncryptionError) -> NoReturn:
+    """Raise ``RuleError`` for a rule that must not be passed over."""
+    raise RuleError(f"The rule {rule.name!r} failed: {error}", rule=rule.name, action="ERROR") from error
 
 
 def condition_failed(rule: Rule, path: str | None = None) -> RuleConditionFailed:
@@ -160,7 +188,7 @@ def compile_stage(
             error.rule = error.rule or rule.name
             error.problem = f"The rule {rule.name!r} of the schema cannot be run: {error.problem}"
             raise
-    return Stage(tuple(compiled), _redaction(values)) if compiled else None
+    return Stage(tuple(compiled), redaction(values, mode)) if compiled else None
 
 
 def has_rules(schema: Schema | None, mode: RuleMode, phase: RulePhase, settings: Rules) -> bool:
@@ -214,15 +242,28 @@ def _compile_rule(scope: RuleScope, settings: Rules, values: RuleValues | None) 
 def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValues) -> Script[Transform]:
     if _repeats(scope):
         return lambda message: message
-    changes = yield from executor.compile_fields(scope)
     wanted = frozenset(scope.rule.tags)
+    if isinstance(executor, PlaceExecutor):
+        executor.check_places(scope, _wanted(values.places(), wanted))
+    changes = yield from executor.compile_fields(scope)
 
     def tagged(field: SchemaField) -> Change | None:
-        change = changes(field) if not wanted or wanted & field.tags else None
+        found = next(_wanted((field,), wanted), None)
+        change = None if found is None else changes(found)
         return _condition_on(scope.rule, field, change) if change is not None and scope.is_condition else change
 
-    apply = values.fields(tagged)
+    apply = values.fields(tagged, tags=wanted)
     return _holding(apply) if scope.is_condition else apply
+
+
+def _wanted(fields: Iterable[SchemaField], wanted: frozenset[str]) -> Iterator[SchemaField]:
+    """Yield the fields that have one of the tags; without tags all, but no names of properties."""
+    for field in fields:
+        if not wanted and not field.is_key:
+            yield field
+        elif wanted & field.tags:
+            is_known = bool(wanted & field.known_tags) and not field.is_beyond
+            yield field if is_known else replace(field, is_beyond=True)
 
 
 def _holding(check: Transform) -> Transform:
@@ -263,12 +304,14 @@ def _action_name(scope: RuleScope, name: str | None) -> str | None:
     return pair[1 if scope.mode in _SECOND else 0].strip()
 
 
-def _redaction(values: RuleValues | None) -> Callable[[Any, frozenset[str]], Any]:
-    def redact(message: Any, tags: frozenset[str]) -> Any:
-        from counterfoil.sdk.serde.rules.redaction import redacting
+def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
+    """Return what removes values from records; those that are read are bytes, which stay as they are."""
 
-        if values is None or not tags or isinstance(message, (bytes, bytearray, memoryview)):
-            return message
-        return values.fields(redacting(tags))(values.opened(message))
+    def redact(value: Any, tags: frozenset[str] | None, /, found: list[Any] | None = None) -> Any:
+        from counterfoil.sdk.serde.rules.redaction import Hiding
+
+        if values is None or tags == frozenset() or mode is not RuleMode.WRITE:
+            return value
+        return values.redacted(value, Hiding(tags, found))
 
     return redact

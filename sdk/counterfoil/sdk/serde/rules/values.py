@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from counterfoil.sdk.serde.rules.protocol import FieldChanges, Transform
+    from counterfoil.sdk.serde.rules.protocol import FieldChanges, SchemaField, Transform
+    from counterfoil.sdk.serde.rules.redaction import Hiding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,19 @@ class RuleValues(Protocol):
     def encoded(self, message: Any, /) -> bytes:
         """Return the body of a message that rules changed; raise ``SerdeError`` if it is no value of the schema."""
 
-    def fields(self, changes: FieldChanges, /) -> Transform:
-        """Return a function that applies a field rule to a message, and returns a changed copy of it.
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
+        """Return a function that applies a field rule for these tags to a message, and returns a changed copy of it.
 
         ``changes`` is called for each field of the schema with values; it may return None.
+        """
+
+    def places(self) -> Iterable[SchemaField]:
+        """Return the fields of the whole schema, with the types and tags that it declares."""
+
+    def redacted(self, message: Any, hiding: Hiding, /) -> Any:
+        """Return a copy of a value of the program without what is to be hidden.
+
+        It fails closed: what does not fit the schema is hidden as a whole.
         """
 
     def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:

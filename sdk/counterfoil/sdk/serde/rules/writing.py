@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.rules.checks import compile_check
-from counterfoil.sdk.serde.rules.keys import kept_key
 from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
-from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules
+from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules, redaction
 from counterfoil.sdk.serde.rules.tags import find_field_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.rules.protocol import RedactKey
     from counterfoil.sdk.serde.rules.stages import Place, Stage
+    from counterfoil.sdk.serde.rules.values import RuleValues
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """The rules of writing to one subject."""
+    """The rules of writing to one subject. ``redact_key`` is for the rules of the value whose key this is."""
 
     opened: Callable[[Any], Any]
     encode: Encode
@@ -32,10 +33,11 @@ class WriteRules:
     domain: Stage | None
     after: Callable[[Any], None] | None
     encoding: Stage | None
+    redact_key: RedactKey
 
     def write(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
         """Return the message for a value. Raises ``RuleError``, ``ValidationError``, and the errors of encoding."""
-        record = Record.of(ctx, kept_key(ctx), value)
+        record = Record.of(ctx, value)
         message = self.opened(value)
         if self.before is not None:
             self.before(message)
@@ -72,4 +74,17 @@ def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: P
         domain=domain,
         after=check if settings.check == "after" else None,
         encoding=encoding,
+        redact_key=_key_redaction(values, schema),
     )
+
+
+def _key_redaction(values: RuleValues, schema: Schema) -> RedactKey:
+    """Return what removes, from a key that has this schema, what its rules encrypt."""
+    redact = redaction(values, RuleMode.WRITE)
+
+    def redact_key(key: Any, types: Iterable[str], /, found: list[Any] | None = None) -> Any:
+        from counterfoil.sdk.serde.rules.redaction import tags_to_hide
+
+        return redact(key, tags_to_hide(schema.rule_set, types), found)
+
+    return redact_key

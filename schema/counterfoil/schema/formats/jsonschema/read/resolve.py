@@ -74,6 +74,11 @@ class Resolver:
         self.root = self.enter(document, Base("", (), "", draft))
         self._is_indexed = False
 
+    @property
+    def documents(self) -> Mapping[str, Any]:
+        """The documents by name: the schema's own under the empty name, and those of its references."""
+        return self._documents
+
     def enter(self, value: Any, base: Base) -> Base:
         """Return ``base`` with the URI of the schema's ``$id`` and the draft of its ``$schema``, if it has them."""
         if not isinstance(value, dict):

@@ -1,0 +1,138 @@
+"""How tags mark the types of an Avro schema.
+
+Confluent's clients know the tags of fields. They follow records, arrays, maps and unions, but neither a record inside
+itself nor a type ``error``, and they ignore tags of types, of items and of values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
+from counterfoil.schema.marks import Mark, Steps, TaggedPlace, tags_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.marks import FieldTags
+
+
+class AvroMarks:
+    """Follows marks through the types of a schema whose fields have ``tags``.
+
+    After very many records every further one has all tags of the schema, so that every walk ends.
+    """
+
+    def __init__(self, root: AvroType, tags: FieldTags) -> None:
+        self._tags = tags
+        records = [*_records(root)]
+        self._recursive = _recursive(records)
+        self._all = frozenset(tag for record in records for tag in self._tags_in(record))
+        self._steps = Steps()
+
+    def at_root(self, root: AvroType) -> Mark:
+        """Return the mark of the values of a whole schema."""
+        return self.of_type(root, Mark())
+
+    def of_type(self, avro_type: AvroType, mark: Mark) -> Mark:
+        """Return the mark of the values of a type; ``mark`` is that of the place at which the type stands."""
+        own = tags_in(avro_type.properties)
+        if isinstance(avro_type, Record):
+            own = self._tags.of_type(avro_type.full_name, own)
+        return mark.joined(own) if own else mark
+
+    def inside(self, record: Record, mark: Mark) -> Mark:
+        """Return what the marks of a record's fields have in common; ``mark`` is that of the record's values."""
+        if not self._steps.take():
+            return Mark(outer=self._all, is_beyond=True)
+        name = record.full_name
+        opened = mark.opened | {name} if name in self._recursive else mark.opened
+        is_beyond = mark.is_beyond or record.is_error or name in mark.opened
+        return Mark(outer=mark.tags, is_beyond=is_beyond, opened=opened)
+
+    def of_field(self, record: Record, field: Field, inside: Mark) -> Mark:
+        """Return the mark of a field, of a record whose fields have ``inside``."""
+        full_name = f"{record.full_name}.{field.name}"
+        own = self._tags.of(full_name, tags_in(field.properties))
+        return Mark(full_name, field.name, own, inside.outer, inside.is_beyond, inside.opened)
+
+    def _tags_in(self, record: Record) -> Iterator[str]:
+        yield from self._tags.of_type(record.full_name, tags_in(record.properties))
+        for field in record.fields:
+            yield from self._tags.of(f"{record.full_name}.{field.name}", tags_in(field.properties))
+            yield from (tag for each in _parts(field.type) for tag in tags_in(each.properties))
+
+
+def places(schema: AvroSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
+    """Yield the places of the types that are no records, arrays, maps or unions, each once for each of its marks."""
+    root = schema.root
+    marks = AvroMarks(root, tags)
+    seen: set[tuple[int, Mark]] = set()
+    waiting: list[tuple[AvroType, Mark, str]] = [(root, Mark(), "")]
+    while waiting:
+        avro_type, around, where = waiting.pop()
+        mark = marks.of_type(avro_type, around)
+        match avro_type:
+            case Record():
+                inside = marks.inside(avro_type, mark)
+                if (id(avro_type), inside) not in seen:
+                    seen.add((id(avro_type), inside))
+                    entered = [(each.type, marks.of_field(avro_type, each, inside), "") for each in avro_type.fields]
+                    waiting += reversed(entered)
+            case Array(items=items):
+                waiting.append((items, mark, "in the items of"))
+            case Map(values=values):
+                waiting.append((values, mark, "in the values of"))
+            case Union(branches=branches):
+                waiting += [(branch, mark, where) for branch in reversed(branches)]
+            case _:
+                yield TaggedPlace(mark, avro_type.kind.name, where, avro_type.pointer)
+
+
+def _parts(avro_type: AvroType) -> Iterator[AvroType]:
+    """Yield a type and the types inside it, but not the fields of a record."""
+    waiting = [avro_type]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        match each:
+            case Array(items=inner) | Map(values=inner):
+                waiting.append(inner)
+            case Union(branches=branches):
+                waiting += branches
+
+
+def _records(root: AvroType) -> Iterator[Record]:
+    """Yield every record of a schema, each once."""
+    seen: set[str] = set()
+    waiting = [root]
+    while waiting:
+        for each in _parts(waiting.pop()):
+            if isinstance(each, Record) and each.full_name not in seen:
+                seen.add(each.full_name)
+                waiting += [field.type for field in each.fields]
+                yield each
+
+
+def _recursive(records: Sequence[Record]) -> frozenset[str]:
+    """Return the names of the records that may contain themselves."""
+    uses = {
+        each.full_name: {
+            part.full_name for field in each.fields for part in _parts(field.type) if isinstance(part, Record)
+        }
+        for each in records
+    }
+    return frozenset(name for name in uses if name in _reached_from(name, uses))
+
+
+def _reached_from(name: str, uses: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    waiting = [*uses[name]]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += uses[each]
+    return found

@@ -1,0 +1,344 @@
+"""How tags mark the values of a JSON schema.
+
+Confluent's clients know the tags in the schemas of properties. They follow ``properties``, ``items`` with one schema,
+``$ref``, and branches of ``allOf``, ``anyOf`` and ``oneOf``; they ignore tags behind a reference, in a branch and in
+``items``, every other keyword with schemas, what stands beside a ``$ref``, and scalars whose type is not named by the
+schema, or stands beside branches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.marks import TAGS, FieldTags, Mark, Steps, TaggedPlace, tags_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+
+ANY_KEY: Final = "*"
+"""Stands, in full names, for the names of properties that a schema does not list."""
+TYPE_BY_WORD: Final[Mapping[str, str]] = {
+    "string": "STRING",
+    "integer": "INT",
+    "number": "DOUBLE",
+    "boolean": "BOOLEAN",
+}
+"""The types of scalars by the names of field rules; the first that a schema names counts."""
+
+_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
+_NAMES_OF_ONE_STATE: Final = 8
+"""How many full names of one recursive schema are looked at; tags by path may depend on them."""
+
+
+class Choice(Protocol):
+    """Decides which of the schemas beside a schema describe a value."""
+
+    def branches(self, branches: Sequence[Schema]) -> Iterable[Schema]:
+        """Return those of ``anyOf`` or ``oneOf`` that may describe the value."""
+
+    def conditional(self, facts: Facts) -> Iterable[Schema]:
+        """Return those of ``if``, ``then`` and ``else`` that may describe the value."""
+
+    def needed(self, name: str) -> bool:
+        """Return whether the value may have a property, on which another schema depends."""
+
+    def contains(self, schema: Schema, index: int) -> bool:
+        """Return whether the item at ``index`` may be one that ``contains`` describes."""
+
+
+class Part(NamedTuple):
+    """A schema that describes a value; ``is_beyond``: Confluent's clients do not get to it."""
+
+    schema: Schema
+    is_beyond: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """The schemas that describe one value together, and the mark of the value."""
+
+    parts: tuple[Part, ...]
+    mark: Mark
+
+    def type_word(self, words: Iterable[str]) -> tuple[str | None, bool]:
+        """Return the first of ``words`` that is named as the type, and whether Confluent's clients know this type.
+
+        ``enum`` stands for the type of values that are listed.
+        """
+        if any(part.schema.facts.values is not None for part in self.parts):
+            return "enum", True
+        named = {word: False for word in words if any(word in (each.schema.facts.types or ()) for each in self.parts)}
+        for part in self.parts:
+            if not part.is_beyond and _is_plain(part.schema):
+                named |= {word: True for word in named if word in (part.schema.facts.types or ())}
+        word = next(iter(named), None)
+        return word, word is not None and named[word]
+
+
+class JsonMarks:
+    """Follows marks through a JSON schema whose fields have ``tags``."""
+
+    def __init__(self, tags: FieldTags) -> None:
+        self.tags = tags
+
+    def described(self, schema: Schema, mark: Mark, choice: Choice) -> Described:
+        """Return what describes a value of ``schema``; ``mark`` is that of the place at which the schema stands."""
+        found: dict[Schema, bool] = {}
+        waiting = [Part(schema, mark.is_beyond)]
+        outer: set[str] = set()
+        while waiting:
+            part = waiting.pop()
+            if not found.get(part.schema, True) or (part.is_beyond and part.schema in found):
+                continue
+            found[part.schema] = part.is_beyond
+            if part.schema is not schema:
+                outer |= tags_of(part.schema)
+            outer |= _tags_of_content(part.schema)
+            waiting += [Part(each, part.is_beyond or is_beyond) for each, is_beyond in _beside(part.schema, choice)]
+        return Described(tuple(Part(*each) for each in found.items()), mark.joined(frozenset(outer)))
+
+    def at_root(self, root: Schema) -> Mark:
+        """Return the mark of whole values."""
+        return Mark(outer=tags_of(root))
+
+    def of_property(self, around: Described, name: str) -> list[tuple[Schema, Mark]]:
+        """Return the schemas of a property of an object, each with its mark."""
+        inside = around.mark.tags
+        full_name = f"{around.mark.full_name}.{name}"
+        found = [
+            (schema, Mark(full_name, name, self.tags.of(full_name, tags_of(schema)), inside, is_beyond))
+            for schema, is_beyond in _property_schemas(around.parts, name)
+        ]
+        if not found and (inside or self.tags.has_paths):
+            found.append((ANYTHING, Mark(full_name, name, self.tags.of(full_name), inside, is_beyond=True)))
+        return found
+
+    def of_key(self, around: Described, choice: Choice) -> Mark | None:
+        """Return the mark of the names of an object's properties that its schemas assign; None without one."""
+        found: frozenset[str] = frozenset()
+        for part in around.parts:
+            names = part.schema.facts.names
+            if names is not None:
+                found |= tags_of(names) | self.described(names, Mark(), choice).mark.outer
+        return Mark(around.mark.full_name, around.mark.name, outer=found, is_beyond=True) if found else None
+
+    def of_item(self, around: Described, index: int, choice: Choice) -> list[tuple[Schema, Mark]]:
+        """Return the schemas of the item of an array, each with its mark."""
+        mark = around.mark
+        found = []
+        for part in around.parts:
+            for schema, is_beyond in _item_schemas(part, index, choice):
+                joined = mark.joined(tags_of(schema))
+                found.append((schema, joined.beyond() if is_beyond else replace(joined, is_beyond=part.is_beyond)))
+        if not found and (mark.tags or self.tags.has_paths):
+            found.append((ANYTHING, mark.beyond()))
+        return found
+
+
+def tags_of(schema: Schema) -> frozenset[str]:
+    """Return the tags in a schema, also those beside a reference."""
+    return tags_in(written(schema))
+
+
+def written(schema: Schema) -> Mapping[str, Any]:
+    """Return the keywords of a schema as they are written, also those beside a reference."""
+    return schema.value if isinstance(schema, WrittenSchema) and isinstance(schema.value, dict) else {}
+
+
+def _is_plain(schema: Schema) -> bool:
+    keywords = written(schema)
+    return not ("$ref" in keywords or any(isinstance(keywords.get(word), list) for word in _BRANCHES))
+
+
+def _beside(schema: Schema, choice: Choice) -> Iterator[tuple[Schema, bool]]:
+    """Yield the schemas beside a schema that describe the same value, and whether Confluent's clients skip them."""
+    facts, keywords = schema.facts, written(schema)
+    has_reference = "$ref" in keywords
+    is_dynamic = any(word in keywords for word in _DYNAMIC)
+    referred = schema.referred if isinstance(schema, WrittenSchema) else ()
+    for each in facts.all_of:
+        yield each, is_dynamic if each in referred else has_reference
+    for branches in (facts.any_of, facts.one_of):
+        yield from ((each, has_reference) for each in choice.branches(branches or ()))
+    yield from ((each, True) for each in choice.conditional(facts))
+    yield from ((needed, True) for name, needed in facts.needed_schemas.items() if choice.needed(name))
+
+
+def _tags_of_content(schema: Schema) -> set[str]:
+    """Return the tags in ``contentSchema``, which describes what is in a text."""
+    found: set[str] = set()
+    waiting = [written(schema).get("contentSchema")]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            found |= tags_in(each)
+            waiting += [value for keyword, value in each.items() if keyword != TAGS]
+        elif isinstance(each, list):
+            waiting += each
+    return found
+
+
+def _property_schemas(parts: Sequence[Part], name: str) -> list[tuple[Schema, bool]]:
+    found = []
+    rest = []
+    for part in parts:
+        facts = part.schema.facts
+        declared = facts.properties.get(name)
+        if declared is not None:
+            found.append((declared, part.is_beyond or "$ref" in written(part.schema)))
+        matching = [schema for pattern, schema in facts.patterns.items() if _may_match(pattern, name)]
+        found += [(schema, True) for schema in matching]
+        if declared is None and facts.additional is not None:
+            rest += [(facts.additional, True)] if not matching or name == ANY_KEY else []
+    found += rest
+    if not found or name == ANY_KEY:
+        unlooked = [part.schema.facts.unevaluated_properties for part in parts]
+        found += [(schema, True) for schema in unlooked if schema is not None]
+    return found
+
+
+def _may_match(pattern: str, name: str) -> bool:
+    return name == ANY_KEY or holds_match(pattern, name) is not False
+
+
+def _item_schemas(part: Part, index: int, choice: Choice) -> Iterator[tuple[Schema, bool]]:
+    facts = part.schema.facts
+    is_beyond = part.is_beyond or "$ref" in written(part.schema)
+    if index < len(facts.prefix):
+        yield facts.prefix[index], True
+    elif facts.items is not None:
+        yield facts.items, is_beyond or bool(facts.prefix)
+    elif facts.unevaluated_items is not None:
+        yield facts.unevaluated_items, True
+    if facts.contains is not None and choice.contains(facts.contains, index):
+        yield facts.contains, True
+
+
+class Every:
+    """The choice of everything that may describe any value."""
+
+    def branches(self, branches: Sequence[Schema]) -> Iterable[Schema]:
+        """Return all branches."""
+        return branches
+
+    def conditional(self, facts: Facts) -> Iterable[Schema]:
+        """Return all of ``if``, ``then`` and ``else``."""
+        return [each for each in (facts.condition, facts.consequence, facts.alternative) if each is not None]
+
+    def needed(self, name: str) -> bool:
+        """Return True."""
+        del name
+        return True
+
+    def contains(self, schema: Schema, index: int) -> bool:
+        """Return True."""
+        del schema, index
+        return True
+
+
+EVERY: Final = Every()
+
+
+def places(schema: JsonSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
+    """Yield the places of a schema whose values are scalars, or of which it declares no more, with their marks.
+
+    After very many steps, one place follows that has all tags of the schema.
+    """
+    yield from _Places(JsonMarks(tags)).of(root_of(schema))
+
+
+class _Places:
+    def __init__(self, marks: JsonMarks) -> None:
+        self._marks = marks
+        self._steps = Steps()
+        self._seen: dict[tuple[Schema, Mark], set[str]] = {}
+        self._waiting: list[tuple[Schema, Mark, str]] = []
+
+    def of(self, root: WrittenSchema) -> Iterator[TaggedPlace]:
+        self._waiting = [(root, self._marks.at_root(root), "")]
+        while self._waiting:
+            schema, mark, where = self._waiting.pop()
+            if not self._is_new(schema, mark):
+                continue
+            described = self._marks.described(schema, mark, EVERY)
+            if not self._steps.take():
+                yield TaggedPlace(Mark(outer=_all_tags(root), is_beyond=True), "COMBINED")
+                return
+            yield from self._found(described, where, schema)
+
+    def _is_new(self, schema: Schema, mark: Mark) -> bool:
+        key = (schema, replace(mark, full_name="", name=""))
+        names = self._seen.setdefault(key, set())
+        limit = _NAMES_OF_ONE_STATE if self._marks.tags.has_paths else 1
+        if mark.full_name in names or len(names) >= limit:
+            return False
+        names.add(mark.full_name)
+        return True
+
+    def _found(self, described: Described, where: str, schema: Schema) -> Iterator[TaggedPlace]:
+        mark, pointer = described.mark, schema.pointer
+        named = self._add_properties(described) + self._add_items(described)
+        key = self._marks.of_key(described, EVERY)
+        if key is not None:
+            yield TaggedPlace(key, "KEY", "in the names of the properties of", pointer)
+        words = {word for part in described.parts for word in part.schema.facts.types or ()}
+        word, is_known = described.type_word(TYPE_BY_WORD)
+        if word is not None:
+            found = "ENUM" if word == "enum" else TYPE_BY_WORD[word]
+            yield TaggedPlace(mark if is_known else mark.beyond(), found, where, pointer)
+        elif not words and not named and schema.facts.is_false is False:
+            yield TaggedPlace(mark.beyond(), "COMBINED", where, pointer)
+        if not named and "object" in words:
+            yield TaggedPlace(mark.beyond(), "RECORD", where, pointer)
+        if not named and "array" in words:
+            yield TaggedPlace(mark.beyond(), "ARRAY", where, pointer)
+
+    def _add_properties(self, described: Described) -> int:
+        names: dict[str, str] = {}
+        for part in described.parts:
+            facts = part.schema.facts
+            names |= dict.fromkeys(facts.properties, "")
+            for word, held in (
+                ("patternProperties", facts.patterns or None),
+                ("additionalProperties", facts.additional),
+                ("unevaluatedProperties", facts.unevaluated_properties),
+            ):
+                if held is not None and not getattr(getattr(held, "facts", None), "is_false", False):
+                    names.setdefault(ANY_KEY, f"in {word} of")
+        count = 0
+        for name, where in names.items():
+            for schema, mark in self._marks.of_property(described, name):
+                count += 1
+                self._waiting.append((schema, mark, where))
+        return count
+
+    def _add_items(self, described: Described) -> int:
+        count = 0
+        longest = max((len(part.schema.facts.prefix) for part in described.parts), default=0)
+        for index in range(longest + 1):
+            for schema, mark in self._marks.of_item(described, index, EVERY):
+                if schema is not ANYTHING:
+                    count += 1
+                    self._waiting.append((schema, mark, "in the items of"))
+        return count
+
+
+def _all_tags(root: WrittenSchema) -> frozenset[str]:
+    found: set[str] = set()
+    waiting: list[Any] = [*root.source.resolver.documents.values()]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            found |= tags_in(each)
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return frozenset(found)

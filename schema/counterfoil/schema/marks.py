@@ -1,0 +1,155 @@
+"""Which tags mark a place of a schema, and whether the clients of Confluent look for them there.
+
+A tag marks the values of the element beside which it stands, with everything inside them: a tag of a record, of an
+object or of a message marks all of its fields. Confluent's field rules know the tags beside a field alone, and follow
+some keywords of a schema and not others, so that a :class:`Mark` keeps apart what they know (``own``) and what they do
+not (``outer``, ``is_beyond``). The languages say how a mark changes on the way from the root of a schema to a place:
+``formats/<language>/marks.py``.
+
+Source of what Confluent's clients reach: the values that the field rules of confluent-kafka 2.16 changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from counterfoil.schema.path_patterns import matches_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from counterfoil.schema.pointer import Pointer
+
+TAGS: Final = "confluent:tags"
+"""The property with the tags of an element of an Avro or JSON schema."""
+ROOT: Final = "$"
+"""The full name of the value of a whole message."""
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The tags of a place on the way from the root of a schema.
+
+    ``full_name`` and ``name`` are those of the nearest field around the place; at the root both are ``$``. ``own`` are
+    the tags of that field, ``outer`` the tags of elements around it, of types, and of what a reference leads to.
+    ``is_beyond``: Confluent's clients do not look at the place at all. ``opened`` are the names of the recursive types
+    that the way has entered.
+    """
+
+    full_name: str = ROOT
+    name: str = ROOT
+    own: frozenset[str] = _NONE
+    outer: frozenset[str] = _NONE
+    is_beyond: bool = False
+    opened: frozenset[str] = _NONE
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """All tags of the place."""
+        return self.own | self.outer
+
+    def is_reached(self, wanted: frozenset[str]) -> bool:
+        """Return whether Confluent's clients find one of the tags, or the place itself if no tag is wanted."""
+        if self.is_beyond:
+            return False
+        return bool(wanted & self.own) if wanted else self.full_name != ROOT
+
+    def joined(self, outer: frozenset[str]) -> Mark:
+        """Return the mark with more tags that Confluent's clients do not know."""
+        return self if outer <= self.outer else replace(self, outer=self.outer | outer)
+
+    def beyond(self) -> Mark:
+        """Return the mark of a place at which Confluent's clients do not look."""
+        return self if self.is_beyond else replace(self, is_beyond=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPlace:
+    """A place of a schema whose values have a type, with its tags.
+
+    ``type`` is the type by the names of field rules: ``STRING``, ``BYTES``, ``INT`` … ``RECORD`` for an object that
+    declares nothing inside, and ``ANY`` for values of every type. ``where`` says in words how the place is reached from
+    the nearest field. ``pointer`` leads to the element in the text of the schema.
+    """
+
+    mark: Mark
+    type: str
+    where: str = ""
+    pointer: Pointer = ()
+
+    @property
+    def full_name(self) -> str:
+        """The full name of the nearest field."""
+        return self.mark.full_name
+
+    def is_reached(self, wanted: frozenset[str]) -> bool:
+        """Return whether Confluent's clients find one of the tags, or the place itself if no tag is wanted."""
+        return self.mark.is_reached(wanted)
+
+
+class FieldTags:
+    """Finds the tags of a field by its full name, and those of a type by the type's.
+
+    ``inline`` are the tags in the texts of schemas by the full names of fields, ``types`` those of types; ``by_path``
+    are the tags of a schema's metadata.
+    """
+
+    def __init__(
+        self,
+        inline: Mapping[str, frozenset[str]],
+        by_path: Mapping[str, Sequence[str]],
+        types: Mapping[str, frozenset[str]] | None = None,
+    ) -> None:
+        self._inline = inline
+        self._by_path = by_path
+        self._types = types or {}
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the metadata assign tags, so that the tags of a place depend on its full name."""
+        return bool(self._by_path)
+
+    def joined(self, other: FieldTags) -> FieldTags:
+        """Return the tags that a field has here or in another schema."""
+        paths = {*self._by_path, *other._by_path}
+        by_path = {path: (*self._by_path.get(path, ()), *other._by_path.get(path, ())) for path in paths}
+        return FieldTags(_both(self._inline, other._inline), by_path, _both(self._types, other._types))
+
+    def of(self, full_name: str, inline: Iterable[str] = ()) -> frozenset[str]:
+        """Return the tags of a field; ``inline`` are tags that were found beside it."""
+        return self._inline.get(full_name, _NONE).union(inline, self.given(full_name))
+
+    def of_type(self, full_name: str, inline: Iterable[str] = ()) -> frozenset[str]:
+        """Return the tags of a type with a name; ``inline`` are tags that were found in it."""
+        return self._types.get(full_name, _NONE).union(inline, self.given(full_name))
+
+    def given(self, full_name: str) -> frozenset[str]:
+        """Return the tags that the metadata assign to a full name."""
+        if not self._by_path:
+            return _NONE
+        return frozenset(tag for path, tags in self._by_path.items() if matches_path(path, full_name) for tag in tags)
+
+
+def _both(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
+    return {name: one.get(name, _NONE) | other.get(name, _NONE) for name in {*one, *other}}
+
+
+def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+    """Return the tags in the properties of an element; a value that is not a list counts as no tags."""
+    written = properties.get(TAGS)
+    return frozenset(str(tag) for tag in written) if isinstance(written, list) else _NONE
+
+
+@dataclass(slots=True)
+class Steps:
+    """A limit for walks over a schema, so that their cost is bounded whatever the schema is."""
+
+    left: int = 20_000
+
+    def take(self) -> bool:
+        """Count one step; return False once there are none left."""
+        self.left -= 1
+        return self.left >= 0
