@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import DEFAULT_TYPE
 from counterfoil.schema.parsed import Validation
@@ -35,7 +35,7 @@ def parse_schema(
     return format_for(schema_type).parse(text, references, validation=validation)
 
 
-@lru_cache(maxsize=8192)
+@cached_by_size(16 * 1024 * 1024, size_of=lambda _, text, *__: 2_000 + 2 * len(text))
 def outline(text: str, schema_type: SchemaType = DEFAULT_TYPE) -> Outline | None:
     """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable or too deep."""
     return format_for(schema_type).outline(text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from counterfoil.sdk.processes import Locking
 from counterfoil.sdk.script import Join
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
+MAX_CHARS: Final = 32 * 1024 * 1024
+"""The largest number of characters of all values of one cache; the last one stays, whatever its size."""
+
 
 class _Abandoned(Exception):
     """The caller that made the call was interrupted, so one of the waiting callers makes the call."""
@@ -33,7 +36,8 @@ class Cache(Locking, Generic[V]):
 
     ``ttl_s`` is how long a value is used, in seconds; None is without a limit. Registry errors of the class
     ``remembers`` are cached as well, for ``missing_ttl_s`` seconds, so that an unknown id does not cause a request for
-    every message.
+    every message. ``size_of`` returns the characters of a value whose size others choose; all values together have at
+    most ``MAX_CHARS``.
     """
 
     def __init__(
@@ -44,9 +48,10 @@ class Cache(Locking, Generic[V]):
         ttl_s: float | None = None,
         remembers: type[RegistryError] | None = None,
         missing_ttl_s: float = 0.0,
+        size_of: Callable[[V], int] = lambda _: 0,
     ) -> None:
-        self._values = _Bounded[V](capacity, clock)
-        self._missing = _Bounded["RegistryError"](capacity, clock)
+        self._values = _Bounded[V](capacity, clock, size_of)
+        self._missing = _Bounded["RegistryError"](capacity, clock, lambda _: 0)
         self._ttl_s = ttl_s
         self._remembers = remembers
         self._missing_ttl_s = missing_ttl_s
@@ -142,9 +147,11 @@ def _new_flight() -> Future[Any]:
 class _Bounded(Generic[V]):
     """A bounded map that removes the least recently used entries first and ignores expired ones. Not thread-safe."""
 
-    def __init__(self, capacity: int, clock: Callable[[], float]) -> None:
+    def __init__(self, capacity: int, clock: Callable[[], float], size_of: Callable[[V], int]) -> None:
         self._capacity = capacity
         self._clock = clock
+        self._size_of = size_of
+        self._chars = 0
         self._entries: OrderedDict[Hashable, tuple[V, float | None]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -157,19 +164,25 @@ class _Bounded(Generic[V]):
             return None
         value, expires_at = entry
         if expires_at is not None and self._clock() >= expires_at:
-            del self._entries[key]
+            self._remove(key)
             return None
         self._entries.move_to_end(key)
         return value
 
     def put(self, key: Hashable, value: V, ttl_s: float | None) -> None:
         """Store the value, and remove the least recently used entries when there is no room."""
+        self._remove(key)
         self._entries[key] = (value, None if ttl_s is None else self._clock() + ttl_s)
-        self._entries.move_to_end(key)
-        while len(self._entries) > self._capacity:
-            self._entries.popitem(last=False)
+        self._chars += self._size_of(value)
+        while len(self._entries) > self._capacity or (self._chars > MAX_CHARS and len(self._entries) > 1):
+            self._remove(next(iter(self._entries)))
 
     def drop(self, concerns: Callable[[Hashable], bool]) -> None:
         """Remove the entries of the keys for which ``concerns`` is true."""
         for key in [key for key in self._entries if concerns(key)]:
-            del self._entries[key]
+            self._remove(key)
+
+    def _remove(self, key: Hashable) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._chars -= self._size_of(entry[0])

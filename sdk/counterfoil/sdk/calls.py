@@ -53,10 +53,18 @@ class Calls:
         cache = settings.cache
         self._exchange = Exchange(settings, clock)
         self._schemas: Cache[Schema] = Cache(
-            cache.capacity, clock.monotonic, remembers=SchemaNotFound, missing_ttl_s=cache.missing_ttl_s
+            cache.capacity,
+            clock.monotonic,
+            remembers=SchemaNotFound,
+            missing_ttl_s=cache.missing_ttl_s,
+            size_of=lambda schema: len(schema.text),
         )
-        self._registered: Cache[RegisteredSchema] = Cache(cache.capacity, clock.monotonic)
-        self._latest: Cache[RegisteredSchema] = Cache(cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s)
+        self._registered: Cache[RegisteredSchema] = Cache(
+            cache.capacity, clock.monotonic, size_of=lambda found: len(found.schema.text)
+        )
+        self._latest: Cache[RegisteredSchema] = Cache(
+            cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s, size_of=lambda found: len(found.schema.text)
+        )
         self._associated: Cache[tuple[str, ...]] = Cache(cache.capacity, clock.monotonic, ttl_s=cache.latest_ttl_s)
 
     def clear_cache(self) -> None:

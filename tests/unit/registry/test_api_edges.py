@@ -10,7 +10,6 @@ from counterfoil.registry.api.call import parse_integer
 from counterfoil.registry.api.http.json_body import parse_json, read_body
 from counterfoil.registry.api.http.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.http.paths import decode_segment, rewrite
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.committer import MAX_BATCH, Committer
 from counterfoil.schema.errors import (
     BadRequest,
@@ -22,6 +21,7 @@ from counterfoil.schema.errors import (
     StoreUnavailable,
     UnsupportedMediaType,
 )
+from counterfoil.schema.recent_values import RecentValues
 
 
 @pytest.mark.parametrize(

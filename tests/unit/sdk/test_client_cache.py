@@ -451,3 +451,31 @@ def test_cancelling_one_who_waits_cancels_nobody_else(filled):
         assert len(filled.requests) == 1
 
     in_loop(test, filled)
+
+
+def test_a_cache_is_bounded_by_the_characters_of_its_values():
+    from counterfoil.sdk import cache
+
+    kept: cache.Cache[str] = cache.Cache(1000, lambda: 0.0, size_of=len)
+    for index in range(40):
+        kept.put(index, "a" * 1024 * 1024)
+    assert len(kept) == cache.MAX_CHARS // 1024**2
+    kept.put("large", "a" * 2 * cache.MAX_CHARS)
+    assert len(kept) == 1
+    kept.forget()
+    for index in range(3):
+        kept.put(index, "a" * 1024)
+        kept.put(index, "b")
+    assert len(kept) == 3
+
+
+def test_plans_are_bounded_by_the_characters_of_their_schemas():
+    from counterfoil.sdk.serde.plans import MAX_CHARS, PlanTable
+
+    table: PlanTable[tuple[str, int], int] = PlanTable()
+    for index in range(100):
+        assert table.resolve(("a" * 1024 * 1024, index), lambda index=index: index) == index
+        assert sum(len(text) for text, _ in table.found) <= MAX_CHARS
+    assert [index for _, index in table.found][-8:] == [*range(92, 100)]
+    table.put(("a" * 2 * MAX_CHARS, 0), 0)
+    assert len(table.found) == 1

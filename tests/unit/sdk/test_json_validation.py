@@ -257,6 +257,34 @@ def test_a_reference_without_a_target_that_nothing_uses_is_no_error():
     assert compile_validator(schema).is_valid(1)
 
 
+LARGE_PATTERN = "((b{1000}){1000}){2}"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"pattern": LARGE_PATTERN},
+        {"properties": {"a": {"items": {"pattern": LARGE_PATTERN}}}},
+        {"patternProperties": {LARGE_PATTERN: True}},
+        {"$ref": "#/definitions/a", "definitions": {"a": {"not": {"pattern": LARGE_PATTERN}}}},
+        {"allOf": [{"propertyNames": {"pattern": LARGE_PATTERN}}]},
+        {"$ref": "other.json#/definitions/a"},
+    ],
+)
+def test_a_schema_with_a_pattern_that_is_too_large_is_refused_when_its_plan_is_made(schema: Any):
+    documents = {"other.json": {"definitions": {"a": {"pattern": LARGE_PATTERN}}}} if "other" in str(schema) else {}
+    large = parsed(schema, **documents)
+    for work in (lambda: JsonCodec().encoder(large), lambda: JsonCodec().decoder(large, None, b"")):
+        with pytest.raises(SchemaUnusable, match="too large"):
+            work()
+    assert JsonCodec(validate=False, model=None).encoder(large)
+
+
+def test_patterns_that_no_validator_tries_may_be_large():
+    schema = parsed({"pattern": "^.{0,65535}$", "definitions": {"a": {"pattern": LARGE_PATTERN}}})
+    assert compile_validator(schema).is_valid("b")
+
+
 # --- when ------------------------------------------------------------------------------------------------------------
 
 

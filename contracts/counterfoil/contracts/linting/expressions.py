@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.cel.expression import Expression, Parts
@@ -24,7 +25,7 @@ class Outcome(NamedTuple):
     variables: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024, longest=2_000)
 def compile_rule(text: str) -> Outcome:
     """Compile an expression, and return what is wrong with it, and which fields of the message it reads."""
     from counterfoil.sdk.errors import RuleError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,7 @@ def is_match(path: str, globs: Iterable[str]) -> bool:
     return any(_pattern(glob).fullmatch(path) for glob in globs)
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024, longest=500)
 def _pattern(glob: str) -> re.Pattern[str]:
     steps = [step for step in f"{glob}**".split("/") if step != "."] if glob.endswith("/") else glob.split("/")
     return re.compile("".join(_steps([step for step in steps if step != "."])), re.DOTALL)

@@ -17,8 +17,9 @@ from counterfoil.contracts.conformance.record import RecordParts
 from counterfoil.contracts.errors import NoExample
 from counterfoil.contracts.examples.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
 from counterfoil.contracts.examples.examples import Examples
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match, is_too_large
 from counterfoil.schema.model import Schema
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ class DrawnChoices:
 @lru_cache(maxsize=256)
 def _matching(pattern: str) -> st.SearchStrategy[str]:
     known = matching_strings(pattern)
+    if is_too_large(pattern):
+        raise NoExample(f"the pattern {excerpt(pattern)} is too large to be tried")
     try:
         any_text = st.from_regex(re.compile(pattern, re.ASCII), alphabet=_CHARACTERS)
         any_text.validate()

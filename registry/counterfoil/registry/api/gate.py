@@ -9,7 +9,7 @@ Source: RFC 9110, section 11; RFC 7617 (Basic); RFC 6750, section 3 (Bearer).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from counterfoil.registry.api.senders import client_network
 from counterfoil.registry.domain.access.caller import CALLER, NOBODY, RENEWAL, Caller
 from counterfoil.registry.domain.access.identity import Credentials, Reason, Refusal, no_proxies
 from counterfoil.registry.domain.access.measures import ACCEPTED, NO_METHOD, OTHER_METHOD, AccessCounts, AccessState
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import (
     BadRequest,
     NotAcceptable,
@@ -260,7 +261,7 @@ class Gate:
 
     async def _refuse(self, refusal: Refusal, scope: Scope, send: Send) -> None:
         headers = scope["headers"]
-        answer = _answer(refusal.reason, _accepted(headers))
+        answer = _answer(_accepted(headers), refusal.reason)
         lines = list(answer.lines)
         if answer.status == HTTPStatus.UNAUTHORIZED:
             lines += self._challenges(refusal, headers)
@@ -288,8 +289,8 @@ class _Answer(NamedTuple):
     body: bytes
 
 
-@lru_cache(maxsize=1024)
-def _answer(reason: Reason, accept: bytes) -> _Answer:
+@cached_if_short(1024, longest=500)
+def _answer(accept: bytes, reason: Reason) -> _Answer:
     """Return the answer to a refused request; made once, since whoever guesses passwords gets it again and again."""
     error = _error(reason)
     response = error_answer(error, _media_type(accept))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.domain.equivalence import may_match
 from counterfoil.registry.domain.merging import merged_metadata, merged_rule_set
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,6 @@ from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.domain.equivalence import Candidate
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.writes.guards import Target
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
@@ -18,6 +17,7 @@ from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

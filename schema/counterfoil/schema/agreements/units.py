@@ -7,8 +7,9 @@ active codes.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from counterfoil.schema.caches import cached_if_short
 
 _PREFIXES: Final = (
     "Y", "Z", "E", "P", "T", "G", "M", "k", "h", "da", "d", "c", "m", "u", "n", "p", "f", "a", "z", "y",
@@ -52,7 +53,7 @@ _PARTS: Final = frozenset({"cent", "minor", "mill", "milli", "micro", "nano"})
 _COMPONENT: Final = re.compile(r"(?P<body>10[*^]|(?:\[[^\[\]]*\]|[^\s./()+\-\d{}\[\]])+)?(?P<exponent>[+-]?\d+)?")
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024, longest=200)
 def is_unit(text: str) -> bool:
     """Return whether ``text`` is a UCUM code, or a currency with an optional part.
 

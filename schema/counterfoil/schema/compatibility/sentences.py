@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from string import Formatter
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
+
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -85,7 +86,7 @@ class _Piece:
     is_capital: bool = False
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024, longest=2_000)
 def _pieces(template: str) -> tuple[_Piece, ...]:
     pieces: list[_Piece] = []
     for literal, fact, _, _ in Formatter().parse(template):

@@ -17,10 +17,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta, timezone, tzinfo
-from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.evolution.errors import PlanError
 
 WIDTH_BY_LETTERS: Final = {"yyyy": 4, "MM": 2, "dd": 2, "HH": 2, "mm": 2, "ss": 2, "SSS": 3, "SSSSSS": 6}
@@ -98,7 +98,7 @@ def check_zone(text: str, *, field: str) -> str:
     return text
 
 
-@lru_cache(maxsize=64)
+@cached_if_short(64, longest=100)
 def zone_of(text: str) -> tzinfo:
     """Return the time zone that ``text`` names. Raises ``ValueError`` or ``KeyError``."""
     offset = offset_minutes(text)

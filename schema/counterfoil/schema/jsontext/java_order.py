@@ -8,8 +8,9 @@ Source: the documented ``String.hashCode``, and the observed order of ``java.uti
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,7 @@ def java_hash_order(texts: Iterable[str]) -> list[str]:
     return sorted(distinct, key=lambda text: _spread(java_hash(text)) & (buckets - 1))
 
 
-@lru_cache(maxsize=65536)
+@cached_if_short(65536, longest=100)
 def java_hash(text: str) -> int:
     """Return ``String.hashCode`` as an unsigned number: a 32-bit polynomial over the UTF-16 code units.
 

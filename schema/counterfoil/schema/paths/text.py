@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.paths.errors import InvalidPath
 from counterfoil.schema.paths.model import KEY, FieldPath, Step, StepKind, header, member
 
@@ -69,7 +70,7 @@ _FORM: Final[Mapping[StepKind, str]] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@cached_by_size(4 * 1024 * 1024, size_of=lambda text, path: 300 + 100 * len(path) + 2 * len(text))
 def print_path(path: FieldPath) -> str:
     """Return the text of a path.
 

@@ -28,6 +28,9 @@ K = TypeVar("K", bound=Hashable)
 CAPACITY: Final = 10_000
 """How many plans of one kind a serializer keeps; of more, the oldest are removed."""
 
+MAX_CHARS: Final = 16 * 1024 * 1024
+"""The largest number of characters of the schemas in the keys of one table; the last plan stays, whatever its size."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -92,6 +95,7 @@ class PlanTable(Locking, Generic[K, V]):
 
     def __init__(self) -> None:
         self.found: dict[K, V] = {}
+        self._chars = 0
         super().__init__()
 
     def make_locks(self) -> None:
@@ -117,6 +121,11 @@ class PlanTable(Locking, Generic[K, V]):
             found = {**self.found, key: plan}
             if len(found) > CAPACITY:
                 found = dict(islice(found.items(), len(found) // 10, None))
+            self._chars += 0 if key in self.found else _chars_of(key)
+            if self._chars > MAX_CHARS:
+                found = _newest(found)
+            if len(found) <= len(self.found):
+                self._chars = sum(map(_chars_of, found))
             self.found = found
         return plan
 
@@ -124,3 +133,23 @@ class PlanTable(Locking, Generic[K, V]):
         """Remove every plan."""
         with self._guard:
             self.found = {}
+            self._chars = 0
+
+
+def _newest(found: dict[K, V]) -> dict[K, V]:
+    """Return the newest half of the plans by the characters of their keys, or the last one alone."""
+    kept: list[K] = []
+    chars = 0
+    for key in reversed(found):
+        chars += _chars_of(key)
+        if kept and chars > MAX_CHARS // 2:
+            break
+        kept.append(key)
+    return {key: found[key] for key in reversed(kept)}
+
+
+def _chars_of(key: object) -> int:
+    """Return the characters of the schemas in a key; a plan takes memory in proportion to them."""
+    if isinstance(key, tuple):
+        return sum(map(_chars_of, key))
+    return len(key) if isinstance(key, str) else 0

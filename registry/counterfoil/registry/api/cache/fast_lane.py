@@ -7,7 +7,6 @@ ordinary route handles every other form of a request: with a query, with another
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.api.cache.replies import LISTED_BY_RIGHTS, MAX_KEPT_BODY_BYTES, request_key
@@ -18,6 +17,7 @@ from counterfoil.registry.api.http.media_types import check_consumed, negotiate
 from counterfoil.registry.api.http.middleware import CONNECTION, ENVELOPE, REQUEST_ID, ROUTE_HOLDER, fixed_headers
 from counterfoil.registry.domain.access.caller import CALLER
 from counterfoil.registry.domain.access.rights import EVERY_CALLER
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import RegistryError
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ async def _send_kept(kept: Kept, media_type: bytes, known: bytes, send: Send) ->
     await send({"type": "http.response.body", "body": body})
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def _produced(accept: bytes) -> bytes | None:
     try:
         return negotiate(accept.decode("latin-1")).encode()
@@ -175,7 +175,7 @@ def _is_small(headers: list[tuple[bytes, bytes]]) -> bool:
     return 0 <= length <= MAX_KEPT_BODY_BYTES
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def _is_consumed(content_type: bytes) -> bool:
     try:
         check_consumed(content_type.decode("latin-1"))

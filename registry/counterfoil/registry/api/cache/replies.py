@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

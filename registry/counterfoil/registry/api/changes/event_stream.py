@@ -25,8 +25,8 @@ from counterfoil.registry.api.routes.services import ServicesOfApp
 from counterfoil.registry.domain.access.caller import RENEWAL
 from counterfoil.registry.domain.access.identity import no_proxies
 from counterfoil.registry.service.feed import is_set_within
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.errors import RegistryError
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import NotAcceptable, UnsupportedMediaType
 
 V1: Final = "application/vnd.schemaregistry.v1+json"
@@ -16,7 +16,7 @@ PRODUCED: Final = tuple(name for name, _ in _PRODUCED)
 _CONSUMED: Final = frozenset({*(name for name, _ in _PRODUCED), "application/octet-stream"})
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def negotiate(accept: str) -> str:
     """Return the media type of the response for this ``Accept`` header; raise ``NotAcceptable`` with the possible ones.
 
@@ -35,7 +35,7 @@ def negotiate(accept: str) -> str:
     return name
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def accepts(accept: str, name: str) -> bool:
     """Return whether the ``Accept`` header names exactly this media type."""
     return any(found == name and quality > 0 for found, quality in map(_media_range, accept.split(",")))
@@ -72,7 +72,7 @@ def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
     return 0.0
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def check_consumed(content_type: str) -> None:
     """Raise ``UnsupportedMediaType`` if a body of this type is not read; an empty type is accepted."""
     name = content_type.split(";", maxsplit=1)[0].strip().lower()

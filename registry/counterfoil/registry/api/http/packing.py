@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.api.http.json_body import too_large
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.errors import BadRequest, UnsupportedMediaType
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from starlette.types import Message, Receive, Send
@@ -86,7 +86,7 @@ def _headers_of_packed(headers: Any, size_bytes: int) -> list[tuple[bytes, bytes
     return [*kept, length, (CONTENT_ENCODING, b"gzip"), (b"vary", b"accept-encoding")]
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=500)
 def accepts_gzip(accept_encoding: bytes) -> bool:
     """Return whether a client with this ``Accept-Encoding`` accepts gzip.
 

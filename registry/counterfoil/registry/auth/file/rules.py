@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.auth.file.nodes import each, listed, principal
@@ -10,6 +9,7 @@ from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.access.patterns import InvalidPattern, Pattern, parse_pattern
 from counterfoil.registry.domain.access.roles import ALIASES, ROLES
 from counterfoil.registry.domain.access.rules import ANONYMOUS, Rule, administrator
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.documents.blocks import block, likely, refusal, text_of
 from counterfoil.schema.documents.nodes import InvalidDocument, MappingNode
 
@@ -109,4 +109,4 @@ def _pattern(node: Node) -> Pattern:
         raise refusal(str(mistake), node) from None
 
 
-_parsed = lru_cache(maxsize=10_000)(parse_pattern)
+_parsed = cached_if_short(10_000, longest=500)(parse_pattern)

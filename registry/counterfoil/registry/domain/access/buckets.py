@@ -6,8 +6,9 @@ import ipaddress
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.caches import cached_if_short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -65,7 +66,7 @@ class Buckets:
                 self._taken.popitem(last=False)
 
 
-@lru_cache(maxsize=4096)
+@cached_if_short(4096, longest=100)
 def network_of(address: str) -> str:
     """Return what counts as one sender: an IPv4 address, the /64 of an IPv6 address, or the text itself.
 

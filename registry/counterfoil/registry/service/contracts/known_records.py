@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.domain.changes import ChangeKind
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

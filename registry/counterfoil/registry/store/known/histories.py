@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.versions import History, VersionEntry
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from counterfoil.registry.service.recent_values import RecentValues
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

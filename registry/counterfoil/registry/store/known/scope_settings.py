@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.gathered_reads import GatheredReads
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

@@ -16,13 +16,13 @@ from counterfoil.registry.domain.journal_chain import chain_after, facts_of
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History
 from counterfoil.registry.domain.writes.author import UNKNOWN
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.registry.store.record_keys import key_text
 from counterfoil.registry.store.sqlite.errors import at_run_time
 from counterfoil.registry.store.sqlite.reads import SqliteReads, StoredSubject
 from counterfoil.registry.store.sqlite.rows import Rows
 from counterfoil.registry.store.stored_rows import document_text, event_row
 from counterfoil.registry.store.tables import now_ms
+from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.config import config_document
 from counterfoil.schema.rest.schemas import metadata_document, reference_documents, rule_set_document
 

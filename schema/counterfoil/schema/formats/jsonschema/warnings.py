@@ -12,10 +12,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.canonical import print_number
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
-from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern
+from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern, is_too_large
 from counterfoil.schema.parsed import SchemaWarning
 from counterfoil.schema.pointer import print_pointer
 
@@ -57,7 +58,13 @@ def _warnings(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[str, str, 
     held = schema.get("patternProperties")
     patterns += [(("patternProperties",), name) for name in held] if isinstance(held, dict) else []
     for at, text in patterns:
-        if compile_pattern(text) is None:
+        if is_too_large(text):
+            problem = (
+                f"the pattern {excerpt(text)!r} is too large to be tried, since its repetitions nest or have large "
+                "least counts; it is compared as a text, and a serializer that validates refuses the schema"
+            )
+            yield "large-pattern", problem, at
+        elif compile_pattern(text) is None:
             yield "unreadable-pattern", f"the pattern {text!r} cannot be read here; it is taken to match anything", at
 
 

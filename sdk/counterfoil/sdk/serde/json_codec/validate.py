@@ -11,8 +11,10 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from counterfoil.schema.excerpt import excerpt
+from counterfoil.schema.formats.jsonschema.read.patterns import is_too_large
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
-from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references, patterns_in
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json_codec.paths import path_text
@@ -52,12 +54,21 @@ class Validator(Protocol):
 
 
 def compile_validator(schema: JsonSchema) -> Validator:
-    """Return the validator of a schema. Raises ``SchemaUnusable``, for example for a reference without a target."""
+    """Return the validator of a schema. Raises ``SchemaUnusable``.
+
+    A reference without a target makes a schema unusable, and so does a pattern that is too large to be tried.
+    """
     try:
         check_references(schema)
     except UnresolvedReference as error:
         problem = f"{error}; nothing is fetched: register that document, and name it in the schema's references"
         raise SchemaUnusable(f"The schema cannot be used: {problem}", reference=error.reference) from error
+    large = next(filter(is_too_large, patterns_in(schema)), None)
+    if large is not None:
+        raise SchemaUnusable(
+            f"The schema cannot be used: the pattern {excerpt(large)!r} is too large to be tried; "
+            "write it with smaller least counts in its repetitions"
+        )
     if rust is not None:
         try:
             return RustValidator(schema)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.contracts.verdict import judge_pair
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application as Product
 from counterfoil.schema.agreements.model import Contract, Expectation, major_of
@@ -19,6 +18,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader
+from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ states this.
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 MAX_TRIED: Final = 24
 """The largest number of data that are tried for one difference."""
 
-_KEPT: Final = 8
-"""The number of pairs of schemas for which the shared work of the searches is cached."""
+_CACHE_CHARS: Final = 100_000
+"""The characters of the pairs of schemas for which the shared work of the searches is cached."""
 
 
 def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Witness | NoWitness:
@@ -94,7 +95,7 @@ class _Pair:
         return decoder.prepared(spell_reader(self._reader_schema.root, self.writer_types))
 
 
-@lru_cache(maxsize=_KEPT)
+@cached_by_size(_CACHE_CHARS, size_of=lambda _, *schemas: sum(len(one.text) for one in schemas), keeps_large=True)
 def _pair_of(reader: AvroSchema, writer: AvroSchema) -> _Pair:
     return _Pair(reader, writer)
 

@@ -7,11 +7,11 @@ anything else no string is returned; then a candidate is missing, but no result 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match, is_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,11 @@ MAX_LENGTH: Final = 300
 MAX_PATTERN: Final = 2_000
 """The largest length of a supported expression, in characters."""
 
+MAX_BUILT: Final = 20_000
+"""The largest length of a text that is built to be tried, in characters."""
+
+_CACHE_BYTES: Final = 4 * 1024 * 1024
+_BYTES_A_RESULT: Final = 500
 _MAX_TRIED: Final = 60
 _MAX_COPIES: Final = 3
 _MAX_PARTS: Final = 40
@@ -43,13 +48,23 @@ class _Unreadable(Exception):
     """The error for an expression with something that is not supported here."""
 
 
-@lru_cache(maxsize=512)
+def _bytes_of_all(texts: tuple[str, ...], pattern: str) -> int:
+    return _BYTES_A_RESULT + len(pattern) + sum(map(len, texts))
+
+
+def _bytes_of_one(text: str | None, pattern: str, _: int) -> int:
+    return _BYTES_A_RESULT + len(pattern) + len(text or "")
+
+
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of_all)
 def matching_strings(pattern: str) -> tuple[str, ...]:
     """Return strings that contain a match of ``pattern``, the shortest first; none if it is not supported.
 
     >>> matching_strings("^[a-c]{2}$")[0]
     'aa'
     """
+    if is_too_large(pattern):
+        return ()
     try:
         built = _Reader(pattern).read()
     except (_Unreadable, RecursionError):
@@ -59,10 +74,10 @@ def matching_strings(pattern: str) -> tuple[str, ...]:
     return tuple(islice((text for text in sorted(tried, key=len) if holds_match(pattern, text)), MAX_SAMPLES))
 
 
-@lru_cache(maxsize=512)
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of_one)
 def stretched(pattern: str, length: int) -> str | None:
     """Return a string of exactly this length that contains a match; None if none is found."""
-    if length > MAX_LENGTH:
+    if length > MAX_LENGTH or is_too_large(pattern):
         return None
     for text in _stretchings(pattern, length):
         if len(text) == length and holds_match(pattern, text):
@@ -179,7 +194,8 @@ class _Reader:
         wished = [least] if self._copies == 1 else []
         wished += [least + 1, self._copies, self._copies - 1]
         counts = [count for count in wished if least <= count and (most is None or count <= most)]
-        return [text * count for count in dict.fromkeys(counts or [least]) for text in texts if count <= MAX_LENGTH]
+        distinct = [count for count in dict.fromkeys(counts or [least]) if count <= MAX_LENGTH]
+        return _short([text * count for count in distinct for text in texts if len(text) * count <= MAX_BUILT])
 
     def _take(self, character: str) -> bool:
         if not self._pattern.startswith(character, self._at):
@@ -200,5 +216,10 @@ def _counts(found: re.Match[str]) -> tuple[int, int | None]:
 def _joined(texts: list[str], part: list[str]) -> list[str]:
     """Return every text with every ending, if these are few; otherwise each text with one ending."""
     if len(texts) * len(part) <= _MAX_PARTS:
-        return [text + ending for text, ending in product(texts, part)]
-    return [text + part[index % len(part)] for index, text in enumerate(texts)]
+        return _short([text + ending for text, ending in product(texts, part)])
+    return _short([text + part[index % len(part)] for index, text in enumerate(texts)])
+
+
+def _short(texts: list[str]) -> list[str]:
+    """Return the texts without those that are too long, which only become longer."""
+    return [text for text in texts if len(text) <= MAX_BUILT]

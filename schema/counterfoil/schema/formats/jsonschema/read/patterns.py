@@ -1,4 +1,7 @@
-"""Regular expressions of schemas: the fault of one, and whether a text contains a match, in bounded time.
+"""Regular expressions of schemas: the fault of one, and whether a text contains a match, in bounded time and memory.
+
+A compiled expression contains a copy of a part for each time that the part must occur, so that an expression of 20
+characters could take a gigabyte. Its size is computed before it is compiled.
 
 Source: JSON Schema's ``pattern`` searches and does not match the whole text; the dialect is that of ECMA 262, and
 Java's in the reference registry. Here the package ``regex`` reads both; it can stop a search that takes too long.
@@ -7,10 +10,12 @@ Java's in the reference registry. Here the package ``regex`` reads both; it can 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import regex
+
+from counterfoil.schema.caches import cached_by_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,12 +26,22 @@ SEARCH_TIMEOUT_S: Final = 0.05
 MAX_PATTERN_LENGTH: Final = 20_000
 """The largest length of a pattern that is compiled, in characters: the time grows faster than the length."""
 
+MAX_EXPANDED_SIZE: Final = 20_000
+"""The largest size of a pattern that is compiled; a compiled one takes up to 1,000 bytes for each unit of its size."""
+
+_CACHE_BYTES: Final = 16 * 1024 * 1024
+_BYTES_A_PIECE: Final = 400
+_BYTES_A_PATTERN: Final = 2_000
+_CLASS_MEMBERS_A_PIECE: Final = 10
+
 _QUOTED: Final = re.compile(r"\\Q(.*?)(?:\\E|$)", re.DOTALL)
 _END_OF_INPUT: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\z")
 _CONTROL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\c([A-Za-z])")
 _ESCAPED_SLASH: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _QUANTIFIERS: Final = frozenset("*+?")
 _PIECE: Final = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\??", re.DOTALL)
+_REPETITION: Final = re.compile(r"\{0*(\d+)(?:,\d*)?\}", re.ASCII)
+_WITH_COMMENTS: Final = re.compile(r"\(\?(?:#|[A-Za-wyz0-9]*x)", re.ASCII)
 _FAULTS: Final = {"\\": "it ends in a backslash", "[": "a character class does not end"}
 
 
@@ -60,13 +75,68 @@ def _pieces(pattern: str) -> Iterator[str]:
         at += len(piece)
 
 
-@lru_cache(maxsize=1024)
+def expanded_size(pattern: str) -> int:
+    """Return the number of parts of ``pattern`` after each is repeated as often as it must at least occur.
+
+    A part is a character, an escape, or ten characters of a class.
+
+    >>> expanded_size("ab{3}"), expanded_size("(?:b{1000}){1000}"), expanded_size("^.{0,65535}$")
+    (4, 1003000, 3)
+    """
+    return _expanded_size(_translated(pattern))
+
+
+def is_too_large(pattern: str) -> bool:
+    """Return whether ``pattern`` is too large to be compiled: it is compared as a text, and no value is tried."""
+    return len(pattern) > MAX_PATTERN_LENGTH or expanded_size(pattern) > MAX_EXPANDED_SIZE
+
+
+def _expanded_size(pattern: str) -> int:
+    """Return the size of a pattern in the syntax of the package."""
+    if _WITH_COMMENTS.search(pattern):  # comments and blanks may be between a part and its repetition
+        return len(pattern) * prod(max(1, int(count[:9])) for count in _REPETITION.findall(pattern)[:99])
+    sizes, last, at = [0], 0, 0  # the sizes of the open groups, and that of the last part of the innermost
+    while at < len(pattern):
+        repeated = _REPETITION.match(pattern, at)
+        if repeated:
+            sizes[-1] += last * (max(1, int(repeated[1][:9])) - 1)
+            last *= max(1, int(repeated[1][:9]))
+            at = repeated.end()
+            continue
+        found = _PIECE.match(pattern, at)
+        piece = found.group() if found else pattern[at]
+        at += len(piece)
+        if piece[0] == "(":
+            sizes.append(len(piece))
+            continue
+        if piece == ")" and len(sizes) > 1:
+            last = sizes.pop() + 1
+        elif piece not in _QUANTIFIERS:
+            last = 1 + (len(piece) // _CLASS_MEMBERS_A_PIECE if piece[0] == "[" else 0)
+        else:
+            continue
+        sizes[-1] += last
+    return sum(sizes)
+
+
+def _bytes_of(compiled: object, pattern: str) -> int:
+    size = len(pattern) if compiled is None else expanded_size(pattern)
+    return _BYTES_A_PATTERN + len(pattern) + size * (1 if compiled is None else _BYTES_A_PIECE)
+
+
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of)
 def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
-    """Return ``pattern`` compiled; None if the package cannot read it (it may be valid in another dialect)."""
+    """Return ``pattern`` compiled; None if it is too large, or the package cannot read it.
+
+    What cannot be read may be valid in another dialect.
+    """
     if len(pattern) > MAX_PATTERN_LENGTH:
         return None
+    translated = _translated(pattern)
+    if _expanded_size(translated) > MAX_EXPANDED_SIZE:
+        return None
     try:
-        return regex.compile(_translated(pattern), regex.VERSION0)
+        return regex.compile(translated, regex.VERSION0, cache_pattern=False)  # the package's cache knows no sizes
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError, KeyError, IndexError, TypeError):
         return None
 

@@ -7,6 +7,7 @@ absolute URI with a JSON Pointer, to what that module finds for it. Nothing is e
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -109,6 +110,21 @@ class _Bundling:
 
 def check_references(schema: JsonSchema) -> None:
     """Raise ``UnresolvedReference`` for the first reference without a target that a validator may follow."""
+    deque(_followed(schema), maxlen=0)
+
+
+def patterns_in(schema: JsonSchema) -> Iterator[str]:
+    """Yield the patterns that a validator may try; raise ``UnresolvedReference`` as :func:`check_references` does."""
+    for value in _followed(schema):
+        pattern, held = value.get("pattern"), value.get("patternProperties")
+        if isinstance(pattern, str):
+            yield pattern
+        if isinstance(held, dict):
+            yield from held
+
+
+def _followed(schema: JsonSchema) -> Iterator[dict[str, Any]]:
+    """Yield the schemas that a validator may apply, each once."""
     resolver = schema.resolver
     waiting: list[tuple[Any, Base]] = [(schema.document, schema.base)]
     seen: set[int] = set()
@@ -119,6 +135,7 @@ def check_references(schema: JsonSchema) -> None:
         seen.add(id(value))
         waiting.extend(resolver.resolve(reference, base) for reference in _references_of(value))
         if base.draft.is_modern or not isinstance(value.get("$ref"), str):  # else what is beside it is ignored
+            yield value
             waiting.extend(
                 (child, resolver.enter(child, base.below(*steps)))
                 for steps, child in subschemas(value)

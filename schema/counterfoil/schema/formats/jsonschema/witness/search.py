@@ -8,10 +8,10 @@ accept it. The value found is then made as small as possible.
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import lru_cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.jsonschema.sound.misreadings import VALUES_A_PLACE, Meanings, find_misreadings
@@ -59,8 +59,8 @@ MAX_SHRINKINGS: Final = 40
 
 MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
 """The rules of differences in values that both sides accept."""
-_KEPT: Final = 16
-"""The number of schemas whose validators are cached for the search for the next difference."""
+_CACHE_CHARS: Final = 100_000
+"""The characters of the schemas whose validators are cached for the search for the next difference."""
 
 
 def search_for_witness(reader: JsonSchema, writer: JsonSchema, difference: Difference) -> Witness | NoWitness:
@@ -83,9 +83,9 @@ class _Side:
         self.root = root_of(schema)
 
 
-@lru_cache(maxsize=_KEPT)
-def _side_of(schema: JsonSchema) -> _Side:
-    return _Side(schema)
+@cached_by_size(_CACHE_CHARS, size_of=lambda _, reader, writer: len(reader.text) + len(writer.text), keeps_large=True)
+def _sides_of(reader: JsonSchema, writer: JsonSchema) -> tuple[_Side, _Side]:
+    return _Side(reader), _Side(writer)
 
 
 class Search:
@@ -93,7 +93,7 @@ class Search:
 
     def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
         self._schemas = (reader, writer)
-        reading, writing = _side_of(reader), _side_of(writer)
+        reading, writing = _sides_of(reader, writer)
         self._reader, self._reader_root = reading.validator, reading.root
         self._writer, self._writer_root = writing.validator, writing.root
         self._tried = 0

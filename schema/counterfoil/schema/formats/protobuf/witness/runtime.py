@@ -6,7 +6,6 @@ Source of the behaviour: the Python package ``protobuf``.
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import __version__ as _version
@@ -15,6 +14,7 @@ from google.protobuf.internal import api_implementation
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.protobuf.describe.pools import PoolRefuses, pooled_file
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyMessage
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
-_KEPT: Final = 32
+_CACHE_CHARS: Final = 500_000
+"""The characters of the schemas whose message classes are cached."""
 
 
 class RuntimeRefuses(CounterfoilError):
@@ -49,7 +50,7 @@ class Runtime:
         return message_factory.GetMessageClass(descriptor)()
 
 
-@lru_cache(maxsize=_KEPT)
+@cached_by_size(_CACHE_CHARS, size_of=lambda _, schema: len(schema.text))
 def runtime_of(schema: ProtobufSchema) -> Runtime:
     """Return the runtime of a schema, cached; raise ``RuntimeRefuses`` if it does not accept the schema."""
     return Runtime(schema)

@@ -9,10 +9,10 @@ A difference of names alone has no witness, since bytes hold no names.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.errors import InvalidSchema
@@ -39,7 +39,9 @@ MAX_TRIED: Final = 300
 _DEPTHS: Final = (1, 2, 3)
 """The depths to try: the number of levels of inner messages in which single fields are set."""
 
-_KEPT: Final = 16
+_CACHE_CHARS: Final = 100_000
+"""The characters of the pairs of schemas whose findings are cached."""
+
 _POLICIES: Final = (
     CompatibilityPolicy.STRICT,
     CompatibilityPolicy.SOUND,
@@ -72,7 +74,9 @@ def _find(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference
     return None
 
 
-@lru_cache(maxsize=_KEPT)
+@cached_by_size(
+    _CACHE_CHARS, size_of=lambda _, reader, writer, __: len(reader.text) + len(writer.text), keeps_large=True
+)
 def _found_by_difference(
     reader: ProtobufSchema, writer: ProtobufSchema, policy: CompatibilityPolicy
 ) -> dict[Difference, ProtobufDifference]:

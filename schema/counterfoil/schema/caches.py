@@ -1,0 +1,88 @@
+"""Caches of functions that are bounded by bytes, since callers choose how large arguments and results are.
+
+``functools.lru_cache`` bounds the number of entries alone. It is right where every argument and every result is small;
+elsewhere a caller could fill the memory with a few large ones.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from counterfoil.schema.recent_values import RecentValues
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_LARGEST_SHARE = 4
+"""A result that takes more than this part of a cache's bytes is not cached."""
+
+
+def cached_by_size(
+    max_bytes: int, *, size_of: Callable[..., int], keeps_large: bool = False
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Return a decorator that caches the most recently used results of a function, up to ``max_bytes`` together.
+
+    ``size_of`` is called with the result and the arguments, and returns the bytes that they take, at least about. The
+    arguments are positional and can be hashed. With ``keeps_large``, a result that takes more than its part of the
+    bytes is cached as well, alone, until the next one. Threads may share the function.
+
+    >>> @cached_by_size(1000, size_of=lambda result, text: len(text))
+    ... def shout(text):
+    ...     return text.upper()
+    >>> shout("a"), shout("a") is shout("a")
+    ('A', True)
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        known: RecentValues[Any, tuple[_R]] = RecentValues(max_bytes)
+        lock = threading.Lock()
+
+        @wraps(function)
+        def cached(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            key = (args, *kwargs.items()) if kwargs else args
+            with lock:
+                found = known.get(key)
+            if found is not None:
+                return found[0]
+            result = function(*args, **kwargs)
+            size = size_of(result, *args)
+            if keeps_large or size <= max_bytes // _LARGEST_SHARE:
+                with lock:
+                    known.put(key, (result,), weight=min(size, max_bytes))
+            return result
+
+        return cached
+
+    return decorate
+
+
+def cached_if_short(entries: int, *, longest: int) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Return a decorator that caches ``entries`` results of a function; none of a first argument beyond ``longest``.
+
+    The first argument has a length, and the size of a result is that of the arguments, or constant: so the cache is
+    bounded by ``entries`` times ``longest``.
+
+    >>> @cached_if_short(2, longest=3)
+    ... def shout(text):
+    ...     return text.upper()
+    >>> shout("abc"), shout("abcd")
+    ('ABC', 'ABCD')
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        remembered = cast("Callable[_P, _R]", lru_cache(maxsize=entries)(function))
+
+        @wraps(function)
+        def cached(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            if len(cast("Any", args[0])) <= longest:
+                return remembered(*args, **kwargs)
+            return function(*args, **kwargs)
+
+        return cached
+
+    return decorate
