@@ -18,6 +18,7 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.paths import KEY, PathNotFound, resolve_path
 from counterfoil.schema.reads.model import Offer, ReadFinding
+from counterfoil.schema.reads.stated import stated_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.reads.model import Reader
+    from counterfoil.schema.reads.stated import Stated
 
 _INVALID_FILE: Final = "invalid-protobuf-file"
 """The rule of SOUND about a Protobuf file that its own specification forbids: it says nothing of records."""
@@ -56,7 +58,7 @@ def unreadable_keys(differences: Iterable[Difference], reader: Reader, schema: P
         reads = tuple(replace(each, path=each.path[1:]) for each in reads if each.path[:1] == (KEY,))
     of_key = replace(reader, expectation=replace(expectation, reads=reads))
     for each in unreadable(differences, of_key, schema):
-        yield replace(each, element=(KEY, *each.element))
+        yield replace(each, element=(KEY, *each.element), place=(KEY, *each.place))
 
 
 def unreadable(differences: Iterable[Difference], reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
@@ -68,12 +70,18 @@ def unreadable(differences: Iterable[Difference], reader: Reader, schema: Parsed
             continue
         path = without_message(difference.element, schema)
         if expectation.reads is None:
-            yield ReadFinding("consumer-incompatible", difference.text, path, difference.writer_pointer)
+            for facts in stated_by(difference):
+                yield _finding("consumer-incompatible", difference, path, path, facts)
             continue
         reads = (read for read in expectation.reads if _is_touched(read.path, path, difference.reader_pointer, schema))
         touched = next(reads, None)
         if touched is not None:
-            yield ReadFinding("consumer-type-narrowed", difference.text, touched.path, difference.writer_pointer)
+            for facts in stated_by(difference):
+                yield _finding("consumer-type-narrowed", difference, touched.path, path, facts)
+
+
+def _finding(rule: str, difference: Difference, element: FieldPath, place: FieldPath, facts: Stated) -> ReadFinding:
+    return ReadFinding(rule, difference.text, element, place, facts.expected, facts.written, difference.writer_pointer)
 
 
 def _is_touched(read: FieldPath, place: FieldPath, pointer: Pointer, schema: ParsedSchema) -> bool:
