@@ -52,8 +52,8 @@ def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, Break]:
     """Return what breaks live pairs, other than those that a migration bridges."""
     found: dict[BreakKey, Break] = {}
     for pair in pairs:
-        for finding in pair.findings if pair.is_live and not pair.bridged else ():
-            if not finding.is_preexisting and reason_of(finding) in BLOCKING:
+        for finding in pair.caused if pair.is_live and not pair.bridged else ():
+            if reason_of(finding) in BLOCKING:
                 _add(found.setdefault(_key(pair, finding), Break(pair.subject, finding)), pair, finding)
     return found
 
