@@ -136,15 +136,21 @@ def reason_of(finding: ReadFinding) -> Reason | None:
 
 def notices_of(pair: Pair) -> Iterator[str]:
     """Yield what people should know of a pair: what was so before, and what does not affect the verdict."""
-    consumer = f"{pair.consumer} {pair.consumer_version}"
     for each in pair.findings:
+        said = f"{pair.consumer} {pair.consumer_version}: {_with_place(each)}"
         if each.is_preexisting and RULE_BY_ID[each.rule].is_breaking:
-            yield f"{consumer}: {each.text} (so before this change, rule {each.rule})"
+            yield f"{said} (so before this change, rule {each.rule})"
         elif not each.is_preexisting and reason_of(each) is None:
-            yield f"{consumer}: {each.text} (rule {each.rule})"
+            yield f"{said} (rule {each.rule})"
         elif pair.were_together and not each.is_preexisting and reason_of(each) in BLOCKING:
-            together = f"{pair.producer} {pair.producer_version} was live together with {consumer} before"
-            yield f"{consumer}: {each.text} ({together}, rule {each.rule})"
+            together = f"{pair.producer} {pair.producer_version} was live together with {pair.consumer}"
+            yield f"{said} ({together} {pair.consumer_version} before, rule {each.rule})"
+
+
+def _with_place(finding: ReadFinding) -> str:
+    """Return the sentence of a finding, with its place where it does not name it: a notice has no path beside it."""
+    place = print_path(finding.place)
+    return finding.text if not place or place in finding.text else f"{place}: {finding.text}"
 
 
 def verdict_of(
