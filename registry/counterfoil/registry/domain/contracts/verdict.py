@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.reads.rules import RULE_BY_ID
@@ -63,9 +63,7 @@ class Pair:
         """The findings that the change causes: those that are worse than before."""
         return () if self.were_together else tuple(each for each in self.findings if not each.is_preexisting)
 
-    def reason(
-        self, reason: Reason, text: str, *, rule: str = "", path: str = "", fingerprint: str = ""
-    ) -> VerdictReason:
+    def reason(self, reason: Reason, text: str) -> VerdictReason:
         """Return a reason about this pair."""
         return VerdictReason(
             reason,
@@ -76,9 +74,6 @@ class Pair:
             producer_version=self.producer_version,
             consumer=self.consumer,
             consumer_version=self.consumer_version,
-            rule=rule,
-            path=path,
-            fingerprint=fingerprint,
         )
 
 
@@ -96,7 +91,23 @@ def deployable_of(reasons: Iterable[VerdictReason]) -> bool | None:
     return None if found & _UNKNOWN else True
 
 
-def reasons_of(pair: Pair, fingerprint: Callable[[Pair, ReadFinding], str]) -> Iterator[VerdictReason]:
+class Identified(Protocol):
+    """What an approval of a finding names."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint."""
+
+    @property
+    def former_fingerprints(self) -> tuple[str, ...]:
+        """Those of earlier releases."""
+
+
+Identify: TypeAlias = "Callable[[Pair, ReadFinding], Identified | None]"
+"""Returns what an approval of a pair's finding names, None for what nobody needs to approve."""
+
+
+def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
     """Yield the reasons of a pair: one for each finding that the change causes, or OK; one if it is bridged."""
     if pair.bridged and pair.is_broken:
         yield pair.reason(Reason.APPROVED_BREAK, pair.bridged)
@@ -104,9 +115,9 @@ def reasons_of(pair: Pair, fingerprint: Callable[[Pair, ReadFinding], str]) -> I
     caused = [(each, reason) for each in pair.caused if (reason := reason_of(each))]
     for finding, reason in caused:
         if pair.is_live:
-            yield _about(pair, finding, reason, fingerprint(pair, finding))
+            yield _about(pair, finding, reason, identify(pair, finding))
         elif reason is not Reason.UNBACKED:
-            yield _about(pair, finding, Reason.PENDING, "")
+            yield _about(pair, finding, Reason.PENDING, None)
     if not caused and pair.is_live:
         yield pair.reason(Reason.OK, _fine(pair))
 
@@ -122,9 +133,19 @@ def _fine(pair: Pair) -> str:
     return f"{consumer} reads what {producer} writes"
 
 
-def _about(pair: Pair, finding: ReadFinding, reason: Reason, fingerprint: str) -> VerdictReason:
+def _about(pair: Pair, finding: ReadFinding, reason: Reason, known: Identified | None) -> VerdictReason:
     text = f"{pair.consumer} {pair.consumer_version}: {finding.text}"
-    return pair.reason(reason, text, rule=finding.rule, path=print_path(finding.element), fingerprint=fingerprint)
+    found = replace(
+        pair.reason(reason, text),
+        rule=finding.rule,
+        path=print_path(finding.element),
+        place=print_path(finding.place),
+        expected=finding.expected,
+        written=finding.written,
+    )
+    if known is None:
+        return found
+    return replace(found, fingerprint=known.fingerprint, former_fingerprints=known.former_fingerprints)
 
 
 def reason_of(finding: ReadFinding) -> Reason | None:
@@ -159,13 +180,13 @@ def verdict_of(
     notices: Sequence[str] = (),
     *,
     none: str,
-    fingerprint: Callable[[Pair, ReadFinding], str] = lambda _pair, _finding: "",
+    identify: Identify = lambda _pair, _finding: None,
 ) -> DeploymentVerdict:
     """Return the verdict on ``pairs`` and on what else was found; ``none`` is the sentence if there are no pairs.
 
-    ``fingerprint`` returns what an approval of a finding names.
+    ``identify`` returns what an approval of a finding names.
     """
-    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair, fingerprint))]
+    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair, identify))]
     reasons = reasons or [VerdictReason(Reason.OK, none)]
     said = [*notices, *(notice for pair in pairs for notice in notices_of(pair))]
     return DeploymentVerdict(deployable_of(reasons), tuple(reasons), tuple(dict.fromkeys(said)))
