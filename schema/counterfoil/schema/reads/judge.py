@@ -160,14 +160,22 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
     if read.type is not None and not facts.is_always(read.type):
         text = f"{name} is read as {read.type}, and is {facts.words}"
         yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
-    if read.is_required and facts.may_be_missing:
+    if read.is_required and not read.when_present and facts.is_optional:
         text = f"{name} is required, and records may be without it"
         yield _found("consumer-nullable", text, read.path, "required", NULLABLE)
-    if read.enum is not None and facts.symbols is not None and expectation.on_unknown_enum is OnUnknownEnum.FAIL:
-        for symbol in facts.symbols:
-            if symbol not in read.enum:
-                text = f"{name} may be {symbol}, which the consumer does not know"
-                yield _found("consumer-enum-unknown", text, read.path, _listed(read.enum), symbol)
+    yield from _judge_symbols(facts, read, expectation)
+
+
+def _judge_symbols(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+    """Yield the symbols of an enum that a consumer does not list as the ones that it knows."""
+    handled = expectation.on_unknown_enum
+    if read.enum is None or handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+        return
+    rule = "consumer-enum-kept" if handled is None and facts.keeps_unknown else "consumer-enum-unknown"
+    for symbol in facts.symbols or ():
+        if symbol not in read.enum:
+            text = f"{print_path(read.path)} may be {symbol}, which the consumer does not know"
+            yield _found(rule, text, read.path, _listed(read.enum), symbol)
 
 
 def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:
