@@ -146,11 +146,16 @@ def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
         yield value
         return
     step = path[at]
+    if step.kind is StepKind.BRANCH and not _is_chosen(chosen, step):
+        yield from [MISSING] if at + 1 == len(path) else []
+    else:
+        yield from _inside(value, path, at)
+
+
+def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+    step = path[at]
     if step.kind is StepKind.BRANCH:
-        if _is_chosen(chosen, step):
-            yield from _follow(value, path, at + 1)
-        elif at + 1 == len(path):
-            yield MISSING
+        yield from _follow(value, path, at + 1)
     elif step.kind is StepKind.MEMBER and isinstance(value, dict):
         found = value.get(step.name, MISSING)
         if at + 1 == len(path) or (found is not None and found is not MISSING):
