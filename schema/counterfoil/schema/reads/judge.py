@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
-from counterfoil.schema.paths.model import member
 from counterfoil.schema.reads.cover import uncovered
-from counterfoil.schema.reads.facts import SchemaFacts
-from counterfoil.schema.reads.model import MISSING, NULLABLE, ReadFinding
-from counterfoil.schema.reads.resolution import unread_by, unread_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.model import ReadFinding
+from counterfoil.schema.reads.resolution import misfits_of, misfits_of_keys, unreadable, unreadable_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.facts import FieldFacts
     from counterfoil.schema.reads.model import Offer, Reader
 
-_NUMBERED: Final = frozenset({SchemaType.PROTOBUF})
-"""The languages whose records have fields by their numbers, and not by their names."""
 _PRESENT: Final = "present"
 _GONE: Final = "consumer-field-missing"
 """The rule of findings under which differences of schemas say nothing more: there is no such field."""
@@ -71,17 +67,14 @@ def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> It
     if schema is not None and schema.schema_type is not offer.schema.schema_type:
         yield from _other_language(offer.schema, schema, reader.expectation)
     elif schema is not None and schema is not offer.schema:
-        if schema.schema_type in _NUMBERED:
-            yield from _renumbered(offer.facts, offer.once(_facts_of, schema), reader.expectation)
-        differences = unread_by(offer, schema) if reader.schema is not None else offer.once(unread_by, schema)
-        yield from unreadable(differences, reader, schema)
+        yield from unreadable(offer.once(misfits_of, schema), reader)
     key = None if reads_with is None else reads_with.key_schema
-    if key is not None and offer.key_schema is not None and key.schema_type is not offer.key_schema.schema_type:
+    if key is None or offer.key_schema is None or key is offer.key_schema:
+        return
+    if key.schema_type is not offer.key_schema.schema_type:
         yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
-    elif key is not None and key is not offer.key_schema:
-        if offer.key_facts is not None and key.schema_type in _NUMBERED:
-            yield from _renumbered(offer.key_facts, offer.once(_facts_of, key), reader.expectation, of_key=True)
-        yield from unreadable_keys(offer.once(unread_keys, key), reader, key)
+    else:
+        yield from unreadable_keys(offer.once(misfits_of_keys, key), reader)
 
 
 def _other_language(
@@ -102,32 +95,6 @@ def _is_of(read: Read, *, of_key: bool) -> bool:
     """Return whether a read is one of the key, or one of the value."""
     first = read.path[0] if read.path else None
     return first == KEY if of_key else first is None or (first != KEY and first.kind is not StepKind.HEADER)
-
-
-def _facts_of(_: Offer, schema: ParsedSchema) -> SchemaFacts:
-    return SchemaFacts(schema)
-
-
-def _renumbered(
-    offered: SchemaFacts, known: SchemaFacts, expectation: Expectation, *, of_key: bool = False
-) -> Iterator[ReadFinding]:
-    """Yield the fields that a consumer reads by another number than the one under which they are written.
-
-    Who reads the whole record reads every field of the message.
-    """
-    around = (KEY,) if of_key else ()
-    read = [(each.path, each.position) for each in expectation.reads or () if (each.path[:1] == (KEY,)) is of_key]
-    if expectation.reads is None:
-        read = [((*around, member(name)), expectation.position) for name in known.schema.field_names()]
-    for path, position in read:
-        if path and path[0].kind is StepKind.HEADER:
-            continue
-        now, was = offered.at(path), known.at(path)
-        if now is not None and was is not None and now.numbers != was.numbers and now.numbers and was.numbers:
-            numbers = [".".join(map(str, each)) for each in (now.numbers, was.numbers)]
-            text = f"{print_path(path)} is written as field {numbers[0]}, and the consumer reads field {numbers[1]}"
-            facts = (f"field {numbers[1]}", f"field {numbers[0]}")
-            yield ReadFinding(_GONE, text, path, path, *facts, now.pointer, position)
 
 
 def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple[ReadFinding, ...]:
@@ -193,14 +160,22 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
     if read.type is not None and not facts.is_always(read.type):
         text = f"{name} is read as {read.type}, and is {facts.words}"
         yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
-    if read.is_required and facts.may_be_missing:
+    if read.is_required and not read.when_present and facts.is_optional:
         text = f"{name} is required, and records may be without it"
         yield _found("consumer-nullable", text, read.path, "required", NULLABLE)
-    if read.enum is not None and facts.symbols is not None and expectation.on_unknown_enum is OnUnknownEnum.FAIL:
-        for symbol in facts.symbols:
-            if symbol not in read.enum:
-                text = f"{name} may be {symbol}, which the consumer does not know"
-                yield _found("consumer-enum-unknown", text, read.path, _listed(read.enum), symbol)
+    yield from _judge_symbols(facts, read, expectation)
+
+
+def _judge_symbols(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+    """Yield the symbols of an enum that a consumer does not list as the ones that it knows."""
+    handled = expectation.on_unknown_enum
+    if read.enum is None or handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+        return
+    rule = "consumer-enum-kept" if handled is None and facts.keeps_unknown else "consumer-enum-unknown"
+    for symbol in facts.symbols or ():
+        if symbol not in read.enum:
+            text = f"{print_path(read.path)} may be {symbol}, which the consumer does not know"
+            yield _found(rule, text, read.path, _listed(read.enum), symbol)
 
 
 def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:

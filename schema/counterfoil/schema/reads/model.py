@@ -26,11 +26,6 @@ _T = TypeVar("_T")
 _ACTIVE_DAYS: Final = 7
 _STALE_DAYS: Final = 30
 
-MISSING: Final = "missing"
-"""The fact that nothing is written or promised."""
-NULLABLE: Final = "nullable"
-"""The fact that records may be without a value."""
-
 
 class Origin(IntEnum):
     """The sources of what is known of a reader, by falling trust: a smaller number is more certain."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
 from counterfoil.schema.compatibility.sentences import Sentence, show
-from counterfoil.schema.reads.model import MISSING, NULLABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
