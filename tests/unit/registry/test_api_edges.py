@@ -22,6 +22,7 @@ from counterfoil.schema.errors import (
     UnsupportedMediaType,
 )
 from counterfoil.schema.recent_values import RecentValues
+from registry_driver import InProcessRegistry
 
 
 @pytest.mark.parametrize(
@@ -243,3 +244,19 @@ def test_a_caller_who_leaves_does_not_stop_the_write() -> None:
         assert announced == ["plan"]
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("body", "header"),
+    [
+        ({"compatibilityLevel": "FULL"}, "compatibilityLevel"),
+        ({"compatability": "FULL", "alias": "a"}, "compatability"),
+        ({"compatibility": "FULL"}, None),
+        ({"a,b\n": 1, "é": 2}, "a%2Cb%0A, %C3%A9"),
+        ({f"m{number}": 1 for number in range(12)}, ", ".join([f"m{number}" for number in range(10)]) + ", and 2 more"),
+    ],
+)
+def test_a_header_names_members_of_a_config_that_are_ignored(body, header):
+    changed = asyncio.run(InProcessRegistry().put("/config/orders-value", body))
+    assert changed.status == 200
+    assert changed.headers.get("counterfoil-ignored") == header

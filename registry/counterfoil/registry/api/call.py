@@ -86,7 +86,7 @@ class Call:
     The response is cached for the fast lane if the operation declares what it depends on. ``is_python``: the request
     comes from Confluent's Python client. ``caller`` is None where no authentication is set up: it may do everything.
     ``has_asked``: the operation has asked whether the caller may do something; ``denies_read``: the caller may not read
-    what the path names.
+    what the path names. ``ignored``: the members of the body that the operation does not know, for a header.
     """
 
     __slots__ = (
@@ -104,6 +104,7 @@ class Call:
         "cases",
         "denies_read",
         "has_asked",
+        "ignored",
         "is_python",
     )
 
@@ -121,6 +122,7 @@ class Call:
         self.caller: Caller | None = scope.get(CALLER)
         self.has_asked = False
         self.denies_read = False
+        self.ignored: tuple[str, ...] = ()
         self._needs: Needs | None = None
         self._is_secretive = services.nothing is not None
 

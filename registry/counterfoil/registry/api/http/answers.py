@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import orjson
 from starlette.responses import Response
@@ -12,6 +13,8 @@ from counterfoil.registry.api.denials import ScopeTooNarrow
 from counterfoil.registry.api.http.media_types import V1
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from counterfoil.schema.errors import RegistryError
 
 NO_CONTENT: Final = 204
@@ -20,6 +23,12 @@ UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
 """The headers of every 503: the seconds after which to repeat the request (RFC 9110, section 10.2.3)."""
 
 _NARROW_SCOPE_HEADERS: Final = {"www-authenticate": 'Bearer realm="counterfoil", error="insufficient_scope"'}
+
+
+_MAX_NAMES: Final = 10
+_MAX_NAME: Final = 60
+_PLAIN: Final = "!#$&'()*+-./:;<=>?@[]^_`{|}~"
+"""What a header of ignored members has as it is, besides letters and digits."""
 
 
 class RawText(str):
@@ -45,6 +54,14 @@ def answer(value: Any, media_type: str, *, status: int = HTTPStatus.OK) -> Respo
         value.headers["content-type"] = media_type
         return value
     return Response(orjson.dumps(value), status_code=int(status), headers={"content-type": media_type})
+
+
+def ignored_header(names: Sequence[str]) -> tuple[bytes, bytes]:
+    """Return the header that names members of a body that were ignored: the first ones, percent-encoded."""
+    shown = [quote(name[:_MAX_NAME], safe=_PLAIN) for name in names[:_MAX_NAMES]]
+    if len(names) > _MAX_NAMES:
+        shown.append(f"and {len(names) - _MAX_NAMES} more")
+    return b"counterfoil-ignored", ", ".join(shown).encode("ascii")
 
 
 def error_document(error: RegistryError) -> dict[str, object]:

@@ -11,7 +11,7 @@ from counterfoil.registry.api.cache.stale_reads import NOT_KNOWN, WARNING
 from counterfoil.registry.api.call import Call
 from counterfoil.registry.api.denials import DENIED
 from counterfoil.registry.api.dialects import shaper, tolerates_new_fields
-from counterfoil.registry.api.http.answers import answer, error_answer
+from counterfoil.registry.api.http.answers import answer, error_answer, ignored_header
 from counterfoil.registry.api.http.conditions import entity_tag, tagged
 from counterfoil.registry.api.http.media_types import V1, check_consumed, negotiate
 from counterfoil.registry.api.http.middleware import ROUTE_HOLDER
@@ -91,6 +91,8 @@ class Endpoint:
             response = tagged(response, tag, scope["headers"])
         if is_stale:
             response.raw_headers.append(WARNING)
+        if call.ignored:
+            response.raw_headers.append(ignored_header(call.ignored))
         return response
 
     async def _value_for_caller(self, call: Call, services: Services) -> tuple[Any, bool]:
