@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleets.changes import Drawing
 from fleets.languages import LANGUAGES
-from fleets.oracle import Fleet
+from fleets.oracle import Answer, Fleet
 from fleets.shapes import Shape, places
 from fleets.story import (
     CanDeploy,
@@ -30,6 +30,8 @@ ENVIRONMENTS: Final = ("production", "production", "production", "staging")
 PRODUCERS: Final = ("shop", "outlet")
 CONSUMERS: Final = ("billing", "audit", "search")
 _STEPS: Final = 16
+_DEPLOYED: Final = {Answer.YES: 0.9, Answer.UNKNOWN: 0.5, Answer.NO: 0.35, Answer.EITHER: 0.25}
+"""How often a version is deployed, by what the answer must be: a break by force."""
 
 
 class _Drawn:
@@ -71,7 +73,7 @@ class _Drawn:
 
     def producer(self) -> tuple[str, str]:
         """Publish a version of a producer."""
-        application = PRODUCERS[0] if self.random.random() < 0.8 else PRODUCERS[1]
+        application = PRODUCERS[0] if self.random.random() < 0.88 else PRODUCERS[1]
         topics = self.topics if application == PRODUCERS[0] else self.topics[:1]
         self.number += 1
         for each in topics:
@@ -95,9 +97,15 @@ class _Drawn:
     def port(self, topic: str) -> Port:
         """Return what a consumer reads of a topic: by the newest schema, or one that is a little older."""
         random = self.random
-        shape = random.choice(self.history[topic][-2:])
+        live = [
+            offer.shape
+            for each in self.fleet.versions(ENVIRONMENTS[0])
+            for offer in self.fleet.published[each].offers
+            if offer.topic == topic
+        ]
+        shape = random.choice(live if live and random.random() < 0.85 else self.history[topic][-2:])
         declared = None
-        if random.random() < 0.3:
+        if random.random() < (0.3 if self.language == "AVRO" else 0.2):
             declared = self.drawing.changed(shape) if random.random() < 0.35 else shape
         reads = None if random.random() < 0.2 else self.reads(declared or shape)
         mode = random.choice(("", "", "", "fail", "default", "pass"))
@@ -116,9 +124,12 @@ class _Drawn:
         """Ask whether a version may be deployed, and deploy it whatever the answer is, most of the time."""
         random = self.random
         environment = random.choice(ENVIRONMENTS)
-        self.add(CanDeploy(environment, *version))
-        if random.random() < 0.8:
-            instance = "eu" if random.random() < 0.12 else ""
+        if not any(each[0] in PRODUCERS for each in self.fleet.versions(environment)) and random.random() < 0.8:
+            environment = ENVIRONMENTS[0]
+        question = CanDeploy(environment, *version)
+        self.add(question)
+        if random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
+            instance = "eu" if random.random() < 0.08 else ""
             is_release = random.random() < 0.06
             self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.15))
 

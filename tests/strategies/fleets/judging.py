@@ -24,6 +24,7 @@ class Fault(StrEnum):
 
     WRONG_YES = "wrong yes"
     WRONG_NO = "wrong no"
+    WRONG_UNKNOWN = "wrong where nobody writes"
     UNNAMED = "a consumer that breaks is not named"
     FAILED = "the product failed"
 
@@ -54,6 +55,8 @@ def fault_of(expected: Expected, answered: Answered) -> Fault | None:
         return None if answered.deployable is True else Fault.WRONG_NO
     if expected.answer is Answer.EITHER:
         return None
+    if expected.answer is Answer.UNKNOWN:
+        return None if answered.deployable is None else Fault.WRONG_UNKNOWN
     if answered.deployable is True:
         return Fault.WRONG_YES
     broken = {name for name, _, _ in expected.broken}
@@ -75,7 +78,7 @@ async def play(story: Story) -> Tally:
         answered = await player.answer(step)
         tally.asked[expected.answer] += 1
         if expected.answer is Answer.EITHER:
-            tally.doubts.update({way.partition(":")[0].partition("@")[0] for _, (_, way), _ in expected.doubts} or {"nobody writes"})
+            tally.doubts[", ".join(expected.causes) or "never published"] += 1
         fault = fault_of(expected, answered)
         if fault is not None:
             events = [each for each in story.steps[:number] if not isinstance(each, CanDeploy | CanRegister)]

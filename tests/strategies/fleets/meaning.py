@@ -69,6 +69,8 @@ def misses_of(reading: Reading, writer: Shape) -> Misses:
         _add_read(found, reading, writer, each)
     reader = reading.reader
     if reader is None:
+        if reading.reads is None:
+            found.add(((), f"unknown:{hash(writer)}"), "nothing is known of the reader", is_certain=False)
         return found
     if reading.reads is None:
         for leaf in leaves(reader):
@@ -113,10 +115,11 @@ def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> 
     for leaf in leaves(reader):
         if any(leaf[: len(path)] == path for path in read):
             continue
-        if _raises(reading.language, writer, reader, leaf):
+        is_avro = reading.language == "AVRO"
+        if not is_avro or _raises(reading.language, writer, reader, leaf):
             part = _misses_at(reading.language, writer, reader, leaf, reading.on_unknown_enum)
             for key, example in part.all.items():
-                found.add(key, example, is_certain=reading.language == "AVRO" and key in part.certain)
+                found.add(key, example, is_certain=is_avro and key in part.certain)
 
 
 @lru_cache(50_000)
@@ -269,9 +272,10 @@ def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -
 
 
 def _type_way(writer: Shape, place: Path, language: str) -> str:
+    if language == "PROTOBUF":
+        return f"type:{_chain(writer, place)}"
     there = at(writer, place)
-    numbers = f"#{_chain(writer, place)}" if language == "PROTOBUF" else ""
-    return f"type:{there.words if there is not None else ''}{numbers}"
+    return f"type:{there.words if there is not None else ''}"
 
 
 def _chain(writer: Shape, place: Path) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from fleets.meaning import Misses, Reading, misses_of
+from fleets.shapes import at
 from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Answer(StrEnum):
 
     YES = "yes"
     NO = "no"
+    UNKNOWN = "unknown"
     EITHER = "not judged"
 
 
@@ -36,6 +38,7 @@ class Expected:
     answer: Answer
     broken: tuple[tuple[str, Key, str], ...] = ()
     doubts: tuple[tuple[str, Key, str], ...] = ()
+    causes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +125,21 @@ class Fleet:
         verdict = _Verdict(self.approved)
         self._judge_producer(verdict, question.environment, version)
         has_all = self._judge_consumer(verdict, question.environment, version)
-        if not has_all and not verdict.broken:
-            return Expected(Answer.EITHER)
-        return verdict.expected()
+        expected = verdict.expected()
+        if self._gives_up(question.environment, version):
+            return replace(expected, answer=Answer.EITHER, causes=("a topic is given up",))
+        is_unknown = not has_all and expected.answer is Answer.YES
+        return replace(expected, answer=Answer.UNKNOWN) if is_unknown else expected
+
+    def _gives_up(self, environment: str, version: Version) -> bool:
+        """Return whether a version no longer writes a topic that a live one of the application writes."""
+        topics = {
+            each.topic
+            for one in self.versions(environment)
+            if one[0] == version[0]
+            for each in self.published[one].offers
+        }
+        return bool(topics - {each.topic for each in self.published[version].offers})
 
     def _judge_producer(self, verdict: _Verdict, environment: str, version: Version) -> None:
         now = self.versions(environment)
@@ -188,7 +203,8 @@ class Fleet:
                     found = self._missed(environment, reader, port, (question.shape, None))
                     before = [self._missed(environment, reader, port, (each, None)) for each in known]
                     verdict.add(reader[0], found, [], before, is_exempt=False)
-        return verdict.expected() if found_any else Expected(Answer.EITHER)
+        is_offered = any(self._offered(each, question.topic) for each in self.published)
+        return verdict.expected() if found_any and is_offered else Expected(Answer.EITHER)
 
     def _offered(self, version: Version, topic: str) -> list[Schemas]:
         return [(each.shape, each.key) for each in self.published[version].offers if each.topic == topic]
@@ -200,10 +216,9 @@ class Fleet:
         self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
     ) -> Misses:
         """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
-        candidates = [
-            self._missed_with(port, known, written)
-            for known in self._known(environment, reader, port.topic) or [(None, None)]
-        ]
+        known = self._known(environment, reader, port.topic)
+        fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
+        candidates = [self._missed_with(port, each, written) for each in fitting or known or [(None, None)]]
         found = Misses()
         for each in candidates:
             for key, example in each.all.items():
@@ -212,14 +227,13 @@ class Fleet:
                 found.add(key, example, is_certain=is_certain)
         return found
 
-    def _known(self, environment: str, reader: Version, topic: str) -> list[tuple[Shape | None, Shape | None]]:
-        """Return the schemas with which a version may read: those live at its first deployment, or now, or before."""
+    def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
+        """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
         first = self.first.get((environment, reader))
         if first is not None:
             return list(first.get(topic, frozenset()))
-        now = self._written(environment).get(topic, frozenset())
         before = self.at_publication.get((environment, reader), {}).get(topic, frozenset())
-        return list(now | before)
+        return list(before or self._written(environment).get(topic, frozenset()))
 
     def _missed_with(self, port: Port, known: tuple[Shape | None, Shape | None], written: Schemas) -> Misses:
         shape, key = known
@@ -228,7 +242,11 @@ class Fleet:
         found = Misses()
         reading = Reading(self.language, reader, port.reads, is_declared, port.on_unknown_enum)
         found.merge(misses_of(reading, written[0]))
-        if port.key_reads and written[1] is not None:
+        if port.reads is None and written[1] != key:
+            found.add((_KEY, f"key:{hash(written[1])}"), "the keys are others", is_certain=False)
+        if port.key_reads and written[1] is None:
+            found.add((_KEY, "key:none"), "there are no keys", is_certain=False)
+        elif port.key_reads and written[1] is not None:
             of_key = Reading(self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum)
             found.merge(misses_of(of_key, written[1]), _KEY)
         return found
@@ -246,30 +264,46 @@ class _Verdict:
         self._approved = approved
         self.broken: list[tuple[str, Key, str]] = []
         self.doubts: list[tuple[str, Key, str]] = []
+        self._causes: list[str] = []
 
     def add(
         self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool
     ) -> None:
         """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
         for key, example in found.all.items():
+            if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
+                continue
             if before and all(key in each.all for each in before):
                 if all(key in each.certain for each in before) or key in found.doubtful:
                     continue
-            known = any(_is_known(key, each) for each in (*before, *beside))
-            certain = key in found.certain and not known and not is_exempt and (consumer, key) not in self._approved
-            (self.broken if certain else self.doubts).append((consumer, key, example))
+            causes = (
+                ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
+                ("in a part of what is live", any(key in each.all for each in before)),
+                ("in what others write", any(key in each.all for each in beside)),
+                ("behind another break", any(_is_hidden(key, each) for each in (*before, *beside))),
+                ("live together", is_exempt),
+                ("approved", (consumer, key) in self._approved),
+            )
+            cause = next((name for name, counts in causes if counts), "")
+            if cause:
+                self._causes.append(cause)
+            (self.doubts if cause else self.broken).append((consumer, key, example))
 
     def expected(self) -> Expected:
         """Return the answer."""
         broken, doubts = tuple(_once(self.broken)), tuple(_once(self.doubts))
-        return Expected(Answer.NO if broken else Answer.EITHER if doubts else Answer.YES, broken, doubts)
+        answer = Answer.NO if broken else Answer.EITHER if doubts else Answer.YES
+        return Expected(answer, broken, doubts, tuple(sorted(set(self._causes))))
 
 
-def _is_known(key: Key, before: Misses) -> bool:
-    """Return whether a miss was there, or hidden by another one at the same place, by which all records are lost."""
+def _is_gone(key: Key, before: Misses) -> bool:
+    """Return whether there was nothing at a place before."""
+    return any(place == key[0] and way.startswith("gone") for place, way in before.all)
+
+
+def _is_hidden(key: Key, before: Misses) -> bool:
+    """Return whether a miss was hidden by another one at the same place, by which all records are lost."""
     place, way = key
-    if key in before.all:
-        return True
     total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
     return bool(total) and not (way.startswith("type:") and all(each.startswith("type:") for each in total))
 

@@ -150,8 +150,7 @@ def contract_document(offer: Offer, number: int) -> dict[str, Any]:
     """Return the contract of a producer: the units of its fields, and the schema of its keys."""
     own = []
     if offer.key is not None:
-        field = offer.key.fields[0].name
-        key = {"subject": f"{offer.topic}-key", "field": field, "schema": _KEYS}
+        key = {"subject": f"{offer.topic}-key", "schema": _KEYS}
         own = [{"property": "messageKey", "value": key}]
     return {
         "apiVersion": "v3.1.0",

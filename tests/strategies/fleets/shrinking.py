@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fleets.judging import Wrong, played
@@ -22,16 +24,17 @@ def shrunk(wrong: Wrong, tries: int = _TRIES) -> Wrong:
     """Return a wrong answer of the same fault, in a story from which nothing can be left out."""
     left = tries
     has_changed = True
-    while has_changed and left > 0:
+    while has_changed:
         has_changed = False
-        for story in _smaller(wrong.story):
-            left -= 1
-            found = _same(story, wrong)
-            if found is not None:
-                wrong, has_changed = found, True
-                break
-            if left <= 0:
-                break
+        for pass_ in (_fewer_events, _smaller_shapes, _smaller_events):
+            number = 0
+            while left > 0 and (story := next(islice(pass_(wrong.story), number, None), None)) is not None:
+                left -= 1
+                found = None if story == wrong.story else _same(story, wrong)
+                if found is None:
+                    number += 1
+                else:
+                    wrong, has_changed = found, True
     return wrong
 
 
@@ -43,26 +46,34 @@ def _same(story: Story, wrong: Wrong) -> Wrong | None:
     return None
 
 
-def _smaller(story: Story) -> Iterator[Story]:
-    """Yield stories with a little less, those that leave out most first."""
+def _fewer_events(story: Story) -> Iterator[Story]:
+    """Yield stories without some events in a row, the longest rows first."""
     *events, question = story.steps
     for size in (8, 4, 2, 1):
         for first in range(len(events) - size, -1, -1):
             yield replace(story, steps=(*events[:first], *events[first + size :], question))
+
+
+def _smaller_events(story: Story) -> Iterator[Story]:
+    *events, question = story.steps
     for index, event in enumerate(events):
         for less in _less(event):
             yield replace(story, steps=(*events[:index], less, *events[index + 1 :], question))
+
+
+def _smaller_shapes(story: Story) -> Iterator[Story]:
+    """Yield stories in which all schemas are without a field, or without something that a field has."""
     shapes = [shape for step in story.steps for shape in _shapes(step)]
     for record, name in dict.fromkeys(
         (record.name, field.name) for shape in shapes for record in records_of(shape) for field in record.fields
     ):
-        yield _mapped(story, lambda one, record=record, name=name: _without_field(one, record, name))
+        yield _mapped(story, partial(_without_field, record=record, name=name))
     yield _mapped(story, lambda one: replace(one, fields=tuple(replace(each, has_default=False) for each in one.fields)))
     yield _mapped(story, lambda one: replace(one, fields=tuple(replace(each, unit="") for each in one.fields)))
     yield _mapped(story, lambda one: replace(one, fallback=""))
     for name in dict.fromkeys(one.name for shape in shapes for one in shapes_of(shape) if one.symbols):
         for symbol in dict.fromkeys(each for shape in shapes for one in shapes_of(shape) for each, _ in one.symbols):
-            yield _mapped(story, lambda one, name=name, symbol=symbol: _without_symbol(one, name, symbol))
+            yield _mapped(story, partial(_without_symbol, name=name, symbol=symbol))
 
 
 def _less(event: Event) -> Iterator[Event]:
@@ -136,7 +147,7 @@ def _mapped(story: Story, change: Callable[[Shape], Shape]) -> Story:
 
 
 def _without_field(shape: Shape, record: str, name: str) -> Shape:
-    if shape.name != record or len(shape.fields) < 2:
+    if shape.name != record or (len(shape.fields) < 2 and shape.field(name)):
         return shape
     return replace(shape, fields=tuple(each for each in shape.fields if each.name != name))
 
