@@ -92,7 +92,7 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
         return
     known = None if reader is None else at(reader, path)
     if reader is None or known is None:
-        found.add((path, f"unknown:{_chain(writer, path)}"), "nothing is known of the reader", is_certain=False)
+        found.add((path, f"unknown:{hash(only(writer, path))}"), "nothing is known of the reader", is_certain=False)
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
