@@ -139,11 +139,20 @@ def values_at(record: Any, path: FieldPath) -> Iterator[Any]:
 
 
 def _follow(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
+    chosen = ""
     if isinstance(value, tuple) and _is_branch(value):
-        value = value[1]
+        chosen, value = value
     if at == len(path):
         yield value
         return
+    step = path[at]
+    if step.kind is StepKind.BRANCH and not _is_chosen(chosen, step):
+        yield from [MISSING] if at + 1 == len(path) else []
+    else:
+        yield from _inside(value, path, at)
+
+
+def _inside(value: Any, path: FieldPath, at: int) -> Iterator[Any]:
     step = path[at]
     if step.kind is StepKind.BRANCH:
         yield from _follow(value, path, at + 1)
@@ -165,10 +174,14 @@ def placed_values(value: Any, path: FieldPath, place: str = "") -> Iterator[tupl
 
     The values are those of :func:`values_at`, which is faster and knows no places.
     """
+    chosen = ""
     if _is_branch(value):
-        value = value[1]
+        chosen, value = value
     if not path:
         yield place, value
+        return
+    if path[0].kind is StepKind.BRANCH and not _is_chosen(chosen, path[0]):
+        yield from [(place, MISSING)] if len(path) == 1 else []
         return
     for inside, part in _parts(value, path[0], place, is_last=len(path) == 1):
         yield from placed_values(part, path[1:], inside)
@@ -187,6 +200,11 @@ def _parts(value: Any, step: Step, place: str, *, is_last: bool) -> Iterator[tup
             yield from ((f"{place}[{key!r}]", item) for key, item in value.items())
         case StepKind.BRANCH, _:
             yield place, value
+
+
+def _is_chosen(name: str, step: Step) -> bool:
+    """Return whether a value of the branch ``name`` is one of the branch of a step; empty if it does not say."""
+    return not name or step.name in (name, name.rpartition(".")[2])
 
 
 def _is_branch(value: Any) -> bool:

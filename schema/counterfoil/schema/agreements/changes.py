@@ -222,7 +222,7 @@ def _of_port(port: Expectation) -> Iterator[_Fact]:
     yield part
     facts = {
         "readerSchema": ("reader-schema", port.reader_schema.url if port.reader_schema is not None else None),
-        "onUnknownEnum": ("on-unknown-enum", str(port.on_unknown_enum)),
+        "onUnknownEnum": ("on-unknown-enum", port.on_unknown_enum and str(port.on_unknown_enum)),
         "consumerGroups": ("consumer-groups", ", ".join(port.consumer_groups) or None),
         "reprocessesFrom": ("reprocesses-from", port.reprocesses_from),
         "pinned": ("pinned", "true" if port.is_pinned else None),

@@ -8,6 +8,8 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.agreements.model import OnUnknownEnum
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,6 +19,10 @@ _PROSE: Final = frozenset({"position", "places", "description", "status", "owner
 """What changes no verdict: places, texts for people, and where a contract is deployed."""
 _NAMED: Final = frozenset({"HeaderPromise", "Expectation"})
 """The values whose name says what they are about."""
+_UNSET: Final[Mapping[str, Mapping[Enum | None, str]]] = {
+    "on_unknown_enum": {None: "fail", OnUnknownEnum.FAIL: "fail, written"}
+}
+"""Other texts of some values: in hashes that are stored, a port that does not say what it does counts as ``fail``."""
 
 
 def content_hash(agreement: Agreement, *, fingerprints: Mapping[str, str] | None = None) -> str:
@@ -36,7 +42,8 @@ def _plain(value: Any) -> Any:
         kept = (
             each.name for each in fields(value) if each.name not in _PROSE or (each.name == "name" and kind in _NAMED)
         )
-        return {name: _plain(found) for name in kept if (found := getattr(value, name)) not in (None, (), False)}
+        parts = ((name, _named(name, getattr(value, name))) for name in kept)
+        return {name: _plain(found) for name, found in parts if found not in (None, (), False)}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -44,6 +51,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     return value if isinstance(value, str | int | float | bool | list | None) else str(value)
+
+
+def _named(name: str, value: Any) -> Any:
+    return _UNSET[name].get(value, value) if name in _UNSET else value
 
 
 def _listed(value: tuple[Any, ...]) -> list[Any]:

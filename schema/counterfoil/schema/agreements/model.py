@@ -30,11 +30,17 @@ class EnumPolicy(StrEnum):
 
 
 class OnUnknownEnum(StrEnum):
-    """What a consumer does with a value of an enum that it does not know."""
+    """What a consumer says that it does with a value of an enum that it does not know.
+
+    Where it says nothing, the rule of the language decides.
+    """
 
     FAIL = "fail"
+    """It fails, also where its language would read the value."""
     DEFAULT = "default"
+    """It uses another value instead."""
     PASS = "pass"  # noqa: S105 - no password
+    """It passes the value on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +271,8 @@ class Read:
 class Expectation:
     """What a consumer expects of one contract: an input port. ``reads`` is None for the whole record.
 
+    ``on_unknown_enum`` is None where it is not written.
+
     ``places`` are those of the keys, and of our own properties.
     """
 
@@ -274,7 +282,7 @@ class Expectation:
     position: Position
     reads: tuple[Read, ...] | None = None
     reader_schema: SchemaLink | None = None
-    on_unknown_enum: OnUnknownEnum = OnUnknownEnum.FAIL
+    on_unknown_enum: OnUnknownEnum | None = None
     consumer_groups: tuple[str, ...] = ()
     reprocesses_from: str | None = None
     is_pinned: bool = False

@@ -6,7 +6,7 @@ Source: Open Data Product Standard 1.0.0. Ours are these properties in ``customP
 ``reads``             a list of paths, or of ``{path, required, as, min, max, pattern, enum, unit, whenPresent}``;
                       ``"*"`` is the whole record, as is no list
 ``readerSchema``      the file of the consumer's own schema
-``onUnknownEnum``     ``fail`` (the default), ``default`` or ``pass``
+``onUnknownEnum``     ``fail``, ``default`` or ``pass``; the rule of the language if it is not written
 ``consumerGroups``    a list of the groups by which the broker knows the consumer
 ``reprocessesFrom``   ``latest``, ``retention``, or a duration such as ``P30D``: the oldest data that is read again
 ``pinned``            whether it reads one version alone
@@ -80,7 +80,7 @@ def _expectation(entry: Entry, faults: Faults) -> Expectation:
         position=entry.node.position,
         reads=faults.value(own, "reads", partial(_reads, faults=faults), None),
         reader_schema=None if url is None else SchemaLink(url, own["readerSchema"].position),
-        on_unknown_enum=faults.value(own, "onUnknownEnum", read_enum, OnUnknownEnum.FAIL),
+        on_unknown_enum=faults.value(own, "onUnknownEnum", read_enum, None),
         consumer_groups=faults.value(own, "consumerGroups", _groups, ()),
         reprocesses_from=faults.value(own, "reprocessesFrom", _since, None),
         is_pinned=faults.value(own, "pinned", partial(flag, what="pinned"), default=False),

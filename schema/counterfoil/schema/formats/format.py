@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from counterfoil.schema.change import Change
+    from counterfoil.schema.compatibility.misfits import Misfits
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.entity import Entity, TagEdit
@@ -95,6 +96,16 @@ class Format:
         """
         self._check(reader, writer)
         return self._find_differences(reader, writer, policy=policy)
+
+    def find_misfits(self, reader: ParsedSchema, writer: ParsedSchema) -> Misfits:
+        """Return the places of a record at which ``reader`` does not get what it expects of records of ``writer``.
+
+        Their meaning is that of the policy SOUND. Raises ``InvalidSchema`` for schemas that are nested too deep to be
+        compared.
+        """
+        self._check(reader, writer)
+        misfits: Misfits = self._load("misfits", "find_misfits")(reader, writer)
+        return misfits
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
         """Return all changes, without a verdict, in the order of the later schema.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,28 +13,46 @@ if TYPE_CHECKING:
 _BROKEN, _UNBACKED, _UNIT = "expectation-broken", "expectation-unbacked", "unit-changed"
 
 
-def uncovered(read: Read, promise: FieldPromise | None, facts: FieldFacts) -> Iterator[tuple[str, str]]:
-    """Yield a rule and a sentence for each expectation that is not promised, or that a promise contradicts."""
+class Uncovered(NamedTuple):
+    """One expectation that is not promised: the rule, the sentence, and the facts of what is expected and promised."""
+
+    rule: str
+    text: str
+    expected: str
+    promised: str
+
+
+def uncovered(read: Read, promise: FieldPromise | None, facts: FieldFacts) -> Iterator[Uncovered]:
+    """Yield each expectation that is not promised, or that a promise contradicts."""
     promised = promise.range if promise is not None else None
     if read.range.is_limited:
         yield from _range(read.range, promised)
     if read.pattern is not None and (promise is None or promise.pattern != read.pattern):
         pattern = promise.pattern if promise is not None else None
         promised_instead = "none is promised" if pattern is None else f"another one is promised: {pattern}"
-        yield _UNBACKED, f"the pattern {read.pattern} is expected, and {promised_instead}"
+        text = f"the pattern {read.pattern} is expected, and {promised_instead}"
+        yield Uncovered(_UNBACKED, text, f"pattern {read.pattern}", _said("pattern", pattern))
     if read.unit is not None:
         unit = promise.unit if promise is not None else None
         if unit is None:
-            yield _UNBACKED, f"the unit {read.unit} is expected, and none is promised"
+            text = f"the unit {read.unit} is expected, and none is promised"
+            yield Uncovered(_UNBACKED, text, f"unit {read.unit}", _said("unit", None))
         elif unit != read.unit:
-            yield _UNIT, f"the unit {read.unit} is expected, and {unit} is promised"
+            text = f"the unit {read.unit} is expected, and {unit} is promised"
+            yield Uncovered(_UNIT, text, f"unit {read.unit}", _said("unit", unit))
     if read.enum is not None and facts.symbols is None:
         yield from _enum(read, promise)
 
 
-def _range(expected: Range, promised: Range | None) -> Iterator[tuple[str, str]]:
+def _said(aspect: str, promised: object | None) -> str:
+    """Return the fact of what is promised of one aspect of a field."""
+    return f"no {aspect}" if promised is None else f"{aspect} {promised}"
+
+
+def _range(expected: Range, promised: Range | None) -> Iterator[Uncovered]:
     if promised is None or not promised.is_limited:
-        yield _UNBACKED, f"values {expected} are expected, and no limits are promised"
+        text = f"values {expected} are expected, and no limits are promised"
+        yield Uncovered(_UNBACKED, text, str(expected), _said("limits", None))
         return
     for name, limit, given in (
         ("at least", expected.minimum, promised.minimum),
@@ -43,9 +61,11 @@ def _range(expected: Range, promised: Range | None) -> Iterator[tuple[str, str]]
         if limit is None:
             continue
         if given is None:
-            yield _UNBACKED, f"values of {name} {limit} are expected, and no such limit is promised"
+            text = f"values of {name} {limit} are expected, and no such limit is promised"
+            yield Uncovered(_UNBACKED, text, f"{name} {limit}", _said(name, None))
         elif not _is_within(given, limit, is_lower=name == "at least"):
-            yield _BROKEN, f"values of {name} {limit} are expected, and {promised} is promised"
+            text = f"values of {name} {limit} are expected, and {promised} is promised"
+            yield Uncovered(_BROKEN, text, f"{name} {limit}", _said(name, given))
 
 
 def _is_within(given: float | str, limit: float | str, *, is_lower: bool) -> bool:
@@ -54,11 +74,13 @@ def _is_within(given: float | str, limit: float | str, *, is_lower: bool) -> boo
     return given >= limit if is_lower else given <= limit  # type: ignore[operator] # both are texts, or both are numbers
 
 
-def _enum(read: Read, promise: FieldPromise | None) -> Iterator[tuple[str, str]]:
-    listed = read.enum or ()
+def _enum(read: Read, promise: FieldPromise | None) -> Iterator[Uncovered]:
+    listed = ", ".join(map(str, read.enum or ()))
     if promise is None or promise.enum is None:
-        yield _UNBACKED, f"one of {', '.join(map(str, listed))} is expected, and no values are promised"
+        text = f"one of {listed} is expected, and no values are promised"
+        yield Uncovered(_UNBACKED, text, listed, _said("values", None))
         return
-    others = [str(each.value) for each in promise.enum if each.value not in listed]
-    if others:
-        yield _BROKEN, f"one of {', '.join(map(str, listed))} is expected, and it may be {', '.join(others)}"
+    for each in promise.enum:
+        if each.value not in (read.enum or ()):
+            text = f"one of {listed} is expected, and it may be {each.value}"
+            yield Uncovered(_BROKEN, text, listed, str(each.value))

@@ -41,8 +41,8 @@ class FieldFacts:
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
     type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
     ``is_optional``: so it is where that is there. ``symbols`` are those of an enum.
-    ``pointer`` is the place of the field in the schema's text. ``numbers`` are those of the fields on the path, where
-    the language has numbers.
+    ``keeps_unknown``: a reader with this enum reads a symbol that it does not know without an error. ``pointer`` is the
+    place of the field in the schema's text.
     """
 
     types: tuple[frozenset[str], ...] | None = None
@@ -50,8 +50,8 @@ class FieldFacts:
     may_be_missing: bool = False
     is_optional: bool = False
     symbols: tuple[str, ...] | None = None
+    keeps_unknown: bool = False
     pointer: Pointer = ()
-    numbers: tuple[int, ...] = ()
 
     def may_be(self, logical_type: str) -> bool:
         """Return whether a value may have the logical type; numbers and texts may stand for dates and times."""
@@ -94,7 +94,6 @@ class SchemaFacts:
 
 def _follow(root: Node, path: FieldPath) -> FieldFacts:
     node, may_be_missing, is_optional = root, False, False
-    numbers: list[int] = []
     rest = list(path)
     while rest:
         step = rest.pop(0)
@@ -111,7 +110,6 @@ def _follow(root: Node, path: FieldPath) -> FieldFacts:
                     continue
                 is_optional = field is not None and field.may_be_absent
                 found = None if field is None else field.type
-                numbers += [] if field is None or field.number is None else [field.number]
             else:
                 found = _part(only, step)
         if found is None:
@@ -123,7 +121,6 @@ def _follow(root: Node, path: FieldPath) -> FieldFacts:
         facts,
         may_be_missing=may_be_missing or facts.is_optional,
         is_optional=is_optional or facts.is_optional,
-        numbers=tuple(numbers),
     )
 
 
@@ -173,6 +170,7 @@ def _facts(node: Node) -> FieldFacts:
         may_be_missing=has_null,
         is_optional=has_null,
         symbols=symbols or None,
+        keeps_unknown=bool(symbols) and isinstance(branches[0], Leaf) and branches[0].keeps_unknown,
     )
 
 

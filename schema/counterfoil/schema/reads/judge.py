@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
-from counterfoil.schema.model import SchemaType
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
-from counterfoil.schema.paths.model import member
 from counterfoil.schema.reads.cover import uncovered
-from counterfoil.schema.reads.facts import SchemaFacts
 from counterfoil.schema.reads.model import ReadFinding
-from counterfoil.schema.reads.resolution import unread_by, unread_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.resolution import misfits_of, misfits_of_keys, unreadable, unreadable_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,8 +22,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.facts import FieldFacts
     from counterfoil.schema.reads.model import Offer, Reader
 
-_NUMBERED: Final = frozenset({SchemaType.PROTOBUF})
-"""The languages whose records have fields by their numbers, and not by their names."""
+_PRESENT: Final = "present"
+_GONE: Final = "consumer-field-missing"
+"""The rule of findings under which differences of schemas say nothing more: there is no such field."""
 
 
 def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader]) -> tuple[ReadFinding, ...]:
@@ -43,20 +42,22 @@ def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader])
 
 
 def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = None) -> Iterator[ReadFinding]:
-    """Yield what a consumer expects and the offer does not give, each once for a path and rule.
+    """Yield what a consumer expects and the offer does not give: one finding for each place and what is written there.
 
     ``reads_with`` has the schemas with which it reads if its own is not known; without one, schemas are not compared.
-    Their differences are left out for paths that are not readable anyway.
+    Their differences are left out for a field that is gone, and where they say what another finding says.
     """
     found: dict[object, ReadFinding] = {}
     for read in reader.expectation.reads or ():
         for finding in _judge_read(offer, read, reader.expectation):
             found.setdefault(finding.identity, replace(finding, position=read.position))
-    broken = {each.element for each in found.values() if each.rule.startswith("consumer-")}
+    known = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
+    gone = {each.element for each in found.values() if each.rule == _GONE}
     for finding in _judge_schemas(offer, reader, reads_with):
-        if finding.element not in broken:
-            broken.add(finding.element)
-            found[finding.identity] = replace(finding, position=finding.position or reader.expectation.position)
+        if finding.element not in gone and (finding.place, finding.written) not in known:
+            position = finding.position or reader.expectation.position
+            found.setdefault(finding.identity, replace(finding, position=position))
+            gone |= {finding.element} if finding.rule == _GONE else set()
     yield from (replace(each, application=reader.application) for each in found.values())
 
 
@@ -66,17 +67,14 @@ def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> It
     if schema is not None and schema.schema_type is not offer.schema.schema_type:
         yield from _other_language(offer.schema, schema, reader.expectation)
     elif schema is not None and schema is not offer.schema:
-        if schema.schema_type in _NUMBERED:
-            yield from _renumbered(offer.facts, offer.once(_facts_of, schema), reader.expectation)
-        differences = unread_by(offer, schema) if reader.schema is not None else offer.once(unread_by, schema)
-        yield from unreadable(differences, reader, schema)
+        yield from unreadable(offer.once(misfits_of, schema), reader)
     key = None if reads_with is None else reads_with.key_schema
-    if key is not None and offer.key_schema is not None and key.schema_type is not offer.key_schema.schema_type:
+    if key is None or offer.key_schema is None or key is offer.key_schema:
+        return
+    if key.schema_type is not offer.key_schema.schema_type:
         yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
-    elif key is not None and key is not offer.key_schema:
-        if offer.key_facts is not None and key.schema_type in _NUMBERED:
-            yield from _renumbered(offer.key_facts, offer.once(_facts_of, key), reader.expectation, of_key=True)
-        yield from unreadable_keys(offer.once(unread_keys, key), reader, key)
+    else:
+        yield from unreadable_keys(offer.once(misfits_of_keys, key), reader)
 
 
 def _other_language(
@@ -88,38 +86,15 @@ def _other_language(
         what = "the key is" if of_key else "records are"
         text = f"{what} written in {written.schema_type}, and the consumer reads {known.schema_type}"
         position = places[0].position if places else expectation.position
-        yield ReadFinding("consumer-incompatible", text, (KEY,) if of_key else (), position=position)
+        place = (KEY,) if of_key else ()
+        facts = (known.schema_type.value, written.schema_type.value)
+        yield ReadFinding("consumer-incompatible", text, place, place, *facts, position=position)
 
 
 def _is_of(read: Read, *, of_key: bool) -> bool:
     """Return whether a read is one of the key, or one of the value."""
     first = read.path[0] if read.path else None
     return first == KEY if of_key else first is None or (first != KEY and first.kind is not StepKind.HEADER)
-
-
-def _facts_of(_: Offer, schema: ParsedSchema) -> SchemaFacts:
-    return SchemaFacts(schema)
-
-
-def _renumbered(
-    offered: SchemaFacts, known: SchemaFacts, expectation: Expectation, *, of_key: bool = False
-) -> Iterator[ReadFinding]:
-    """Yield the fields that a consumer reads by another number than the one under which they are written.
-
-    Who reads the whole record reads every field of the message.
-    """
-    around = (KEY,) if of_key else ()
-    read = [(each.path, each.position) for each in expectation.reads or () if (each.path[:1] == (KEY,)) is of_key]
-    if expectation.reads is None:
-        read = [((*around, member(name)), expectation.position) for name in known.schema.field_names()]
-    for path, position in read:
-        if path and path[0].kind is StepKind.HEADER:
-            continue
-        now, was = offered.at(path), known.at(path)
-        if now is not None and was is not None and now.numbers != was.numbers and now.numbers and was.numbers:
-            numbers = [".".join(map(str, each)) for each in (now.numbers, was.numbers)]
-            text = f"{print_path(path)} is written as field {numbers[0]}, and the consumer reads field {numbers[1]}"
-            yield ReadFinding("consumer-field-missing", text, path, now.pointer, position)
 
 
 def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple[ReadFinding, ...]:
@@ -135,6 +110,9 @@ def newly_read(earlier: Reader | None, later: Reader, promise: Promise) -> tuple
             "pii-newly-read",
             f"{later.application} newly reads {print_path(each.path)}, which is tagged {', '.join(each.tags)}",
             each.path,
+            each.path,
+            "untagged",
+            ", ".join(each.tags),
             position=next((one.position for one in _reads_of(expectation, each.path)), expectation.position),
             application=later.application,
         )
@@ -165,27 +143,39 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[
     facts = facts_of.at(read.path)
     if facts is None:
         if not read.when_present:
-            yield _found("consumer-field-missing", _why_missing(offer, read), read.path)
+            expected = read.type or _PRESENT
+            yield _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
         return
     pointer = () if first == KEY else facts.pointer
     for finding in _judge_facts(facts, read, expectation):
         yield replace(finding, pointer=pointer)
     promise = offer.promise.field(read.path) if offer.promise is not None else None
-    for rule, text in uncovered(read, promise, facts):
-        yield _found(rule, f"{print_path(read.path)}: {text}", read.path, pointer=pointer)
+    for each in uncovered(read, promise, facts):
+        text = f"{print_path(read.path)}: {each.text}"
+        yield _found(each.rule, text, read.path, each.expected, each.promised, pointer=pointer)
 
 
 def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
     name = print_path(read.path)
     if read.type is not None and not facts.is_always(read.type):
-        yield _found("consumer-type-narrowed", f"{name} is read as {read.type}, and is {facts.words}", read.path)
-    if read.is_required and facts.may_be_missing:
-        yield _found("consumer-nullable", f"{name} is required, and records may be without it", read.path)
-    if read.enum is not None and facts.symbols is not None and expectation.on_unknown_enum is OnUnknownEnum.FAIL:
-        unknown = [symbol for symbol in facts.symbols if symbol not in read.enum]
-        if unknown:
-            text = f"{name} may be {', '.join(unknown)}, which the consumer does not know"
-            yield _found("consumer-enum-unknown", text, read.path)
+        text = f"{name} is read as {read.type}, and is {facts.words}"
+        yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
+    if read.is_required and not read.when_present and facts.is_optional:
+        text = f"{name} is required, and records may be without it"
+        yield _found("consumer-nullable", text, read.path, "required", NULLABLE)
+    yield from _judge_symbols(facts, read, expectation)
+
+
+def _judge_symbols(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+    """Yield the symbols of an enum that a consumer does not list as the ones that it knows."""
+    handled = expectation.on_unknown_enum
+    if read.enum is None or handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+        return
+    rule = "consumer-enum-kept" if handled is None and facts.keeps_unknown else "consumer-enum-unknown"
+    for symbol in facts.symbols or ():
+        if symbol not in read.enum:
+            text = f"{print_path(read.path)} may be {symbol}, which the consumer does not know"
+            yield _found(rule, text, read.path, _listed(read.enum), symbol)
 
 
 def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:
@@ -194,11 +184,14 @@ def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:
     if promised is None:
         is_known = offer.promise is not None and bool(offer.promise.headers)
         if is_known and not read.when_present:
-            yield _found("header-missing", f"the header {name} is read, and the contract does not have it", read.path)
+            text = f"the header {name} is read, and the contract does not have it"
+            yield _found("header-missing", text, read.path, _PRESENT, MISSING)
         elif offer.promise is not None:
-            yield _found("expectation-unbacked", f"the contract promises nothing of the header {name}", read.path)
+            text = f"the contract promises nothing of the header {name}"
+            yield _found("expectation-unbacked", text, read.path, _PRESENT, MISSING)
     elif read.is_required and not promised.is_required:
-        yield _found("expectation-unbacked", f"the header {name} is required, and may be left out", read.path)
+        text = f"the header {name} is required, and may be left out"
+        yield _found("expectation-unbacked", text, read.path, "required", "optional")
 
 
 def _why_missing(offer: Offer, read: Read) -> str:
@@ -210,8 +203,12 @@ def _why_missing(offer: Offer, read: Read) -> str:
     return f"{print_path(read.path)} is not there"
 
 
-def _found(rule: str, text: str, path: FieldPath, *, pointer: Pointer = ()) -> ReadFinding:
-    return ReadFinding(rule, text, path, pointer)
+def _found(rule: str, text: str, path: FieldPath, expected: str, written: str, *, pointer: Pointer = ()) -> ReadFinding:
+    return ReadFinding(rule, text, path, path, expected, written, pointer)
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _promise_changes(later: Offer, earlier: Offer) -> tuple[ReadFinding, ...]:
@@ -228,7 +225,8 @@ def _key_schema_changes(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
     subjects = [promise.key and promise.key.subject for promise in (before, after)]
     if subjects[0] == subjects[1] and (was.schema_type, was.canonical()) != (now.schema_type, now.canonical()):
         text = "the schema of the key changes, so that keys have another schema id, and may get another partition"
-        yield ReadFinding("key-schema-changed", text, (KEY,), position=after.position)
+        facts = ("same schema", "other schema")
+        yield ReadFinding("key-schema-changed", text, (KEY,), (KEY,), *facts, position=after.position)
 
 
 def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
@@ -240,14 +238,15 @@ def _taken_back(earlier: Offer, later: Offer) -> Iterator[ReadFinding]:
     for each in before.headers:
         if each.is_required and ((now := after.header(each.name)) is None or not now.is_required):
             text = f"the header {each.name} was promised with every record"
-            yield ReadFinding("header-missing", text, (header(each.name),), position=after.position)
+            path, given = (header(each.name),), MISSING if now is None else "optional"
+            yield ReadFinding("header-missing", text, path, path, "required", given, position=after.position)
     for field in before.fields:
         facts = later.facts.at(field.path)
         if facts is not None:
             now_promised = after.field(field.path)
-            for rule, text in _field_changes(field, now_promised):
+            for rule, text, *stated in _field_changes(field, now_promised):
                 position = now_promised.position if now_promised is not None else after.position
-                finding = _found(rule, f"{print_path(field.path)}: {text}", field.path)
+                finding = _found(rule, f"{print_path(field.path)}: {text}", field.path, *stated)
                 yield replace(finding, pointer=facts.pointer, position=position)
 
 
@@ -255,27 +254,31 @@ def _key_changes(before: Promise, after: Promise) -> Iterator[ReadFinding]:
     was, now = before.key, after.key
     if was is None:
         return
-    for name, earlier, later in (
-        ("the key's field", was.field, now and now.field),
-        ("the key's subject", was.subject, now and now.subject),
+    for part, earlier, later in (
+        ("field", was.field, now and now.field),
+        ("subject", was.subject, now and now.subject),
     ):
         if earlier is not None and earlier != later:
-            text = f"{name} was {earlier}, and is {later or 'not promised any more'}"
-            yield ReadFinding("key-changed", text, (KEY,), position=after.position)
+            text = f"the key's {part} was {earlier}, and is {later or 'not promised any more'}"
+            facts = (f"{part} {earlier}", f"{part} {later or MISSING}")
+            yield ReadFinding("key-changed", text, (KEY,), (KEY,), *facts, position=after.position)
 
 
-def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tuple[str, str]]:
+def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tuple[str, str, str, str]]:
+    """Yield the rule, the sentence, and what was and is promised, of each change of what is promised of a field."""
     unit = now.unit if now is not None else None
     if was.unit is not None and unit != was.unit:
-        yield "unit-changed", f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
+        text = f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
+        yield "unit-changed", text, was.unit, unit or MISSING
     if was.is_personal and (now is None or not now.is_personal):
-        yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer"
+        yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer", _listed(was.tags), "untagged"
     if now is None or was.enum is None or now.enum is None:
         return
     before = {each.value: each.description for each in was.enum}
     for value in now.enum:
         if value.value not in before and was.enum_policy is EnumPolicy.CLOSED:
-            yield "enum-symbol-added-closed", f"{value.value} is added to a closed enum"
+            text = f"{value.value} is added to a closed enum"
+            yield "enum-symbol-added-closed", text, _listed(before), str(value.value)
         elif value.value in before and before[value.value] != value.description and before[value.value]:
             text = f"{value.value} meant “{before[value.value]}”, and is described as “{value.description}”"
-            yield "enum-meaning-changed", text
+            yield "enum-meaning-changed", text, before[value.value], f"{value.value}: {value.description}"

@@ -113,17 +113,22 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class ReadFinding:
-    """One finding: the id of its rule, the place, and one sentence.
+    """One finding: the id of its rule, the place, the facts, and one sentence.
 
-    ``element`` is the path that it is about; ``pointer`` the place in the new schema's text, empty where it has none;
-    ``position`` the place in the consumer's file or in the contract. ``application`` is the consumer that breaks, None
-    for a finding about the contract itself. ``is_preexisting``: it was so before the change, so that the change is not
-    the cause.
+    ``element`` is the path that is read, and ``place`` that at which records differ: the same one, one inside it, or
+    one around it. ``expected`` and ``written`` are the facts of what the reader expects there and what is written:
+    words that do not change with the sentences, such as a type, ``missing``, ``nullable``, ``field 3``, or the symbol
+    of an enum. ``pointer`` is the place in the new schema's text, empty where it has none; ``position`` the place in
+    the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding about the
+    contract itself. ``is_preexisting``: it was so before the change, so that the change is not the cause.
     """
 
     rule: str
     text: str
     element: FieldPath
+    place: FieldPath
+    expected: str
+    written: str
     pointer: Pointer = ()
     position: Position | None = None
     application: str | None = None
@@ -136,5 +141,5 @@ class ReadFinding:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What identifies the finding: rule, consumer and path."""
-        return self.rule, self.application, self.element
+        """What identifies the finding: rule, consumer, the path that is read, the place, and what is written there."""
+        return self.rule, self.application, self.element, self.place, self.written

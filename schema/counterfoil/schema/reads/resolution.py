@@ -1,8 +1,7 @@
-"""Whether a consumer can read the records of a new schema: the compatibility of schemas, projected onto its reads.
+"""Whether a consumer can read the records of a new schema: the misfits of the two schemas on the paths that it reads.
 
-A reader's schema that has only the fields which are read differs from the writer's in their places alone. So the
-differences of the whole schemas are found once, by the engine of all other checks, and those outside of the reads left
-out; no text of a smaller schema is made in any language.
+Of a reader without a declared schema, those paths alone count, as if its schema had nothing else. A declared schema is
+the one with which records are decoded, so that whatever makes its decoder refuse a record counts at every place.
 """
 
 from __future__ import annotations
@@ -11,88 +10,103 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
-from counterfoil.schema.compatibility.levels import CompatibilityLevel
-from counterfoil.schema.compatibility.policies import CompatibilityPolicy
-from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.compatibility.misfits import MISSING, Effect
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.judge import judge
-from counterfoil.schema.paths import KEY, PathNotFound, resolve_path
+from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.model import Offer, ReadFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.agreements.model import Read
+    from counterfoil.schema.compatibility.misfits import Misfit, Misfits
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
-    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.reads.model import Reader
 
-_INVALID_FILE: Final = "invalid-protobuf-file"
-"""The rule of SOUND about a Protobuf file that its own specification forbids: it says nothing of records."""
+_WHOLE: Final = "consumer-incompatible"
+_PART: Final = "consumer-type-narrowed"
+_GONE: Final = "consumer-field-missing"
+_SYMBOL: Final = "consumer-enum-unknown"
+_KEPT: Final = "consumer-enum-kept"
 
 
-def unread_by(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
-    """Return why records of an offer cannot be read with ``schema``, or are read as other values.
-
-    The policy is SOUND, since consumers are told what happens to records. Faults of the files themselves are left out.
-    """
-    judged = judge(offer.schema, [Earlier(schema)], CompatibilityLevel.FORWARD, policy=CompatibilityPolicy.SOUND)
-    found = (each.difference for each in judged.incompatibilities)
-    return tuple(each for each in found if each.rule != _INVALID_FILE)
+def misfits_of(offer: Offer, schema: ParsedSchema) -> Misfits:
+    """Return the misfits of the values of an offer for a reader with ``schema``, of the same language."""
+    return format_for(schema.schema_type).find_misfits(schema, offer.schema)
 
 
-def unread_keys(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
-    """Return why keys of an offer cannot be read with ``schema``; nothing if nothing is known of the keys."""
-    key = offer.key_schema
-    return () if key is None or key.schema_type is not schema.schema_type else unread_by(Offer(key), schema)
+def misfits_of_keys(offer: Offer, schema: ParsedSchema) -> Misfits:
+    """Return the misfits of the keys of an offer, which has a schema of them in the language of ``schema``."""
+    return format_for(schema.schema_type).find_misfits(schema, offer.key_schema or schema)
 
 
-def unreadable_keys(differences: Iterable[Difference], reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
-    """Yield why ``reader``, who reads keys with ``schema``, cannot read what it reads of them."""
+def unreadable_keys(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
+    """Yield why ``reader`` cannot read what it reads of keys; their schema is never declared by a reader."""
     expectation = reader.expectation
     reads = expectation.reads
     if reads is not None:
         reads = tuple(replace(each, path=each.path[1:]) for each in reads if each.path[:1] == (KEY,))
-    of_key = replace(reader, expectation=replace(expectation, reads=reads))
-    for each in unreadable(differences, of_key, schema):
-        yield replace(each, element=(KEY, *each.element))
+    for each in unreadable(misfits, replace(reader, schema=None, expectation=replace(expectation, reads=reads))):
+        yield replace(each, element=(KEY, *each.element), place=(KEY, *each.place))
 
 
-def unreadable(differences: Iterable[Difference], reader: Reader, schema: ParsedSchema) -> Iterator[ReadFinding]:
-    """Yield why ``reader``, who reads with ``schema``, cannot read what it reads, for these differences of schemas."""
-    expectation = reader.expectation
-    ignores_enums = expectation.on_unknown_enum is not OnUnknownEnum.FAIL
-    for difference in differences:
-        if ignores_enums and "enum" in difference.rule:
-            continue
-        path = without_message(difference.element, schema)
-        if expectation.reads is None:
-            yield ReadFinding("consumer-incompatible", difference.text, path, difference.writer_pointer)
-            continue
-        reads = (read for read in expectation.reads if _is_touched(read.path, path, difference.reader_pointer, schema))
-        touched = next(reads, None)
-        if touched is not None:
-            yield ReadFinding("consumer-type-narrowed", difference.text, touched.path, difference.writer_pointer)
+def unreadable(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
+    """Yield why ``reader`` cannot read what it reads: one finding for each place and what is written there."""
+    reads, is_lenient = reader.expectation.reads, reader.schema is None and misfits.decodes_without_reader
+    if reads is None:
+        yield from _findings(((each, None) for each in misfits.at(())), reader, is_lenient=is_lenient)
+        return
+    of_values = [each for each in reads if not each.path or each.path[0].kind not in (StepKind.KEY, StepKind.HEADER)]
+    met = list(_met_by(misfits, of_values))
+    yield from _findings(met, reader, is_lenient=is_lenient)
+    if reader.schema is not None:
+        known = {each.place for each, _ in met}
+        for each in misfits.at(()):
+            if each.effect is Effect.REFUSED and each.place not in known:
+                yield _finding(_WHOLE, each, each.place)
 
 
-def _is_touched(read: FieldPath, place: FieldPath, pointer: Pointer, schema: ParsedSchema) -> bool:
-    """Return whether a difference concerns a read: it is there, inside it, or around it.
+def _met_by(misfits: Misfits, reads: Sequence[Read]) -> Iterable[tuple[Misfit, Read]]:
+    """Return the misfits that reads meet, each once, with the read that is nearest to its place."""
+    found: dict[object, tuple[Misfit, Read]] = {}
+    for read in sorted(reads, key=lambda each: -len(each.path)):
+        for misfit in misfits.at(read.path):
+            found.setdefault((misfit.place, misfit.expected, misfit.written), (misfit, read))
+    return found.values()
 
-    In Protobuf, places are named by the message that declares them, so that the fields on the way are looked up.
+
+def _findings(met: Iterable[tuple[Misfit, Read | None]], reader: Reader, *, is_lenient: bool) -> Iterator[ReadFinding]:
+    for misfit, read in met:
+        rule = _rule(misfit, read, reader, is_lenient=is_lenient)
+        if rule:
+            finding = _finding(rule, misfit, misfit.place if read is None else read.path)
+            yield finding if read is None else replace(finding, position=read.position)
+
+
+def _rule(misfit: Misfit, read: Read | None, reader: Reader, *, is_lenient: bool) -> str:
+    """Return the rule of a finding about a misfit; empty where the consumer says that it copes with it.
+
+    ``is_lenient``: records are decoded without the schema of the reader, so that nothing refuses them.
     """
-    if read[: len(place)] == place or place[: len(read)] == read:
-        return True
-    names_places = format_for(schema.schema_type).pointers_are_names
-    ways = [read[:length] for length in range(1, len(read) + 1)] if names_places else [read]
-    return any((found := _pointer(schema, way)) and pointer[: len(found)] == found for way in ways)
+    if misfit.is_symbol:
+        handled = reader.expectation.on_unknown_enum
+        if misfit.effect is Effect.KEPT:
+            return _SYMBOL if handled is OnUnknownEnum.FAIL else _KEPT if handled is None else ""
+        if is_lenient and handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+            return ""
+    if misfit.is_moved:
+        return _GONE
+    if read is None:
+        return _WHOLE
+    if read.when_present and misfit.written == MISSING and is_lenient:
+        return ""
+    return _PART
 
 
-def _pointer(schema: ParsedSchema, path: FieldPath) -> Pointer:
-    try:
-        return resolve_path(schema, path).pointer
-    except PathNotFound:
-        return ()
+def _finding(rule: str, misfit: Misfit, element: FieldPath) -> ReadFinding:
+    facts = (misfit.expected, misfit.written)
+    return ReadFinding(rule, misfit.text, element, misfit.place, *facts, pointer=misfit.pointer)
 
 
 def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:

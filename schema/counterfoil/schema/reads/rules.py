@@ -48,8 +48,17 @@ RULES: Final = (
     ReadRule(
         "consumer-enum-unknown",
         is_breaking=True,
-        why="A consumer fails on values of an enum that it does not know, and the new schema has more than it lists.",
-        fix="Let the consumer handle unknown values first (onUnknownEnum: default), then add the value.",
+        why="A consumer fails on values of an enum that it does not know, and the new schema has more than it lists. "
+        "It says so (onUnknownEnum: fail), or its language refuses them and it does not say that it handles them.",
+        fix="Let the consumer handle unknown values first (onUnknownEnum: default, and in Avro a default in its enum), "
+        "then add the value.",
+    ),
+    ReadRule(
+        "consumer-enum-kept",
+        is_breaking=False,
+        why="The new schema has a value of an enum that a consumer does not know, and the consumer does not say what "
+        "it does with it. Its language does not fail: Protobuf keeps the number, Avro reads the default of the enum.",
+        fix="Write onUnknownEnum in the consumer's file: fail if it must not meet the value, else default or pass.",
     ),
     ReadRule(
         "expectation-broken",

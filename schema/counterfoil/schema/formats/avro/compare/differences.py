@@ -108,7 +108,7 @@ class _Walk:
     def compare(self, reader: AvroType, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
         """Return the differences between two nodes."""
         if type(reader) is Primitive and type(writer) is Primitive:  # most pairs of most schemas; a shortcut for speed
-            return () if _reads(reader, writer) else _type_mismatch(place)
+            return () if reads_primitive(reader, writer) else type_mismatch(place)
         pair = (id(reader), id(writer))
         known = self._found_by_pair.get(pair)
         if known is not None:
@@ -125,7 +125,7 @@ class _Walk:
             case (_, Union()):
                 return self._plain_from_union(reader, writer, place)
             case (Record(), Record()):
-                return (*_name_mismatch(reader, writer, place), *self._fields(reader, writer, place))
+                return (*name_mismatch(reader, writer, place), *self._fields(reader, writer, place))
             case (Array(), Array()):
                 items = TypePair(place, "items", reader.items, writer.items, "items")
                 return self.compare(reader.items, writer.items, items)
@@ -133,12 +133,12 @@ class _Walk:
                 values = TypePair(place, "values", reader.values, writer.values, "values")
                 return self.compare(reader.values, writer.values, values)
             case (Enum(), Enum()):
-                return (*_name_mismatch(reader, writer, place), *_symbols_mismatch(reader, writer, place))
+                return (*name_mismatch(reader, writer, place), *_symbols_mismatch(reader, writer, place))
             case (Fixed(), Fixed()):
-                return (*_name_mismatch(reader, writer, place), *_size_mismatch(reader, writer, place))
+                return (*name_mismatch(reader, writer, place), *size_mismatch(reader, writer, place))
             case (Union(), _):
                 return self._union_from_plain(reader, writer, place)
-        return _type_mismatch(place)
+        return type_mismatch(place)
 
     def _fields(self, reader: Record, writer: Record, place: TypePair) -> tuple[AvroDifference, ...]:
         writer_fields = {field.name: field for field in writer.fields}
@@ -166,8 +166,7 @@ class _Walk:
         if isinstance(field.type, Enum) and field.type.default is not None:
             entered = TypePair(place, index, field.type, place.writer, reader_field=field)
             return self.compare(field.type, place.writer, entered)
-        facts = {"field": field.name, "record": Described(place.writer)}
-        return (AvroDifference(rules.MISSING_DEFAULT, facts, "{field}", place, field=field),)
+        return (missing_field(field, place),)
 
     def _union_from_union(self, reader: Union, writer: Union, place: TypePair) -> tuple[AvroDifference, ...]:
         found: list[AvroDifference] = []
@@ -197,10 +196,11 @@ class _Walk:
                 first = failures[0]
                 reasons.append((first.kind is rules.NAME_MISMATCH and first.place.reader is branch, first))
         reasons.sort(key=itemgetter(0))  # branches with the writer's name first
-        return (_missing_branch(place, reasons[0][1] if reasons else None),)
+        return (missing_branch(place, reasons[0][1] if reasons else None),)
 
 
-def _reads(reader: Primitive, writer: Primitive) -> bool:
+def reads_primitive(reader: Primitive, writer: Primitive) -> bool:
+    """Return whether a primitive type is equal to another one, or the other one is promoted to it."""
     return reader.kind is writer.kind or (writer.kind, reader.kind) in PROMOTIONS
 
 
@@ -210,7 +210,7 @@ def _reads_plainly(reader: AvroType, writer: AvroType) -> bool:
     Most fields of two versions of one schema are equal, so this shortcut saves most of the time of a comparison.
     """
     if type(reader) is Primitive:
-        return reader is writer or (type(writer) is Primitive and _reads(reader, writer))
+        return reader is writer or (type(writer) is Primitive and reads_primitive(reader, writer))
     if type(reader) is Union:
         return type(writer) is Union and _are_same_primitives(reader.branches, writer.branches)
     if type(reader) is Array:
@@ -232,9 +232,9 @@ def _are_same_primitives(readers: Sequence[AvroType], writers: Sequence[AvroType
 
 
 def _match_by_alias(field: Field, writer_fields: Mapping[str, Field], place: TypePair) -> Field | None:
-    matches = _matches(field, writer_fields)
+    matches = matching_fields(field, writer_fields)
     if len(matches) > 1:
-        raise _Ambiguous(_ambiguous_alias(field, matches, place))
+        raise _Ambiguous(ambiguous_alias(field, matches, place))
     return matches[0] if matches else None
 
 
@@ -243,10 +243,10 @@ def match_field(field: Field, writer_fields: Mapping[str, Field]) -> Field | Non
 
     None if there is none, so that the reader's default is used.
     """
-    return next(iter(_matches(field, writer_fields)), None)
+    return next(iter(matching_fields(field, writer_fields)), None)
 
 
-def _matches(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
+def matching_fields(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
     """Return the writer's fields by name and by each alias.
 
     An alias that equals the name counts a second time, as in the reference.
@@ -293,14 +293,16 @@ def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
     return sorted(set(writer.symbols).difference(reader.symbols))
 
 
-def _name_mismatch(reader: NamedType, writer: NamedType, place: TypePair) -> tuple[AvroDifference, ...]:
+def name_mismatch(reader: NamedType, writer: NamedType, place: TypePair) -> tuple[AvroDifference, ...]:
+    """Return the difference of the names of two types; empty if the reader's reads the writer's."""
     if have_matching_names(reader, writer):
         return ()
     facts = {"kind": reader.kind, "reader": reader.full_name, "writer": writer.full_name}
     return (AvroDifference(rules.NAME_MISMATCH, facts, "{writer}", place, "name"),)
 
 
-def _size_mismatch(reader: Fixed, writer: Fixed, place: TypePair) -> tuple[AvroDifference, ...]:
+def size_mismatch(reader: Fixed, writer: Fixed, place: TypePair) -> tuple[AvroDifference, ...]:
+    """Return the difference of the sizes of two fixed types; empty if they are equal."""
     if reader.size == writer.size:
         return ()
     facts = {"name": reader.full_name, "reader": reader.size, "writer": writer.size}
@@ -309,18 +311,28 @@ def _size_mismatch(reader: Fixed, writer: Fixed, place: TypePair) -> tuple[AvroD
 
 def _symbols_mismatch(reader: Enum, writer: Enum, place: TypePair) -> tuple[AvroDifference, ...]:
     missing = missing_symbols(reader, writer)
-    if not missing:
-        return ()
+    return (unknown_symbols(reader, missing, place),) if missing else ()
+
+
+def unknown_symbols(reader: Enum, missing: list[str], place: TypePair) -> AvroDifference:
+    """Return the difference of an enum that lacks symbols of the writer."""
     facts = {"name": reader.full_name, "symbols": tuple(missing)}
-    return (AvroDifference(rules.MISSING_ENUM_SYMBOLS, facts, "[{symbols}]", place, "symbols"),)
+    return AvroDifference(rules.MISSING_ENUM_SYMBOLS, facts, "[{symbols}]", place, "symbols")
 
 
-def _type_mismatch(place: TypePair) -> tuple[AvroDifference, ...]:
+def missing_field(field: Field, place: TypePair) -> AvroDifference:
+    """Return the difference of a reader's field without a default that the writer's record does not have."""
+    facts = {"field": field.name, "record": Described(place.writer)}
+    return AvroDifference(rules.MISSING_DEFAULT, facts, "{field}", place, field=field)
+
+
+def type_mismatch(place: TypePair) -> tuple[AvroDifference, ...]:
+    """Return the difference of two types of which the one cannot be read as the other."""
     facts = {"reader": Described(place.reader), "writer": Described(place.writer)}
     return (AvroDifference(rules.TYPE_MISMATCH, facts, "{reader} cannot read {writer}", place),)
 
 
-def _missing_branch(place: TypePair, reason: AvroDifference | None) -> AvroDifference:
+def missing_branch(place: TypePair, reason: AvroDifference | None) -> AvroDifference:
     """Return the difference of a writer's type that no branch of the reader's union reads.
 
     ``reason`` is the finding about the most similar branch, if there is one.
@@ -330,7 +342,8 @@ def _missing_branch(place: TypePair, reason: AvroDifference | None) -> AvroDiffe
     return AvroDifference(rules.MISSING_UNION_BRANCH, facts, "{writer}", place, because=because, branch=reason)
 
 
-def _ambiguous_alias(field: Field, matches: list[Field], place: TypePair) -> AvroDifference:
+def ambiguous_alias(field: Field, matches: list[Field], place: TypePair) -> AvroDifference:
+    """Return the difference of a reader's field that matches several fields of the writer."""
     names = tuple(match.name for match in matches)
     facts = {"field": field.name, "record": Described(place.writer), "matches": names}
     return AvroDifference(rules.AMBIGUOUS_ALIAS, facts, "{field}", place, field=field, has_path=False)

@@ -25,7 +25,9 @@ from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import AvroType
+    from collections.abc import Iterator
+
+    from counterfoil.schema.formats.avro.types import AvroType, Field
 
 
 def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]:
@@ -64,7 +66,7 @@ class _Misreadings:
             case (Map(), Map()):
                 self.visit(TypePair(place, "values", reader.values, writer.values, "values"))
             case _:
-                self._scalars(place)
+                self.found += scalar_misreadings(place)
 
     def _fields(self, reader: Record, writer: Record, place: TypePair) -> None:
         writer_fields = {field.name: field for field in writer.fields}
@@ -72,26 +74,35 @@ class _Misreadings:
             match = match_field(field, writer_fields)
             if match is not None:
                 self.visit(TypePair(place, index, field.type, match.type, match.name, field, match))
-            elif field.has_default and not is_usable_default(field.type, field.default):
-                facts = {"field": field.name, "default": show(field.default), "type": Described(field.type)}
-                self.found.append(AvroDifference(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field))
+            elif (unusable := unusable_default(field, place)) is not None:
+                self.found.append(unusable)
 
-    def _scalars(self, place: TypePair) -> None:
-        reader, writer = place.reader, place.writer
-        if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
-            self.found.append(AvroDifference(rules.BYTES_AS_STRING, {}, "bytes as string", place))
-        if is_rounded(reader, writer):
-            kinds = {"reader": Described(reader), "writer": Described(writer)}
-            self.found.append(AvroDifference(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place))
-        was, now = logical_type_of(writer), logical_type_of(reader)
-        if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
-            return
-        facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
-        if was.name != now.name:
-            rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
-        else:
-            rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
-        self.found.append(AvroDifference(rule, facts, "{writer} as {reader}", place, attribute))
+
+def scalar_misreadings(place: TypePair) -> Iterator[AvroDifference]:
+    """Yield the misreadings of two types without parts, which the checker accepts."""
+    reader, writer = place.reader, place.writer
+    if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
+        yield AvroDifference(rules.BYTES_AS_STRING, {}, "bytes as string", place)
+    if is_rounded(reader, writer):
+        kinds = {"reader": Described(reader), "writer": Described(writer)}
+        yield AvroDifference(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place)
+    was, now = logical_type_of(writer), logical_type_of(reader)
+    if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
+        return
+    facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
+    if was.name != now.name:
+        rule, attribute = rules.LOGICAL_TYPE_CHANGED, "logicalType"
+    else:
+        rule, attribute = rules.DECIMAL_CHANGED, "scale" if was.scale != now.scale else "precision"
+    yield AvroDifference(rule, facts, "{writer} as {reader}", place, attribute)
+
+
+def unusable_default(field: Field, place: TypePair) -> AvroDifference | None:
+    """Return the misreading of a reader's field that the writer does not have, if its default cannot be used."""
+    if not field.has_default or is_usable_default(field.type, field.default):
+        return None
+    facts = {"field": field.name, "default": show(field.default), "type": Described(field.type)}
+    return AvroDifference(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field)
 
 
 def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:

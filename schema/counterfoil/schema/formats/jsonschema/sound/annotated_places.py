@@ -13,24 +13,32 @@ from counterfoil.schema.formats.jsonschema.compare.meaning import are_other_mean
 from counterfoil.schema.formats.jsonschema.sound.annotations import KEYWORDS, has_annotations, inside, word_of
 from counterfoil.schema.formats.jsonschema.view.facts import spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.paths.model import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.values.samples import Step
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.model import Step as PathStep
 
 MAX_PLACES: Final = 2_000
 """The largest number of places that are compared."""
 
+_MAX_INSIDE: Final = 3
+"""How many steps inside a path every place is looked at, also of a schema that was compared at another place."""
 _OF_NAMES: Final = ("additionalProperties", "unevaluatedProperties")
 _OF_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems")
 
 
-def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tuple[Step, ...]]:
+def places_of_other_meanings(
+    reader: JsonSchema, writer: JsonSchema, *, along: FieldPath | None = None
+) -> list[tuple[Step, ...]]:
     """Return the places in a value at which ``reader`` may give it another meaning than ``writer``.
 
-    There are no others. If more than ``MAX_PLACES`` are compared, the root is added for the rest.
+    There are no others. If more than ``MAX_PLACES`` are compared, the root is added for the rest. A pair of schemas is
+    compared at its first place alone; with ``along``, at every place on that path and inside.
     """
     if not (has_annotations(reader) and has_annotations(writer)):
         return []
@@ -38,20 +46,35 @@ def places_of_other_meanings(reader: JsonSchema, writer: JsonSchema) -> list[tup
     waiting: deque[tuple[tuple[Step, ...], list[WrittenSchema], list[WrittenSchema]]] = deque(
         [((), [root_of(reader)], [root_of(writer)])]
     )
-    seen: set[tuple[frozenset[int], frozenset[int]]] = set()
+    seen: set[object] = set()
+    wanted = None if along is None else [step for step in along if step.kind is not StepKind.BRANCH]
     while waiting:
         steps, mine, theirs = waiting.popleft()
         reading, writing = ([one for one in spread(side) if isinstance(one, WrittenSchema)] for side in (mine, theirs))
-        key = (frozenset(map(id, reading)), frozenset(map(id, writing)))
-        if not all(key) or key in seen:
+        sides = (frozenset(map(id, reading)), frozenset(map(id, writing)))
+        is_deep = wanted is not None and len(steps) <= len(wanted) + _MAX_INSIDE
+        key = (sides, steps) if is_deep else sides
+        if not all(sides) or key in seen:
             continue
         seen.add(key)
         if len(seen) > MAX_PLACES:
             return [*found, ()]
         if _say_other_things(reading, writing):
             found.append(steps)
-        waiting += [((*steps, step), mine, theirs) for step, mine, theirs in _inside(reading, writing)]
+        on_path = wanted[len(steps)] if wanted is not None and len(steps) < len(wanted) else None
+        for step, mine, theirs in _inside(reading, writing):
+            if on_path is None or _is_on(on_path, step):
+                waiting.append(((*steps, step), mine, theirs))
     return found
+
+
+def _is_on(read: PathStep, step: Step) -> bool:
+    """Return whether a step into a value may be a step of a path; None stands for other properties or items."""
+    if step is None:
+        return True
+    if isinstance(step, int):
+        return read.kind is StepKind.ITEM
+    return read.kind is StepKind.VALUE or (read.kind is StepKind.MEMBER and read.name == step)
 
 
 def _say_other_things(reader: list[WrittenSchema], writer: list[WrittenSchema]) -> bool:

@@ -6,7 +6,7 @@ other constraint; a value that fits the writer's schema and not this one shows t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,7 +38,8 @@ class Reason:
 
     ``steps`` lead to the place, ``reader`` is the schema there and ``keyword`` its keyword that refuses the value.
     ``values`` holds the one value (for the roots) that the writer accepts and the reader refuses, or is empty if no
-    such value was found. ``name`` is the property or pattern concerned.
+    such value was found. ``name`` is the property or pattern concerned. ``writers`` are the writer's schemas for the
+    place, and ``asked`` is the one constraint of the reader that is broken.
     """
 
     rule: CompatibilityRule
@@ -49,6 +50,8 @@ class Reason:
     values: tuple[Any, ...] = ()
     writer_pointer: Pointer = ()
     elsewhere: tuple[tuple[str, ...], ...] = ()
+    writers: tuple[Schema, ...] = ()
+    asked: Facts = field(default_factory=Facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,16 @@ class Inclusion:
             is_all = False
         if not found:
             pointer = self._writer.pointer
-            found.append(Reason(rules.VALUE_REFUSED, (), self._reader, values=(value,), writer_pointer=pointer))
+            found.append(
+                Reason(
+                    rules.VALUE_REFUSED,
+                    (),
+                    self._reader,
+                    values=(value,),
+                    writer_pointer=pointer,
+                    writers=(self._writer,),
+                )
+            )
         return tuple(found), is_all
 
     def _value(self, schema: Schema, *beside: Schema) -> list[Any]:
@@ -147,6 +159,8 @@ class Inclusion:
             place.name or part.name,
             (value,),
             place.writers[0].pointer if place.writers else (),
+            writers=place.writers,
+            asked=part.asked,
         )
 
     def _unevaluated_reasons(self, place: _ReaderPlace) -> Iterator[Reason]:

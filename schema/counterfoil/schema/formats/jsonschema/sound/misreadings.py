@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.compare.meaning import Annotation
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.annotations import Path
+    from counterfoil.schema.paths.model import FieldPath
 
 MAX_VALUES: Final = 60
 """The largest number of generated values that vary everywhere."""
@@ -65,11 +66,11 @@ class Misreading:
 class Meanings:
     """The comparison of the meanings that two schemas give to values."""
 
-    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+    def __init__(self, reader: JsonSchema, writer: JsonSchema, along: FieldPath | None = None) -> None:
         self.reader = root_of(reader)
         self.writer = root_of(writer)
         self._shown: Counter[Annotation] = Counter()
-        self.places = places_of_other_meanings(reader, writer)[:MAX_PLACES]
+        self.places = places_of_other_meanings(reader, writer, along=along)[:MAX_PLACES]
         """The steps to the places at which meanings may differ, the nearest first."""
 
     def telling(self, value: Any) -> Any:
@@ -114,9 +115,13 @@ class Meanings:
                 yield Misreading(value, path, theirs, mine, text)
 
 
-def find_misreadings(reader: JsonSchema, writer: JsonSchema) -> list[Misreading]:
-    """Return values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword."""
-    meanings = Meanings(reader, writer)
+def find_misreadings(reader: JsonSchema, writer: JsonSchema, *, along: FieldPath | None = None) -> list[Misreading]:
+    """Return values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword.
+
+    With a path as ``along``, values for each place there and inside are searched for, also of a schema that is used at
+    several places.
+    """
+    meanings = Meanings(reader, writer, along)
     if not meanings.places:
         return []
     evaluator = Evaluator(MAX_LOOKS)

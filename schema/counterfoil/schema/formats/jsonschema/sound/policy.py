@@ -22,10 +22,11 @@ from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOf
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.pointer import Pointer
 
 MAX_STEPS: Final = 60_000
@@ -66,28 +67,47 @@ class Decision:
         return any(reason.values for reason in self.reasons)
 
 
-def decide(reader: JsonSchema, writer: JsonSchema, *, max_steps: int = MAX_STEPS) -> Decision:
-    """Return whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` steps show."""
-    decision, is_read_one_way = _decide(reader, writer, max_steps, marks_contained_in_2019=True)
+def _whole(root: WrittenSchema) -> Schema:
+    return root
+
+
+def decide(
+    reader: JsonSchema,
+    writer: JsonSchema,
+    *,
+    max_steps: int = MAX_STEPS,
+    read_part: Callable[[WrittenSchema], Schema] = _whole,
+) -> Decision:
+    """Return whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` steps show.
+
+    ``read_part`` returns those constraints of the reader that count, from its root; all of them by default.
+    """
+    decision, is_read_one_way = _decide(reader, writer, max_steps, read_part, marks_contained_in_2019=True)
     if decision.is_proved and not is_read_one_way:
-        decision, _ = _decide(reader, writer, max_steps, marks_contained_in_2019=False)
+        decision, _ = _decide(reader, writer, max_steps, read_part, marks_contained_in_2019=False)
     if decision.is_proved or decision.is_refuted:
         return decision
-    return Decision(is_proved=False, reasons=(*_sampled(reader, writer),), is_all=False)
+    return Decision(is_proved=False, reasons=(*_sampled(reader, writer, read_part),), is_all=False)
 
 
 def _decide(
-    reader: JsonSchema, writer: JsonSchema, max_steps: int, *, marks_contained_in_2019: bool
+    reader: JsonSchema,
+    writer: JsonSchema,
+    max_steps: int,
+    read_part: Callable[[WrittenSchema], Schema],
+    *,
+    marks_contained_in_2019: bool,
 ) -> tuple[Decision, bool]:
     """Return the decision for one interpretation of draft 2019-09, and whether there is only one interpretation."""
-    written, read = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
+    written, root = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
+    read = read_part(root)
     evaluator = Evaluator(max_steps)
     solver = Solver(evaluator)
     try:
         answer = solver.solve([(written, True), (read, False)])
     except (OutOfSteps, ArithmeticError, RecursionError):
         return Decision(is_proved=False), True
-    is_read_one_way = not any(root.source.has_contains_in_2019 for root in (written, read))
+    is_read_one_way = not any(each.source.has_contains_in_2019 for each in (written, root))
     if not answer.values:
         return Decision(is_proved=answer.is_empty), is_read_one_way
     evaluator.refill(max_steps)
@@ -95,13 +115,15 @@ def _decide(
     return Decision(is_proved=False, reasons=reasons, is_all=is_all), is_read_one_way
 
 
-def _sampled(reader: JsonSchema, writer: JsonSchema) -> list[Reason]:
+def _sampled(
+    reader: JsonSchema, writer: JsonSchema, read_part: Callable[[WrittenSchema], Schema] = _whole
+) -> list[Reason]:
     """Return a reason with a value of the writer's that the reader refuses, found among samples; empty if none is.
 
     Used if the decision is unknown.
     """
     evaluator = Evaluator(MAX_SAMPLING_STEPS)
-    written, read = root_of(writer), root_of(reader)
+    written, read = root_of(writer), read_part(root_of(reader))
     samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS)), budget=MAX_SAMPLING_BUILT).values(
         [(written, True)], [read]
     )
@@ -142,7 +164,7 @@ def find_sound_differences(
         is_reported = any(map(reported.touches, _places_of(reason)))
         if reason.values and not is_reported and not known.touches(reason.steps):
             known.add(reason.steps)
-            added.append(_difference(reason))
+            added.append(difference_of(reason))
     return [*(difference for _, difference in kept), *added]
 
 
@@ -185,7 +207,8 @@ def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
     return ValueDifference(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
 
 
-def _difference(reason: Reason) -> Difference:
+def difference_of(reason: Reason) -> Difference:
+    """Return the difference of SOUND that a reason is."""
     value: Any = reason.values[0]
     facts = {"value": excerpt(print_exact(value), 200), "name": reason.name}
     gist = "{name}" if reason.name else "{value}"

@@ -88,7 +88,7 @@ class _Walk:
             self._confluent.setdefault((_key(found.place), found.kind.id), {}).setdefault(found, found)
         self._place_by_pair: dict[_Pair, MessagePair] = {}
         self._waiting: deque[_Pair] = deque()
-        self._extensions = (_extensions(reader), _extensions(writer))
+        self._extensions = (extensions_by_message(reader), extensions_by_message(writer))
         self._enums: set[tuple[EnumType, EnumType]] = set()
         self._renamed: list[tuple[MessagePair, Held, Held]] = []
         self._broken: set[_Pair] = set()
@@ -211,7 +211,7 @@ class _Walk:
         return pair not in self._broken and _have_common_fields(*pair)
 
 
-def _extensions(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
+def extensions_by_message(schema: ProtobufSchema) -> dict[str, dict[int, FieldType]]:
     """Return the extensions in the schema's own file and its references, by the extended message and by number."""
     index = schema.types
     files = [schema.file, *(schema.imports[path] for path in schema.references if path in schema.imports)]

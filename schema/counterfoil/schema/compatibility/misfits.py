@@ -1,0 +1,72 @@
+"""Misfits: the places at which records of a writer do not give a reader what its own schema says.
+
+A difference of two schemas is at a type; a misfit is at a place of a record, so that a type which several fields use
+has one at each of them. Each language finds its own (``formats/<language>/misfits.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
+
+MISSING: Final = "missing"
+"""The fact that nothing is written or promised."""
+NULLABLE: Final = "nullable"
+"""The fact that records may be without a value."""
+
+
+class Effect(Enum):
+    """What happens to a reader at a misfit."""
+
+    REFUSED = "refused"
+    """The decoder or validator raises for the whole record, whatever is read of it."""
+    MISREAD = "misread"
+    """The value is lost, or read as another one, without an error."""
+    KEPT = "kept"
+    """The language keeps a symbol of an enum that the reader does not know, or reads the enum's default instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A place at which a record does not give the reader what it expects.
+
+    ``place`` is named as the reader names it. ``expected`` and ``written`` are facts: a type, ``missing``,
+    ``nullable``, ``field 3``, a symbol. ``pointer`` is the place in the writer's own text. ``is_symbol``: the writer's
+    symbol ``written`` is none of the reader's. ``is_moved``: the field is written under another number.
+    """
+
+    place: FieldPath
+    expected: str
+    written: str
+    text: str
+    pointer: Pointer = ()
+    effect: Effect = Effect.MISREAD
+    is_symbol: bool = False
+    is_moved: bool = False
+
+    def below(self, around: FieldPath) -> Misfit:
+        """Return the misfit with ``around`` before its place."""
+        return replace(self, place=(*around, *self.place)) if around else self
+
+
+class Misfits(Protocol):
+    """The misfits of one reader and one writer.
+
+    ``decodes_without_reader`` is whether records of the language are decoded without the schema of the reader, so that
+    only a reader that declares one refuses them.
+    """
+
+    decodes_without_reader: bool
+
+    def at(self, path: FieldPath) -> Sequence[Misfit]:
+        """Return the misfits that a reader of ``path`` meets: on the way to it, there, and inside; once for each place.
+
+        The empty path is the whole record. What the reader's schema does not have at ``path`` has none.
+        """

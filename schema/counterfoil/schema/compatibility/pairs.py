@@ -1,0 +1,135 @@
+"""The misfits of two schemas that are graphs of types: pairs of types, with the steps from one pair to the next."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from counterfoil.schema.compatibility.misfits import Misfit
+    from counterfoil.schema.paths.model import FieldPath
+
+MAX_PLACES: Final = 1000
+"""The largest number of places that are listed below one path; of further ones, each pair of types is listed once."""
+MAX_VISITS: Final = 20_000
+"""The largest number of visits of pairs below one path."""
+
+PairT = TypeVar("PairT")
+
+
+class Pairs(Protocol[PairT]):
+    """The pairs of types that a reader and a writer have at the same places of a record."""
+
+    def root(self) -> PairT:
+        """Return the pair of the whole record."""
+
+    def key(self, pair: PairT) -> Hashable:
+        """Return what identifies a pair."""
+
+    def own(self, pair: PairT) -> Sequence[Misfit]:
+        """Return the misfits of a pair itself; their places begin at the pair."""
+
+    def inside(self, pair: PairT) -> Sequence[tuple[FieldPath, PairT]]:
+        """Return the pairs that a pair contains, each with the steps to it."""
+
+    def spelled(self, path: FieldPath) -> FieldPath:
+        """Return a path in the spelling of the places: with or without the branches that may be left out."""
+
+
+class PairMisfits(Generic[PairT]):
+    """The misfits of all places of a record, found by following pairs from the record's own."""
+
+    decodes_without_reader = False
+
+    def __init__(self, pairs: Pairs[PairT]) -> None:
+        self._pairs = pairs
+        self._known: dict[FieldPath, tuple[Misfit, ...]] = {}
+
+    def at(self, path: FieldPath) -> Sequence[Misfit]:
+        """Return the misfits that a reader of ``path`` meets; see :class:`~.misfits.Misfits`."""
+        if not self._broken:
+            return ()
+        if path not in self._known:
+            found = {(each.place, each.expected, each.written): each for each in self._along(path)}
+            self._known[path] = tuple(found.values())
+        return self._known[path]
+
+    def _along(self, path: FieldPath) -> Iterator[Misfit]:
+        waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self._pairs.root(), (), self._pairs.spelled(path))]
+        while waiting:
+            pair, place, rest = waiting.pop()
+            if not rest:
+                yield from self._below(pair, place)
+                continue
+            for misfit in self._pairs.own(pair):
+                if _is_prefix(misfit.place, rest) or _is_prefix(rest, misfit.place):
+                    yield misfit.below(place)
+            for steps, inner in self._pairs.inside(pair):
+                if _is_prefix(steps, rest):
+                    waiting.append((inner, (*place, *steps), rest[len(steps) :]))
+                elif _is_prefix(rest, steps):
+                    yield from self._below(inner, (*place, *steps))
+
+    def _below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
+        """Yield the misfits of a pair and of all pairs inside it; a pair inside itself is not entered again."""
+        visits = places = 0
+        waiting: list[tuple[PairT, FieldPath, frozenset[Hashable]]] = [(pair, place, frozenset())]
+        while waiting:
+            around, at, entered = waiting.pop()
+            key = self._pairs.key(around)
+            if key in entered or key not in self._broken:
+                continue
+            visits += 1
+            for misfit in self._pairs.own(around):
+                places += 1
+                yield misfit.below(at)
+            if places > MAX_PLACES or visits > MAX_VISITS:
+                yield from self._once_below(pair, place)
+                return
+            inside = self._pairs.inside(around)
+            waiting += [(inner, (*at, *steps), entered | {key}) for steps, inner in reversed(inside)]
+
+    def _once_below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
+        """Yield the misfits of each pair inside a pair once, at the nearest of its places."""
+        seen: set[Hashable] = set()
+        waiting = deque([(pair, place)])
+        while waiting:
+            around, at = waiting.popleft()
+            key = self._pairs.key(around)
+            if key not in seen and key in self._broken:
+                seen.add(key)
+                yield from (misfit.below(at) for misfit in self._pairs.own(around))
+                waiting += [(inner, (*at, *steps)) for steps, inner in self._pairs.inside(around)]
+
+    @cached_property
+    def _broken(self) -> frozenset[Hashable]:
+        """The keys of the pairs that have a misfit, or contain a pair that has one."""
+        leading_to: dict[Hashable, list[Hashable]] = {}
+        seen: set[Hashable] = set()
+        broken: list[Hashable] = []
+        waiting = [self._pairs.root()]
+        while waiting:
+            pair = waiting.pop()
+            key = self._pairs.key(pair)
+            if key in seen:
+                continue
+            seen.add(key)
+            if self._pairs.own(pair):
+                broken.append(key)
+            for _, inner in self._pairs.inside(pair):
+                leading_to.setdefault(self._pairs.key(inner), []).append(key)
+                waiting.append(inner)
+        found: set[Hashable] = set()
+        while broken:
+            key = broken.pop()
+            if key not in found:
+                found.add(key)
+                broken += leading_to.get(key, ())
+        return frozenset(found)
+
+
+def _is_prefix(steps: FieldPath, path: FieldPath) -> bool:
+    return path[: len(steps)] == steps

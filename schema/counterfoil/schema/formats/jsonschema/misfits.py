@@ -1,0 +1,169 @@
+"""The misfits of two JSON schemas: what the writer allows at a place, and the reader refuses or misreads.
+
+For each path that is read it is decided whether the writer's whole schema permits a value there that the reader's
+schema of that path refuses. What is neither proved nor refuted counts as a misfit.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, Effect, Misfit
+from counterfoil.schema.formats.jsonschema.paths import steps_through
+from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
+from counterfoil.schema.formats.jsonschema.read.values import are_equal
+from counterfoil.schema.formats.jsonschema.read.words import value_words
+from counterfoil.schema.formats.jsonschema.sound import rules
+from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
+from counterfoil.schema.formats.jsonschema.sound.parts import part_of
+from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of
+from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+from counterfoil.schema.paths.model import ITEMS, StepKind, member
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from counterfoil.schema.compatibility.misfits import Misfits
+    from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
+    from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+    from counterfoil.schema.paths.model import FieldPath, Step
+
+_LIMITS: Final = frozenset(
+    {
+        *("minimum", "maximum", "multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems"),
+        *("uniqueItems", "minProperties", "maxProperties"),
+    }
+)
+"""The keywords whose value alone says what is written."""
+_SHORT: Final = 40
+
+
+def find_misfits(reader: JsonSchema, writer: JsonSchema) -> Misfits:
+    """Return the misfits of a reader and a writer."""
+    return _JsonMisfits(reader, writer)
+
+
+class _JsonMisfits:
+    """The misfits of two schemas; each path is decided once."""
+
+    decodes_without_reader = True
+
+    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._known: dict[FieldPath, tuple[Misfit, ...]] = {}
+
+    def at(self, path: FieldPath) -> Sequence[Misfit]:
+        """Return the misfits that a reader of ``path`` meets; see :class:`~.Misfits`."""
+        if path not in self._known:
+            if path and not self.at(()):
+                self._known[path] = ()
+            else:
+                self._known[path] = tuple({(each.place, each.written): each for each in self._found(path)}.values())
+        return self._known[path]
+
+    def _found(self, path: FieldPath) -> Iterator[Misfit]:
+        decision = decide(self._reader, self._writer, read_part=lambda root: part_of(root, path))
+        if not decision.is_proved:
+            refuted = [reason for reason in decision.reasons if reason.values]
+            for reason in refuted:
+                yield from _refused(reason)
+            if not refuted:
+                yield self._unproved(path)
+        for misreading in find_misreadings(self._reader, self._writer, along=path):
+            place = _place_in(misreading, path)
+            if place is not None:
+                yield _misread(misreading, place)
+
+    def _unproved(self, path: FieldPath) -> Misfit:
+        written = f"unproved {_short_digest(self._writer.canonical())}"
+        text = rules.INCLUSION_UNPROVED.about({}).render()
+        return Misfit(path, "proved", written, text, self._writer.base.pointer, Effect.REFUSED)
+
+
+def _refused(reason: Reason) -> Iterator[Misfit]:
+    """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
+    text, place = difference_of(reason).text, steps_through(reason.steps)
+    for expected, written, is_symbol in _facts(reason):
+        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
+
+
+def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
+    """Yield what a constraint expects and what is written instead, and whether that is a symbol of an enum."""
+    asked, writers = reason.asked, [each.facts for each in spread(reason.writers, with_refused=False)]
+    if asked.required:
+        yield "required", MISSING, False
+    elif asked.values is not None and any(each.values is not None for each in writers):
+        known = ", ".join(map(value_words, asked.values))
+        listed = next(each.values or [] for each in writers if each.values is not None)
+        for value in listed:
+            if not any(are_equal(value, each) for each in asked.values):
+                yield known, value if isinstance(value, str) else value_words(value), True
+    elif asked.types is not None:
+        names = _types_of(asked)
+        others = [types for each in writers if (types := each.types) is not None]
+        extra = frozenset.intersection(*others) - names if others else frozenset()
+        for name in sorted(extra) or [_digest_of(reason)]:
+            yield " | ".join(sorted(names)), NULLABLE if name == "null" else name, False
+    else:
+        yield _said_by(reason.reader, reason.keyword), _written(reason), False
+
+
+def _short_digest(text: str) -> str:
+    """Return a short text that only equal texts share."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _short_text(value: object) -> str:
+    """Return a value as JSON, or what identifies it, if that is long."""
+    text = print_exact(value, sort_keys=True)
+    return text if len(text) <= _SHORT else _short_digest(text)
+
+
+def _types_of(facts: Facts) -> frozenset[str]:
+    types = facts.types or frozenset()
+    return types | {"integer"} if "number" in types and "integer" not in types else types
+
+
+def _said_by(schema: Schema, keyword: str) -> str:
+    """Return a keyword of a schema with its value."""
+    value = schema.keywords if isinstance(schema, WrittenSchema) else {}
+    return f"{keyword} {_short_text(value[keyword])}" if keyword in value else f"no {keyword}" if keyword else "schema"
+
+
+def _written(reason: Reason) -> str:
+    said = {_said_by(each, reason.keyword) for each in reason.writers if reason.keyword in _LIMITS}
+    return ", ".join(sorted(said)) or _digest_of(reason)
+
+
+def _digest_of(reason: Reason) -> str:
+    """Return what identifies the writer's schemas at a place."""
+    texts = sorted(each.text or str(each.pointer) for each in reason.writers)
+    return f"schema {_short_digest(' '.join(texts))}"
+
+
+def _misread(misreading: Misreading, place: FieldPath) -> Misfit:
+    difference = misreading.difference()
+    words = (misreading.read.word, misreading.written.word)
+    return Misfit(place, *words, difference.text, difference.writer_pointer, Effect.MISREAD)
+
+
+def _place_in(misreading: Misreading, path: FieldPath) -> FieldPath | None:
+    """Return the place of a misreading, if a reader of ``path`` meets it: there, or inside."""
+    place: list[Step] = []
+    wanted = [step for step in path if step.kind is not StepKind.BRANCH]
+    for step, read in zip_longest(misreading.path, wanted):
+        if step is None:
+            return None
+        found = ITEMS if isinstance(step, int) else member(step)
+        if read is not None and read.kind is StepKind.VALUE and isinstance(step, str):
+            found = read
+        if read is not None and read != found and not (read.kind is StepKind.ITEM and isinstance(step, int)):
+            return None
+        place.append(read or found)
+    return tuple(place)
