@@ -44,7 +44,7 @@ class _Group:
 def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence[Consumer]) -> Iterator[Finding]:
     """Yield one finding for each break, with all of its ``consumers``."""
     groups: dict[Hashable, _Group] = {}
-    former = FormerBreaks()
+    former = FormerBreaks(joins_promises=True)
     for change, found in judged:
         path, position = place_of(change, found)
         finding, subject = found.finding, change.after.promise.subject

@@ -7,7 +7,7 @@ still computed, so that approvals that were stored then go on to count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import fingerprint
@@ -86,9 +86,13 @@ class Break:
 
 
 class FormerBreaks:
-    """The breaks as release 0.2.0 saw them: of each consumer the first finding of a rule at a path that it reads."""
+    """The breaks as release 0.2.0 saw them: of each consumer the first finding of a rule at a path that it reads.
 
-    def __init__(self) -> None:
+    ``joins_promises``: all that a contract no longer promises of a path is one break, as in a check of files.
+    """
+
+    def __init__(self, *, joins_promises: bool = False) -> None:
+        self._joins_promises = joins_promises
         self._groups: dict[Hashable, Break] = {}
         self._seen: set[Hashable] = set()
         self._group_by_break: dict[Hashable, Hashable] = {}
@@ -98,12 +102,17 @@ class FormerBreaks:
 
         ``consumer`` is as in :meth:`Break.add`. What was not reported beside another finding has no former fingerprint.
         """
-        full = (group, subject, finding.rule, finding.element)
-        seen = (*full, finding.application and consumer)
+        former = finding.former
+        if former is None:
+            return
+        then = replace(finding, rule=former.rule, element=former.element, text=former.text)
+        full = (group, subject, former.rule, former.element)
+        is_joined = self._joins_promises and finding.application is None
+        seen = (*full, finding.application and consumer, former.text if is_joined else "")
         if seen not in self._seen:
             self._seen.add(seen)
-            self._groups.setdefault(full, Break(subject, finding)).add(finding, consumer)
-            self._group_by_break.setdefault(key, full)
+            self._groups.setdefault(full, Break(subject, then)).add(then, consumer)
+        self._group_by_break.setdefault(key, full)
 
     def of(self, key: Hashable) -> Break | None:
         """Return the break of which ``key`` was a part; None if it was none."""

@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.paths import KEY
+from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
+from counterfoil.schema.reads.model import FormerFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
@@ -26,12 +28,19 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
     """
     found: dict[object, ReadFinding] = {}
     for each in known or (None,):
-        for finding in judge_reader(offer, reader, reads_with=each):
+        findings = list(judge_reader(offer, reader, reads_with=each))
+        for finding in with_former(findings, offer, reader, each) if findings else ():
             found.setdefault(finding.identity, finding)
-        for finding in judge_change(each, offer, ()):
+        for finding in promise_changes(each, offer):
             if _concerns(reader, finding):
                 found.setdefault(finding.identity, finding)
     return tuple(found.values())
+
+
+def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
+    """Yield what the contract promised and no longer does, whoever reads it."""
+    for each in judge_change(earlier, later, ()):
+        yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
 
 
 def _concerns(reader: Reader, finding: ReadFinding) -> bool:
