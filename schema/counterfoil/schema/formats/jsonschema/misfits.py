@@ -89,8 +89,9 @@ class _JsonMisfits:
 def _refused(reason: Reason) -> Iterator[Misfit]:
     """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
     text, place = difference_of(reason).text, steps_through(reason.steps)
+    effect = Effect.REFUSED if reason.writers else Effect.POSSIBLE
     for expected, written, is_symbol in _facts(reason):
-        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
+        yield Misfit(place, expected, written, text, reason.writer_pointer, effect, is_symbol=is_symbol)
 
 
 def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
