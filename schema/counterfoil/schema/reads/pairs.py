@@ -17,6 +17,7 @@ from counterfoil.schema.reads.model import FormerFinding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from counterfoil.schema.agreements.model import Expectation
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
 
@@ -32,7 +33,7 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
         for finding in with_former(findings, offer, reader, each) if findings else ():
             found.setdefault(finding.identity, finding)
         for finding in promise_changes(each, offer):
-            if _concerns(reader, finding):
+            if concerns(reader.expectation, finding):
                 found.setdefault(finding.identity, finding)
     return tuple(found.values())
 
@@ -43,9 +44,9 @@ def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding
         yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
 
 
-def _concerns(reader: Reader, finding: ReadFinding) -> bool:
+def concerns(expectation: Expectation, finding: ReadFinding) -> bool:
     """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
-    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+    return finding.element[:1] == (KEY,) or is_read(expectation, finding.element)
 
 
 def about_reader(findings: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
