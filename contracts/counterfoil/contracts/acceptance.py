@@ -12,7 +12,7 @@ from counterfoil.schema.counting import counted
 from counterfoil.schema.reports.model import Approval, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from counterfoil.contracts.model import CheckReport
@@ -39,7 +39,7 @@ def accept(report: CheckReport, sources: Sequence[Source], *, today: date, is_wh
     ``is_whole``, that is, if no file of the tree was left out.
     """
     kept = [each for each in report.findings if not any(one.project.ignores(each.rule, each.path) for one in sources)]
-    known = {finding.fingerprint for finding in kept}
+    known = {each for finding in kept for each in finding.fingerprints}
     findings = [with_approval(finding, sources, today) for finding in kept]
     for source in sources:
         seen = known if is_whole else known.union(each.fingerprint for each in source.project.accepted)
@@ -50,7 +50,7 @@ def accept(report: CheckReport, sources: Sequence[Source], *, today: date, is_wh
 
 def with_approval(finding: Finding, sources: Iterable[Source], today: date) -> Finding:
     """Return a finding with the approval that one of ``sources`` has for it on that day, if there is one."""
-    found = (source.project.acceptance(finding.fingerprint, on=today) for source in sources)
+    found = (source.project.acceptance(each, on=today) for each in finding.fingerprints for source in sources)
     accepted = next((each for each in found if each is not None), None)
     if accepted is None:
         return finding
@@ -67,8 +67,8 @@ def accept_registered(report: CheckReport, approvals: Approvals, *, label: str) 
     over = {each: one for one in approvals.approvals if one.is_expired for each in one.fingerprints}
     findings, notes = [], [report.note]
     for finding in report.findings:
-        found = live.get(finding.fingerprint) if finding.approval is None else None
-        expired = over.get(finding.fingerprint) if finding.approval is None and found is None else None
+        found = _first(live, finding) if finding.approval is None else None
+        expired = _first(over, finding) if finding.approval is None and found is None else None
         if expired is not None:
             notes.append(
                 f"the approval of {finding.fingerprint} by {expired.owner} in {label} expired on {expired.until}; it "
@@ -76,6 +76,11 @@ def accept_registered(report: CheckReport, approvals: Approvals, *, label: str) 
             )
         findings.append(finding if found is None else replace(finding, approval=_registered(found)))
     return replace(report, findings=tuple(findings), note="; ".join(filter(None, dict.fromkeys(notes))))
+
+
+def _first(approvals: Mapping[str, RegisteredApproval], finding: Finding) -> RegisteredApproval | None:
+    """Return the approval of a finding, by its fingerprint, or else by a former one."""
+    return next((approvals[each] for each in finding.fingerprints if each in approvals), None)
 
 
 def _registered(approval: RegisteredApproval) -> Approval:
@@ -90,7 +95,8 @@ def _stale(source: Source, known: Collection[str], today: date) -> Iterator[Find
             subject=source.path,
             path=source.path,
             text=_dated(entry, today),
-            fingerprint=fingerprint(STALE, source.path, entry.text),
+            fingerprint=fingerprint(STALE, source.path, entry.fingerprint, "expired" if entry.is_expired else "unused"),
+            former_fingerprints=(fingerprint(STALE, source.path, entry.text),),
             position=entry.position,
             advice=advice_for(STALE),
         )

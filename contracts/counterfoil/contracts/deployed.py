@@ -17,7 +17,7 @@ from counterfoil.contracts.consumers.gates import Gates
 from counterfoil.contracts.consumers.places import is_about_promises, place_in_schema
 from counterfoil.contracts.errors import InvalidOperand, NotKnown, PreconditionFailed
 from counterfoil.contracts.linting.lint import LintInput
-from counterfoil.contracts.model import Finding, Gate, Readers, Status, fingerprint
+from counterfoil.contracts.model import Finding, Gate, Numbers, Readers, Status, fingerprint
 from counterfoil.contracts.publication import ContractFiles, schema_to_send
 from counterfoil.contracts.reports.deployment import UNKNOWN_REASONS, advice_on, rule_of, severity_of
 from counterfoil.schema.agreements.model import Application, Contract
@@ -90,6 +90,7 @@ class _LiveCheck:
         self._number = {each.fingerprint: number for number, each in enumerate(report.findings)}
         self._notes: dict[str, None] = dict.fromkeys(filter(None, [report.note]))
         self._is_undecided = False
+        self._numbers = Numbers()
 
     def run(self) -> CheckReport:
         """Return the report with all verdicts."""
@@ -215,7 +216,7 @@ class _LiveCheck:
 
     def _add(self, proposal: _Proposal, reason: VerdictReason, *, is_observed: bool) -> None:
         rule, environment = rule_of(reason), self._request.environment
-        digest = reason.fingerprint or fingerprint(rule, reason.contract, reason.consumer, reason.path, reason.text)
+        digest, former = self._fingerprints(reason)
         name = f"{reason.consumer} {reason.consumer_version}".strip()
         readers = Readers((name,), (name,)) if name and reason.reason not in UNKNOWN_REASONS else None
         severity = Severity.WARNING if reason.reason in UNKNOWN_REASONS else severity_of(reason)
@@ -235,6 +236,7 @@ class _LiveCheck:
                 path=path,
                 text=f"in {environment}: {reason.text}",
                 fingerprint=digest,
+                former_fingerprints=former,
                 position=position,
                 element=reason.path,
                 advice=advice_on(reason),
@@ -242,6 +244,21 @@ class _LiveCheck:
                 is_observed=is_observed,
             )
         )
+
+    def _fingerprints(self, reason: VerdictReason) -> tuple[str, tuple[str, ...]]:
+        """Return the fingerprint of a reason, and those that earlier releases gave it.
+
+        What several versions of a consumer have in common is one finding; several reasons with the same facts are
+        told apart by their order.
+        """
+        if reason.fingerprint:
+            return reason.fingerprint, reason.former_fingerprints
+        rule = rule_of(reason)
+        facts = (reason.contract, reason.subject, reason.producer, reason.consumer)
+        place = (reason.path, reason.place, reason.expected, reason.written)
+        number = self._numbers.next(rule, *facts, *place, reason.consumer_version, reason.producer_version)
+        former = fingerprint(rule, reason.contract, reason.consumer, reason.path, reason.text)
+        return fingerprint(rule, *facts, *place, *number), (former,)
 
     def _note(self, finding: Finding) -> None:
         self._number[finding.fingerprint] = len(self._findings)

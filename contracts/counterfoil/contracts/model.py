@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -157,7 +157,8 @@ class Finding:
     result. ``also_breaks`` are the schemas that refer to this one and break for this reason alone. ``records`` is how
     many records of the topic trigger it, if a sketch of the topic was given. ``readers`` are the consumers of the
     contract, if consumers were given. A finding with an ``approval`` is accepted and breaks no check, nor does one that
-    ``is_observed``. ``repair`` is what is meant instead, where that is certain.
+    ``is_observed``. ``repair`` is what is meant instead, where that is certain. ``former_fingerprints`` are those that
+    earlier releases gave it, so that what accepted it then goes on to count.
     """
 
     rule: str
@@ -179,6 +180,12 @@ class Finding:
     approval: Approval | None = None
     is_observed: bool = False
     repair: Repair | None = None
+    former_fingerprints: tuple[str, ...] = ()
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """The fingerprint, then former ones."""
+        return (self.fingerprint, *self.former_fingerprints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,3 +296,15 @@ def fingerprint(rule: str, subject: str, *facts: Identity) -> str:
     """
     hashed = json.dumps([rule, subject, *facts])
     return hashlib.sha256(hashed.encode()).hexdigest()[:FINGERPRINT_LENGTH]
+
+
+class Numbers:
+    """Numbers findings that have the same facts, in their order, so that their fingerprints differ."""
+
+    def __init__(self) -> None:
+        self._counts: dict[Hashable, int] = {}
+
+    def next(self, *facts: Hashable) -> tuple[str, ...]:
+        """Return what tells a finding from earlier ones with the same facts; nothing for the first one."""
+        number = self._counts[facts] = self._counts.get(facts, 0) + 1
+        return () if number == 1 else (str(number),)

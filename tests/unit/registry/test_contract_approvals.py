@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from contract_stories import BASE, can_deploy, deploy, expectation, live, promise, publish, schema
 from counterfoil.registry.domain.contracts.breaks import with_approvals
@@ -141,3 +145,39 @@ def test_the_day_of_the_registry_decides() -> None:
     over = decided("2026-10-31")
     assert (over.deployable, over.reasons) == (False, broken.reasons)
     assert "expired on 2026-10-31; it is 2026-11-01T12:00:00.000Z here" in over.notices[0]
+
+
+# --- approvals that release 0.2.0 stored: the fingerprints were made with that release
+
+FORMER = json.loads((Path(__file__).parents[2] / "data" / "fingerprints" / "verdicts-0.2.0.json").read_text())
+
+
+@pytest.mark.parametrize("step", FORMER["steps"], ids=[each["name"] for each in FORMER["steps"]])
+def test_approvals_of_earlier_releases_go_on_to_count(step: dict[str, Any]) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, *FORMER["reads"])
+        await publish(registry, "audit", "1", expectation("total", name="audit"))
+        await deploy(registry, "audit", "1")
+        await publish(registry, "shop", "2", (promise("2.2.0", **step["promise"]), schema(**step["schema"])))
+        found = await verdict(registry)
+        assert found["deployable"] is False
+        former = {each["fingerprint"] for each in step["reasons"]}
+        assert not former & {each["fingerprint"] for each in found["reasons"] if "fingerprint" in each}
+        assert (await registry.post(APPROVALS, approval(*former))).status == 200
+        found = await verdict(registry)
+        broken = [each for each in found["reasons"] if each["reason"] != "OK"]
+        assert (found["deployable"], {each["reason"] for each in broken}) == (True, {"APPROVED_BREAK"})
+        assert {(each["rule"], each["path"], each["consumer"]) for each in broken} == {
+            (each["rule"], each["path"], each["consumer"]) for each in step["reasons"]
+        }
+        # another value at the same place is another break
+        await publish(registry, "shop", "3", (promise("2.3.0", unit="USD"), schema(total="boolean", order_id="int")))
+        assert (await verdict(registry, "3"))["deployable"] is False
+        # and another consumer, too
+        await publish(registry, "lab", "1", expectation("total", "order_id", "status", name="lab"))
+        await deploy(registry, "lab", "1")
+        found = await verdict(registry)
+        of_lab = {each["reason"] for each in found["reasons"] if each["consumer"] == "lab"}
+        assert "APPROVED_BREAK" not in of_lab
+
+    play(story)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.consumers.identity import fingerprint_of, sentence_of
+from counterfoil.contracts.consumers.identity import Break, FormerBreaks
 from counterfoil.contracts.consumers.places import place_of
 from counterfoil.contracts.model import Finding, Readers
 from counterfoil.schema.paths import KEY, print_path
@@ -14,7 +14,7 @@ from counterfoil.schema.reads.rules import RULE_BY_ID
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from counterfoil.contracts.consumers.agreements import Consumer
     from counterfoil.contracts.consumers.judging import Found
@@ -30,30 +30,36 @@ _OWN_FIX: Final = "Change what the consumer expects, or have the producer of {co
 
 @dataclass(slots=True)
 class _Group:
-    """Findings that are one: of the same rule, about the same element, at the same place."""
+    """Findings that are one break, at the same place of a file; ``broken`` are the names of those who break."""
 
     change: TopicChange
     found: Found
     path: str
     position: Position | None
-    broken: dict[str, Consumer] = field(default_factory=dict)
-    texts: dict[str, None] = field(default_factory=dict)
+    shared: Break
+    former: Break | None = None
+    broken: dict[str, None] = field(default_factory=dict)
 
 
 def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence[Consumer]) -> Iterator[Finding]:
     """Yield one finding for each break, with all of its ``consumers``."""
-    groups: dict[object, _Group] = {}
+    groups: dict[Hashable, _Group] = {}
+    former = FormerBreaks(joins_promises=True)
     for change, found in judged:
         path, position = place_of(change, found)
-        finding = found.finding
-        key = (finding.rule, finding.element, finding.is_preexisting, found.is_by_consumer, path)
-        group = groups.setdefault(key, _Group(change, found, path, position))
+        finding, subject = found.finding, change.after.promise.subject
+        seen_as = (finding.is_preexisting, found.is_by_consumer, path)
+        key = (finding.rule, finding.element, finding.place, finding.written, *seen_as)
+        group = groups.setdefault(key, _Group(change, found, path, position, Break(subject, finding)))
+        consumer = "" if found.consumer is None else found.consumer.application.id
         if found.consumer is not None:
-            group.broken[found.consumer.name] = found.consumer
+            group.broken[found.consumer.name] = None
         elif group.found.consumer is not None:  # what the contract itself says is the better sentence
-            group.found, group.texts = found, {}
-        if found.consumer is None or group.found.consumer is not None:
-            group.texts[sentence_of(finding)] = None
+            group.found = found
+        about = finding if found.consumer is not None else replace(finding, application=None)
+        group.shared.add(about, consumer)
+        former.add(key, about, subject=group.shared.subject, group=seen_as, consumer=consumer)
+        group.former = former.of(key)
     headers = {group.found.finding.element for group in groups.values() if group.found.finding.rule == _NO_HEADER}
     for group in groups.values():
         finding = group.found.finding
@@ -64,19 +70,17 @@ def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence
 def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
     found, topic = group.found, group.change.after
     finding, rule = found.finding, RULE_BY_ID[found.finding.rule]
-    element = print_path(finding.element)
-    text = "; ".join(group.texts)
-    broken = (each.application.id for each in group.broken.values())
     is_own = found.is_by_consumer and found.consumer is not None
     return Finding(
         rule=finding.rule,
         severity=_severity(is_breaking=rule.is_breaking, is_preexisting=finding.is_preexisting),
         subject=found.consumer.application.id if is_own and found.consumer is not None else topic.promise.subject,
         path=group.path,
-        text=f"{text}{WAS_SO if finding.is_preexisting else ''}",
-        fingerprint=fingerprint_of(finding, topic.promise.subject, text=text, broken=broken),
+        text=f"{group.shared.text}{WAS_SO if finding.is_preexisting else ''}",
+        fingerprint=group.shared.fingerprint(),
+        former_fingerprints=() if group.former is None else (group.former.former_fingerprint(),),
         position=group.position,
-        element=element,
+        element=print_path(finding.element),
         advice=_OWN_FIX.format(contract=topic.contract.id) if is_own and rule.is_breaking else rule.fix,
         readers=readers_of(finding.element, consumers, broken=tuple(group.broken) if rule.is_breaking else ()),
     )

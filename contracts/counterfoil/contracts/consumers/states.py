@@ -8,7 +8,7 @@ from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.consumers.findings import WAS_SO, readers_of
 from counterfoil.contracts.consumers.pairs import removed_topics
 from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
-from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.contracts.model import Finding, Numbers, fingerprint
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.reports.model import Severity
 
@@ -31,11 +31,12 @@ _NO_FILE: Final = "schema-file-missing"
 
 
 class _Place(NamedTuple):
-    """What a finding is about, and where."""
+    """What a finding is about, and where; ``facts`` tell it from others of the same rule and subject."""
 
     subject: str
     path: str
     position: Position | None
+    facts: tuple[str, ...] = ()
 
 
 def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
@@ -50,8 +51,10 @@ def invalid_files(after: Agreements, before: Agreements, is_wanted: Callable[[st
             if known is not None and known.is_stand_in and found is not None:
                 text = "its earlier text was not valid, so a change cannot be recognized; it is treated as unchanged"
                 yield _finding(_BASELINE, Severity.WARNING, text, _Place(found.id, path, None))
+            numbers = Numbers()
             for fault in file.reading.faults:
-                place = _Place(path if found is None else found.id, path, fault.position)
+                subject = path if found is None else found.id
+                place = _Place(subject, path, fault.position, (path, *numbers.next(fault.rule)))
                 severity = Severity.WARNING if was_so else Severity.ERROR
                 yield _finding(fault.rule, severity, fault.problem, place, was_so=was_so)
 
@@ -67,12 +70,13 @@ def removed_contracts(after: Agreements, before: Agreements, is_wanted: Callable
         readers = readers_of((), consumers, broken=tuple(each.name for each in consumers))
         kept = after.contracts.get(contract.id)
         if kept is None:
-            text, place = f"the contract {contract.id} was removed", _Place(contract.id, gone.path, None)
+            text, place = f"the contract {contract.id} was removed", _Place(contract.id, gone.path, None, ("contract",))
             yield _finding(_REMOVED, severity, text, place, readers=readers)
             continue
         for promise in gone.promises:
             text, position = _without(promise, kept[1])
-            yield _finding(_REMOVED, severity, text, _Place(contract.id, kept[0], position), readers=readers)
+            place = _Place(contract.id, kept[0], position, ("topic", promise.topic))
+            yield _finding(_REMOVED, severity, text, place, readers=readers)
 
 
 def _without(promise: Promise, contract: Contract) -> tuple[str, Position]:
@@ -97,7 +101,12 @@ def unknown_contracts(after: Agreements, before: Agreements) -> Iterator[Finding
         was_so = same is not None and same.expectation.version == port.version
         severity = Severity.NOTICE if was_so else Severity.WARNING
         key = "contractId" if known is None else "version"
-        place = _Place(consumer.application.id, consumer.path, port.places.get(key, port.position))
+        place = _Place(
+            consumer.application.id,
+            consumer.path,
+            port.places.get(key, port.position),
+            (port.contract_id, port.version),
+        )
         if known is None and known_before is None:
             text = f"no file here is the contract {port.contract_id}, so its reads are not compared"
             yield _finding(_UNKNOWN, severity, text, place, was_so=was_so)
@@ -122,7 +131,7 @@ def reader_schemas(after: Agreements, before: Agreements, links: Links) -> Itera
             same = before.same(consumer)
             was_so = same is not None and same.expectation.reader_schema == link
             severity = Severity.NOTICE if was_so else Severity.ERROR
-            place = _Place(consumer.application.id, consumer.path, link.position)
+            place = _Place(consumer.application.id, consumer.path, link.position, (link.url,))
             yield _finding(_NO_FILE, severity, f"there is no schema file {link.url}", place, was_so=was_so)
 
 
@@ -130,18 +139,21 @@ def state_of(change: TopicChange, consumers: Sequence[Consumer]) -> Iterator[Fin
     """Yield what hinders the judgement of a changed topic: no schema, or no consumer."""
     topic = change.after
     subject, position = topic.promise.subject, topic.promise.position
-    link, readers = topic.promise.schema, readers_of((), consumers)
+    link, readers, facts = topic.promise.schema, readers_of((), consumers), (topic.contract.id,)
     if not consumers:
         text = f"no consumer that is known here reads {topic.contract.id}"
-        yield _finding(_UNREAD, Severity.NOTICE, text, _Place(subject, topic.path, position))
+        yield _finding(_UNREAD, Severity.NOTICE, text, _Place(subject, topic.path, position, facts))
     elif topic.value_path is None and link is not None and link.is_file:
         was_so = change.before is not None and change.before.value_path is None
-        severity, place = Severity.NOTICE if was_so else Severity.ERROR, _Place(subject, topic.path, link.position)
+        severity, place = (
+            Severity.NOTICE if was_so else Severity.ERROR,
+            _Place(subject, topic.path, link.position, (link.url,)),
+        )
         text = f"there is no schema file {link.url}"
         yield _finding(_NO_FILE, severity, text, place, was_so=was_so, readers=readers)
     elif topic.value_path is None:
         text = "no schema file of the topic is known here, so the reads of its consumers are not compared"
-        yield _finding(_UNJUDGED, Severity.WARNING, text, _Place(subject, topic.path, position), readers=readers)
+        yield _finding(_UNJUDGED, Severity.WARNING, text, _Place(subject, topic.path, position, facts), readers=readers)
 
 
 def _finding(
@@ -154,7 +166,8 @@ def _finding(
         subject=place.subject,
         path=place.path,
         text=f"{text}{WAS_SO if was_so else ''}",
-        fingerprint=fingerprint(rule, place.subject, text),
+        fingerprint=fingerprint(rule, place.subject, place.facts),
+        former_fingerprints=(fingerprint(rule, place.subject, text),),
         position=place.position,
         advice=known.fix if known is not None else advice_for(rule),
         readers=readers,

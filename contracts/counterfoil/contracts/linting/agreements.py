@@ -55,12 +55,14 @@ class SchemaFiles:
             return None
         path = below(findings.path, link.url)
         if not self._tree.has(path, language_of(path)):
-            findings.add("schema-file-missing", f"there is no schema file {link.url}", link.position)
+            findings.add("schema-file-missing", f"there is no schema file {link.url}", link.position, facts=(link.url,))
             return None
         read = self._tree.read(path)
         if read.problem is not None and path not in self._linted:
             where = f"{link.url}:{read.problem.position}" if read.problem.position else link.url
-            findings.add("schema-invalid", f"{where} is no valid schema: {read.problem.text}", link.position)
+            findings.add(
+                "schema-invalid", f"{where} is no valid schema: {read.problem.text}", link.position, facts=(link.url,)
+            )
         if read.schema is not None and path not in self._facts_by_path:
             self._facts_by_path[path] = SchemaFacts(read.schema)
         return self._facts_by_path.get(path)
@@ -95,7 +97,8 @@ def _check_head(agreement: Contract | Application, findings: FileFindings) -> No
     if agreement.version is not None and not _VERSION.fullmatch(agreement.version):
         text = f"the version {agreement.version} is not of the form major.minor.patch"
         place = agreement.places.get("version", agreement.position)
-        findings.add("version-not-semantic", text, place, repair=_whole_version(agreement.version, place))
+        repair = _whole_version(agreement.version, place)
+        findings.add("version-not-semantic", text, place, facts=(agreement.version,), repair=repair)
 
 
 def _whole_version(version: str, place: Position) -> Repair | None:
@@ -121,7 +124,9 @@ def _check_promise(promise: Promise, findings: FileFindings, files: SchemaFiles)
             name = f"the rule {rule.id}" if rule.id else "the rule"
             if outcome.problem is not None:
                 rule_id = "cel-invalid" if outcome.is_compiled else "cel-unchecked"
-                findings.add(rule_id, f"{name}: {outcome.problem}", rule.position, element=print_path(rule.path))
+                facts = (rule.id or "", rule.implementation)
+                text = f"{name}: {outcome.problem}"
+                findings.add(rule_id, text, rule.position, element=print_path(rule.path), facts=facts)
             if schema is not None:
                 for path in outcome.reads:
                     _check_path(tuple(map(member, path)), schema, findings, rule.position, about=name)
@@ -140,7 +145,7 @@ def _check_field(field: FieldPromise, schema: SchemaFacts | None, findings: File
     if field.logical_type is not None and not facts.may_be(field.logical_type):
         text = f"it is {field.logical_type} here, and {facts.words} in the schema"
         place = field.places.get("logicalType", field.position)
-        findings.add("type-differs", text, place, element=element)
+        findings.add("type-differs", text, place, element=element, facts=(field.logical_type,))
     if field.is_required and facts.is_optional:  # what is around it may be missing: then nothing is promised
         text = "it is required here, and the schema allows records without it"
         findings.add("promise-unkept", text, field.places.get("required", field.position), element=element)
@@ -150,14 +155,14 @@ def _check_unit(unit: str, findings: FileFindings, position: Position, element: 
     if not is_unit(unit):
         meant = currency_of(unit)
         repair = None if meant is None else Repair(position, unit, meant)
-        findings.add("unit-unknown", f"{unit} is no unit", position, element=element, repair=repair)
+        findings.add("unit-unknown", f"{unit} is no unit", position, element=element, facts=(unit,), repair=repair)
 
 
 def _check_path_text(text: str, schema: SchemaFacts, findings: FileFindings, position: Position, *, about: str) -> None:
     try:
         _check_path(parse_path(text), schema, findings, position, about=about)
     except InvalidPath as mistake:
-        findings.add("path-missing", f"{about}: {mistake}", position)
+        findings.add("path-missing", f"{about}: {mistake}", position, facts=(about, text))
 
 
 def _check_path(
@@ -167,30 +172,46 @@ def _check_path(
     mistake = _missing(schema, path)
     if mistake is not None:
         text = f"{about}: {mistake}" if about else str(mistake)
-        findings.add("path-missing", text, position, element=print_path(path))
+        findings.add("path-missing", text, position, element=print_path(path), facts=(about,) if about else ())
     return mistake is None
 
 
 def _check_migration(
     migration: Migration, contract: Contract, findings: FileFindings, files: SchemaFiles, today: date
 ) -> None:
-    majors = [major_of(each) for each in (migration.source, migration.target, contract.version)]
+    versions = (migration.source, migration.target)
+    majors = [major_of(each) for each in (*versions, contract.version)]
     if majors[0] == majors[1] or (all(map(str.isdecimal, majors)) and max(map(int, majors[:2])) > int(majors[2])):
         text = f"it leads from version {migration.source} to {migration.target}, and this is {contract.version}"
-        findings.add("migration-version-unknown", text, migration.position)
+        findings.add("migration-version-unknown", text, migration.position, facts=versions)
     data = files.read(below(findings.path, migration.converter))
     if data is None:
-        findings.add("converter-missing", f"there is no file {migration.converter}", migration.position)
+        findings.add(
+            "converter-missing",
+            f"there is no file {migration.converter}",
+            migration.position,
+            facts=(migration.converter,),
+        )
     else:
         try:
             read_bridge(data.decode())
         except InvalidDocument as mistake:
-            findings.add("converter-invalid", f"{migration.converter}:{mistake}", migration.position)
+            findings.add(
+                "converter-invalid",
+                f"{migration.converter}:{mistake}",
+                migration.position,
+                facts=(migration.converter,),
+            )
         except UnicodeDecodeError:
-            findings.add("converter-invalid", f"{migration.converter} is not UTF-8", migration.position)
+            findings.add(
+                "converter-invalid",
+                f"{migration.converter} is not UTF-8",
+                migration.position,
+                facts=(migration.converter,),
+            )
     if migration.sunset is not None and migration.sunset < today:
         text = f"the migration from {migration.source} to {migration.target} was to end on {migration.sunset}"
-        findings.add("sunset-passed", text, migration.position)
+        findings.add("sunset-passed", text, migration.position, facts=versions)
 
 
 def check_application(
@@ -216,7 +237,8 @@ def check_application(
             _check_expectation(each, findings, files, known)
         elif has_all_contracts:
             text = f"no file here is the contract {each.contract_id}, so its reads are not compared with a schema"
-            findings.add("contract-unknown", text, each.places.get("contractId", each.position))
+            place = each.places.get("contractId", each.position)
+            findings.add("contract-unknown", text, place, facts=(each.contract_id,))
 
 
 def _check_expectation(
@@ -226,7 +248,7 @@ def _check_expectation(
     if major_of(expectation.version) != major_of(contract.version):
         text = f"it reads version {expectation.version} of {contract.id}, and {path} is version {contract.version}"
         place = expectation.places.get("version", expectation.position)
-        findings.add("contract-version-differs", text, place)
+        findings.add("contract-version-differs", text, place, facts=(contract.id, expectation.version))
         return
     topics = [
         _Topic(
@@ -274,7 +296,8 @@ def _check_read(read: Read, topics: list[_Topic], findings: FileFindings) -> Non
         facts = schema.at(read.path)
         if read.type is not None and facts is not None and not facts.may_be(read.type):
             text = f"it is read as {read.type}, and is {facts.words} in the schema"
-            findings.add("type-differs", text, read.places.get("as", read.position), element=print_path(read.path))
+            place = read.places.get("as", read.position)
+            findings.add("type-differs", text, place, element=print_path(read.path), facts=(read.type,))
 
 
 def _missing(schema: SchemaFacts, path: FieldPath) -> PathNotFound | None:

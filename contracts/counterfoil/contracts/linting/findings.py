@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
-from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.contracts.model import Finding, Numbers, fingerprint
 
 if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Repair
@@ -20,6 +20,7 @@ class FileFindings:
         self.path = path
         self.subject = subject or path
         self.found: list[Finding] = []
+        self._numbers = Numbers()
 
     def add(
         self,
@@ -28,12 +29,17 @@ class FileFindings:
         position: Position | None,
         *,
         element: str = "",
+        facts: tuple[str, ...] = (),
         severity: Severity | None = None,
         fix: str | None = None,
         repair: Repair | None = None,
     ) -> None:
-        """Add a finding; severity and advice are those of the rule unless they are given."""
+        """Add a finding; severity and advice are those of the rule unless they are given.
+
+        ``facts`` tell it from others of the same rule about the same element: names and values, never sentences.
+        """
         known = LINT_RULE_BY_ID.get(rule)
+        number = self._numbers.next(rule, self.subject, element, facts)
         self.found.append(
             Finding(
                 rule=rule,
@@ -41,7 +47,8 @@ class FileFindings:
                 subject=self.subject,
                 path=self.path,
                 text=text,
-                fingerprint=fingerprint(rule, self.subject, element, text),
+                fingerprint=fingerprint(rule, self.subject, element, facts, *number),
+                former_fingerprints=(fingerprint(rule, self.subject, element, text),),
                 position=position,
                 element=element,
                 advice=(known.fix if known else "") if fix is None else fix,

@@ -92,10 +92,11 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
     for line in moved.schemas:
         if line not in used:
             text = f"no file matches {', '.join(line.files)} that an entry before it does not map"
-            findings.add("project-line-unused", text, line.position)
+            findings.add("project-line-unused", text, line.position, facts=tuple(line.files))
     for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
         fix = advice_for(STALE)
-        findings.add(STALE, entry.text, entry.position, severity=Severity.WARNING, fix=fix)
+        facts = (entry.fingerprint,)
+        findings.add(STALE, entry.text, entry.position, facts=facts, severity=Severity.WARNING, fix=fix)
     return findings.found
 
 
@@ -171,7 +172,8 @@ class _Agreements:
             key = (type(agreement), agreement.id, agreement.version)
             if key in first:
                 text = f"{first[key]} declares {agreement.id} {agreement.version} as well"
-                findings.add("id-taken", text, agreement.places.get("id", agreement.position))
+                place = agreement.places.get("id", agreement.position)
+                findings.add("id-taken", text, place, facts=(agreement.id, agreement.version or ""))
             first.setdefault(key, path)
 
     def _look_for(self, application: Application) -> None:

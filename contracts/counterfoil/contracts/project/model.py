@@ -111,8 +111,12 @@ class AcceptedFinding:
 
 @dataclass(frozen=True, slots=True)
 class StaleEntry:
-    """An entry that has no effect any more: ``text`` is why, as one sentence, ``position`` its place in the file."""
+    """An entry that has no effect any more: ``text`` is why, as one sentence, ``position`` its place in the file.
 
+    ``fingerprint`` is that of the finding that it accepts.
+    """
+
+    fingerprint: str
     text: str
     position: Position
     is_expired: bool
@@ -191,10 +195,12 @@ class Project:
 def _stale(accepted: AcceptedFinding, fingerprints: Collection[str], on: date) -> StaleEntry | None:
     who = f"the accepted finding {accepted.fingerprint} (owner {accepted.owner})"
     if on > accepted.until:
-        return StaleEntry(f"{who} expired on {accepted.until}", accepted.position, is_expired=True)
+        return StaleEntry(
+            accepted.fingerprint, f"{who} expired on {accepted.until}", accepted.position, is_expired=True
+        )
     if accepted.fingerprint not in fingerprints:
         why = f"{who} is not reported any more, so the entry can be removed"
-        return StaleEntry(why, accepted.position, is_expired=False)
+        return StaleEntry(accepted.fingerprint, why, accepted.position, is_expired=False)
     return None
 
 

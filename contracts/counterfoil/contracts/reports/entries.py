@@ -58,6 +58,7 @@ def _entry(finding: Finding, *, is_failing: bool) -> Entry:
         severity=finding.severity,
         text=_text(finding),
         fingerprint=finding.fingerprint,
+        former_fingerprints=finding.former_fingerprints,
         subject=finding.subject,
         path=finding.path,
         position=finding.position,

@@ -122,6 +122,7 @@ def entry_of(finding: Finding, limit: FailOn) -> Entry:
         severity=finding.severity,
         text=finding.text,
         fingerprint=finding.fingerprint,
+        former_fingerprints=finding.former_fingerprints,
         subject=finding.subject,
         path=finding.path,
         position=finding.position,

@@ -5,14 +5,16 @@ All of these are values that can be sent to another process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.constraints import Required
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from counterfoil.contracts.constraints import Constraint
+    from counterfoil.contracts.model import Identity
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
 
@@ -61,3 +63,23 @@ class CelCheck(Check):
     """A condition in CEL."""
 
     source: str = ""
+
+
+_UNSAID: Final = frozenset({"text", "file", "position", "severity", "is_hidden"})
+"""What does not identify a check: sentences, and where it is declared."""
+
+
+def facts_of(check: Check) -> Identity:
+    """Return what identifies a check: what it demands, and of what; never its sentence."""
+    return _facts(check)
+
+
+def _facts(value: object) -> Identity:
+    if is_dataclass(value):
+        found = ((each.name, _facts(getattr(value, each.name))) for each in fields(value) if each.name not in _UNSAID)
+        return [type(value).__name__, *found]
+    if isinstance(value, tuple | list):
+        return [_facts(each) for each in value]
+    if isinstance(value, frozenset):
+        return sorted(map(str, value))
+    return value.pattern if isinstance(value, re.Pattern) else str(value)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import Finding, fingerprint
+from counterfoil.contracts.testing.checks import facts_of
 from counterfoil.contracts.testing.quality import FreshnessCheck, Metric, QualityCheck
 from counterfoil.contracts.testing.rules import RECORD_RULE_BY_ID, UNCHECKED
 from counterfoil.contracts.testing.sources import FILE
@@ -198,6 +199,7 @@ class _Maker:
             path=check.file,
             text=text,
             fingerprint=_identity(self._test, check),
+            former_fingerprints=(_former_identity(self._test, check),),
             position=check.position or self._test.position,
             element=check.element,
             advice=RECORD_RULE_BY_ID[check.rule].fix,
@@ -219,6 +221,11 @@ class _Maker:
 
 
 def _identity(test: TopicTest, check: Check) -> str:
+    return fingerprint(check.rule, test.subject, check.element, facts_of(check))
+
+
+def _former_identity(test: TopicTest, check: Check) -> str:
+    """Return the fingerprint of releases up to 0.2.0, which contained the sentence."""
     return fingerprint(check.rule, test.subject, check.element, check.text)
 
 

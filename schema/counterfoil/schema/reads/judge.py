@@ -270,7 +270,7 @@ def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tupl
     unit = now.unit if now is not None else None
     if was.unit is not None and unit != was.unit:
         text = f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
-        yield "unit-changed", text, was.unit, unit or MISSING
+        yield "unit-changed", text, f"unit {was.unit}", f"unit {unit}" if unit else "no unit"
     if was.is_personal and (now is None or not now.is_personal):
         yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer", _listed(was.tags), "untagged"
     if now is None or was.enum is None or now.enum is None:

@@ -51,7 +51,7 @@ class Entry:
 
     ``path`` is relative to the top of the repository, with ``/``, and empty if no file has the finding. ``subject`` is
     what the finding is about. ``is_failing`` is whether the command fails because of it; one that is accepted has an
-    ``approval`` instead.
+    ``approval`` instead. ``former_fingerprints`` are those of earlier releases.
     """
 
     rule: str
@@ -65,6 +65,7 @@ class Entry:
     advice: str = ""
     is_failing: bool = False
     approval: Approval | None = None
+    former_fingerprints: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVEL_BY_SEVERITY: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTICE: "note"}
-_FINGERPRINT: Final = "contractFinding/v1"
+_FORMER_FINGERPRINT: Final = "contractFinding/v1"
+"""That of releases up to 0.2.0, so that a service recognises what it knows from them."""
+_FINGERPRINT: Final = "contractFinding/v2"
 _ROOT: Final = "SRCROOT"
 
 
@@ -60,7 +62,10 @@ def _result(entry: Entry, rule_index: int) -> dict[str, Any]:
         "ruleIndex": rule_index,
         "level": _LEVEL_BY_SEVERITY[entry.severity],
         "message": {"text": "\n".join((f"{_about(entry)}{entry.text}", *entry.details, *advice))},
-        "partialFingerprints": {_FINGERPRINT: entry.fingerprint},
+        "partialFingerprints": {
+            _FORMER_FINGERPRINT: next(iter(entry.former_fingerprints), entry.fingerprint),
+            _FINGERPRINT: entry.fingerprint,
+        },
     }
     if entry.path:
         found["locations"] = [{"physicalLocation": _location(entry)}]

@@ -58,7 +58,9 @@ class Reason(StrEnum):
 class VerdictReason:
     """One reason, with a sentence and what it is about; what does not apply is empty.
 
-    ``fingerprint`` identifies a break for an approval; ``approval`` is the id of the one that covers it.
+    ``path`` is what is read; ``place`` is where records differ, ``expected`` what the reader expects there, ``written``
+    what is written. ``fingerprint`` identifies a break for an approval, as ``former_fingerprints`` did in earlier
+    releases; ``approval`` is the id of the one that covers it.
     """
 
     reason: Reason
@@ -73,6 +75,10 @@ class VerdictReason:
     path: str = ""
     fingerprint: str = ""
     approval: str = ""
+    place: str = ""
+    expected: str = ""
+    written: str = ""
+    former_fingerprints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +134,11 @@ VERDICT_REASON: Final = ObjectForm(
         Member("consumerVersion", "consumer_version", TEXT),
         Member("rule", "rule", TEXT, about="The id of the rule."),
         Member("path", "path", TEXT, about="The path of the field."),
+        Member("place", "place", TEXT, about="Where records differ from what is read: the path, or one inside it."),
+        Member("expected", "expected", TEXT, about="What the reader expects there, in words that do not change."),
+        Member("written", "written", TEXT, about="What is written there, in words that do not change."),
         Member("fingerprint", "fingerprint", TEXT, about="What an approval names."),
+        Member("formerFingerprints", "former_fingerprints", TEXTS, about="What approvals of earlier releases name."),
         Member("approval", "approval", TEXT, about="The id of the approval that covers it."),
     ),
 )

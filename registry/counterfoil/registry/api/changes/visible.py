@@ -9,6 +9,7 @@ from counterfoil.registry.domain.access.records import ACCESS_KINDS
 from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resource, scope_resource, subject_resource
 from counterfoil.registry.domain.bridges.stored import BRIDGE_KIND, REPORT_RECORD_KINDS
 from counterfoil.registry.domain.changes import ChangeKind
+from counterfoil.registry.domain.contracts.history import LIVE_HISTORIES, PUBLISHED_BESIDE
 from counterfoil.registry.domain.contracts.stored import APPLICATIONS, DEPLOYMENTS, ENVIRONMENTS, VERSIONS
 from counterfoil.registry.domain.keys.stored import DEK_KIND, KEK_KIND
 from counterfoil.registry.service.sketches import SKETCH_KIND
@@ -25,12 +26,14 @@ _READ_BY_NAME: Final[Mapping[str, Kind]] = {
     **dict.fromkeys((BRIDGE_KIND, *REPORT_RECORD_KINDS), Kind.BRIDGE),
     APPLICATIONS.name: Kind.APPLICATION,
     VERSIONS.name: Kind.APPLICATION,
+    PUBLISHED_BESIDE.name: Kind.APPLICATION,
 }
 """The kinds of records whose keys begin with the name of a resource, which is to be read."""
 
 _DESCRIBED_BY_NAME: Final[Mapping[str, Kind]] = {
     ENVIRONMENTS.name: Kind.ENVIRONMENT,
     DEPLOYMENTS.name: Kind.ENVIRONMENT,
+    LIVE_HISTORIES.name: Kind.ENVIRONMENT,
 }
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.consumers.identity import fingerprint_of, sentence_of
+from counterfoil.contracts.consumers.identity import Break, FormerBreaks
 from counterfoil.registry.domain.contracts.verdict import BLOCKING, deployable_of, reason_of
 from counterfoil.schema.rest.verdicts import Reason
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.registry.domain.contracts.verdict import Pair
+    from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.reads.model import ReadFinding
     from counterfoil.schema.rest.approvals import Approval
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
@@ -28,57 +29,52 @@ class BreakKey(NamedTuple):
 
     subject: str
     rule: str
-    element: object
+    element: FieldPath
+    place: FieldPath
+    written: str
     consumer: str
     """The consumer whose new version breaks; empty if a producer's new version does."""
 
 
-@dataclass(slots=True)
-class Break:
-    """A break with the consumers that it concerns, by the ids of their products."""
+@dataclass(frozen=True, slots=True)
+class KnownBreak:
+    """A break; ``former`` is that of release 0.2.0 of which it was the reported part."""
 
-    subject: str
-    finding: ReadFinding
-    broken: dict[str, None] = field(default_factory=dict)
-    texts: dict[str, None] = field(default_factory=dict)
+    found: Break
+    former: Break | None = None
 
-    def fingerprint(self, *, without: str = "") -> str:
-        """Return the fingerprint, as a check of the files has it; or that of the break of all consumers but one."""
-        broken = (each for each in self.broken if each != without)
-        return fingerprint_of(self.finding, self.subject, text="; ".join(self.texts), broken=broken)
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint, as a check of the files has it."""
+        return self.found.fingerprint()
+
+    @property
+    def former_fingerprints(self) -> tuple[str, ...]:
+        """Those that earlier releases gave it."""
+        return () if self.former is None else (self.former.former_fingerprint(),)
 
 
-def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, Break]:
+def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, KnownBreak]:
     """Return what breaks live pairs, other than those that a migration bridges."""
     found: dict[BreakKey, Break] = {}
+    former = FormerBreaks()
     for pair in pairs:
-        for finding in pair.findings if pair.is_live and not pair.bridged else ():
-            if not finding.is_preexisting and reason_of(finding) in BLOCKING:
-                _add(found.setdefault(_key(pair, finding), Break(pair.subject, finding)), pair, finding)
-    return found
+        for finding in pair.caused if pair.is_live and not pair.bridged else ():
+            if reason_of(finding) in BLOCKING:
+                key = _key(pair, finding)
+                found.setdefault(key, Break(pair.subject, finding)).add(finding, pair.product)
+                former.add(key, finding, subject=pair.subject, group=key.consumer, consumer=pair.product)
+    return {key: KnownBreak(each, former.of(key)) for key, each in found.items()}
 
 
 def _key(pair: Pair, finding: ReadFinding) -> BreakKey:
-    return BreakKey(pair.subject, finding.rule, finding.element, pair.product if pair.is_by_consumer else "")
+    consumer = pair.product if pair.is_by_consumer else ""
+    return BreakKey(pair.subject, finding.rule, finding.element, finding.place, finding.written, consumer)
 
 
-def _add(found: Break, pair: Pair, finding: ReadFinding) -> None:
-    if finding.application is not None:
-        found.broken[pair.product] = None
-    elif found.finding.application is not None:  # what the contract itself says is the better sentence
-        found.finding, found.texts = finding, {}
-    if finding.application is None or found.finding.application is not None:
-        found.texts[sentence_of(finding)] = None
-
-
-def fingerprints_of(breaks: Mapping[BreakKey, Break]) -> Mapping[BreakKey, str]:
-    """Return the fingerprint of each break."""
-    return {key: each.fingerprint() for key, each in breaks.items()}
-
-
-def fingerprint_in(fingerprints: Mapping[BreakKey, str], pair: Pair, finding: ReadFinding) -> str:
-    """Return the fingerprint of a pair's finding; empty if it breaks nothing."""
-    return fingerprints.get(_key(pair, finding), "") if pair.is_live else ""
+def break_in(breaks: Mapping[BreakKey, KnownBreak], pair: Pair, finding: ReadFinding) -> KnownBreak | None:
+    """Return the break that a pair's finding is a part of; None if it breaks nothing."""
+    return breaks.get(_key(pair, finding)) if pair.is_live else None
 
 
 # --- approvals
@@ -96,7 +92,7 @@ def day_at(now_ms: int) -> date:
 
 def with_approvals(
     verdict: DeploymentVerdict,
-    breaks: Iterable[Break],
+    breaks: Iterable[KnownBreak],
     approvals: Sequence[Approval],
     *,
     now_ms: int,
@@ -108,7 +104,7 @@ def with_approvals(
     """
     live = {each: one for one in approvals if not is_expired(one, now_ms) for each in one.fingerprints}
     over = {each: one for one in approvals if is_expired(one, now_ms) for each in one.fingerprints}
-    found = [_approved(each, live.get(each.fingerprint)) for each in verdict.reasons]
+    found = [_approved(each, _of(live, each)) for each in verdict.reasons]
     broken = {_produced(each) for each in found if each.reason in BLOCKING}
     needless = {each for each in found if each.reason is Reason.MIGRATION_NOT_READY and _produced(each) not in broken}
     reasons = tuple(each for each in found if each not in needless)
@@ -127,6 +123,12 @@ def with_approvals(
     )
 
 
+def _of(approvals: Mapping[str, Approval], reason: VerdictReason) -> Approval | None:
+    """Return the approval of a reason, by its fingerprint, or else by a former one."""
+    names = (reason.fingerprint, *reason.former_fingerprints)
+    return next((approvals[each] for each in names if each in approvals), None)
+
+
 def _approved(reason: VerdictReason, approval: Approval | None) -> VerdictReason:
     if approval is None or reason.reason not in BLOCKING:
         return reason
@@ -142,7 +144,7 @@ def _produced(reason: VerdictReason) -> tuple[str, ...]:
 
 def _about_expired(reasons: Iterable[VerdictReason], over: Mapping[str, Approval], decided_at: str) -> Iterator[str]:
     for each in reasons:
-        approval = over.get(each.fingerprint) if each.reason in BLOCKING else None
+        approval = _of(over, each) if each.reason in BLOCKING else None
         if approval is not None:
             yield (
                 f"the approval of {each.fingerprint} by {approval.owner} expired on {approval.until}; it is "
@@ -150,16 +152,18 @@ def _about_expired(reasons: Iterable[VerdictReason], over: Mapping[str, Approval
             )
 
 
-def _about_others(breaks: Iterable[Break], live: Mapping[str, Approval]) -> Iterator[str]:
+def _about_others(breaks: Iterable[KnownBreak], live: Mapping[str, Approval]) -> Iterator[str]:
     """Yield a notice where a break was approved before one more consumer broke."""
     for each in breaks:
-        found = each.fingerprint()
-        if found in live or not live or len(each.broken) > _MAX_COMPARED:
+        names = (each.fingerprint, *each.former_fingerprints)
+        if not live or live.keys() & set(names) or len(each.found.broken) > _MAX_COMPARED:
             continue
-        for consumer in each.broken:
-            known = each.fingerprint(without=consumer)
-            if known in live:
+        for consumer in each.found.broken:
+            fewer = [each.found.fingerprint(without=consumer)]
+            fewer += [] if each.former is None else [each.former.former_fingerprint(without=consumer)]
+            known = next((one for one in fewer if one in live), None)
+            if known is not None:
                 yield (
                     f"{known} is approved for the consumers without {consumer}, which breaks as well; an approval is "
-                    f"for one set of consumers: approve {found}"
+                    f"for one set of consumers: approve {each.fingerprint}"
                 )

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.domain.contracts.history import HISTORY_KINDS
 from counterfoil.registry.domain.stored_kinds import Key, StoredKind
 from counterfoil.schema.rest.approvals import STORED_APPROVAL, Approval
 from counterfoil.schema.rest.contracts import (
@@ -93,8 +94,8 @@ _READING_KIND: Final = "contract-read-by"
 PORTS_KIND: Final = "contract-input-ports"
 """What a version reads of a contract; the key is the contract, the application, the version and the file's id."""
 
-INDEX_KINDS: Final = frozenset({OF_SUBJECT_KIND, _OFFERING_KIND, _READING_KIND, PORTS_KIND})
-"""The kinds of the records that only lead to others."""
+INDEX_KINDS: Final = HISTORY_KINDS | {OF_SUBJECT_KIND, _OFFERING_KIND, _READING_KIND, PORTS_KIND}
+"""The kinds of the records that only lead to others, or tell when others were written."""
 RECORD_KINDS: Final = INDEX_KINDS | {
     APPLICATIONS.name,
     VERSIONS.name,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from counterfoil.schema.paths import KEY, print_path
-from counterfoil.schema.reads.judge import is_read, judge_change
+from counterfoil.schema.paths import print_path
 from counterfoil.schema.reads.rules import RULE_BY_ID
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
+    from counterfoil.schema.reads.model import ReadFinding
 
 
 class Policy(StrEnum):
@@ -35,7 +34,8 @@ class Pair:
     ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question. ``product`` is
     the id of the consumer's file; ``is_by_consumer``: it is the consumer's version that is in question. The majors are
     those of the contract that the producer offers, and that the consumer reads. ``bridged`` is the sentence about the
-    migration that permits the breaks of the pair; empty if none does.
+    migration that permits the breaks of the pair; empty if none does. ``were_together``: both versions were live in the
+    environment at the same time, so that the producer's version is not refused because of the consumer's.
     """
 
     contract: str
@@ -51,16 +51,19 @@ class Pair:
     producer_major: str = ""
     consumer_major: str = ""
     bridged: str = ""
+    were_together: bool = False
 
     @property
     def is_broken(self) -> bool:
         """Whether the pair is live and a finding blocks, before migrations are looked at."""
-        found = (reason_of(each) for each in self.findings if not each.is_preexisting)
-        return self.is_live and any(each in BLOCKING for each in found)
+        return self.is_live and any(reason_of(each) in BLOCKING for each in self.caused)
 
-    def reason(
-        self, reason: Reason, text: str, *, rule: str = "", path: str = "", fingerprint: str = ""
-    ) -> VerdictReason:
+    @property
+    def caused(self) -> tuple[ReadFinding, ...]:
+        """The findings that the change causes: those that are worse than before."""
+        return () if self.were_together else tuple(each for each in self.findings if not each.is_preexisting)
+
+    def reason(self, reason: Reason, text: str) -> VerdictReason:
         """Return a reason about this pair."""
         return VerdictReason(
             reason,
@@ -71,9 +74,6 @@ class Pair:
             producer_version=self.producer_version,
             consumer=self.consumer,
             consumer_version=self.consumer_version,
-            rule=rule,
-            path=path,
-            fingerprint=fingerprint,
         )
 
 
@@ -91,54 +91,61 @@ def deployable_of(reasons: Iterable[VerdictReason]) -> bool | None:
     return None if found & _UNKNOWN else True
 
 
-def judge_pair(earlier: Sequence[Offer], later: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
-    """Return what ``later`` gives differently from what ``reader`` expects.
+class Identified(Protocol):
+    """What an approval of a finding names."""
 
-    ``earlier`` are the offers that are live. A finding is the fault of the change unless all of them have it already.
-    """
-    found: dict[object, ReadFinding] = {}
-    for offer in earlier or (None,):
-        for each in judge_change(offer, later, [reader]):
-            if each.application is None and not _concerns(reader, each):
-                continue
-            known = found.get(each.identity)
-            if known is None or known.is_preexisting:
-                found[each.identity] = each
-    return tuple(found.values())
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint."""
+
+    @property
+    def former_fingerprints(self) -> tuple[str, ...]:
+        """Those of earlier releases."""
 
 
-def _concerns(reader: Reader, finding: ReadFinding) -> bool:
-    """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
-    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+Identify: TypeAlias = "Callable[[Pair, ReadFinding], Identified | None]"
+"""Returns what an approval of a pair's finding names, None for what nobody needs to approve."""
 
 
-def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, marked as pre-existing where they are among those of ``before``."""
-    known = {each.identity for each in before}
-    return tuple(replace(each, is_preexisting=each.is_preexisting or each.identity in known) for each in findings)
-
-
-def reasons_of(pair: Pair, fingerprint: Callable[[Pair, ReadFinding], str]) -> Iterator[VerdictReason]:
+def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
     """Yield the reasons of a pair: one for each finding that the change causes, or OK; one if it is bridged."""
     if pair.bridged and pair.is_broken:
         yield pair.reason(Reason.APPROVED_BREAK, pair.bridged)
         return
-    caused = [(each, reason) for each in pair.findings if not each.is_preexisting and (reason := reason_of(each))]
+    caused = [(each, reason) for each in pair.caused if (reason := reason_of(each))]
     for finding, reason in caused:
         if pair.is_live:
-            yield _about(pair, finding, reason, fingerprint(pair, finding))
+            yield _about(pair, finding, reason, identify(pair, finding))
         elif reason is not Reason.UNBACKED:
-            yield _about(pair, finding, Reason.PENDING, "")
+            yield _about(pair, finding, Reason.PENDING, None)
     if not caused and pair.is_live:
-        text = f"{pair.consumer} {pair.consumer_version} reads what {pair.producer} {pair.producer_version} writes"
-        if any(each.is_preexisting for each in pair.findings):
-            text = f"nothing gets worse for {pair.consumer} {pair.consumer_version}"
-        yield pair.reason(Reason.OK, text)
+        yield pair.reason(Reason.OK, _fine(pair))
 
 
-def _about(pair: Pair, finding: ReadFinding, reason: Reason, fingerprint: str) -> VerdictReason:
+def _fine(pair: Pair) -> str:
+    """Return why a pair is not against the change."""
+    producer = f"{pair.producer} {pair.producer_version}"
+    consumer = f"{pair.consumer} {pair.consumer_version}"
+    if any(not each.is_preexisting and reason_of(each) in BLOCKING for each in pair.findings):
+        return f"{producer} was live together with {consumer} before"
+    if any(each.is_preexisting for each in pair.findings):
+        return f"nothing gets worse for {consumer}"
+    return f"{consumer} reads what {producer} writes"
+
+
+def _about(pair: Pair, finding: ReadFinding, reason: Reason, known: Identified | None) -> VerdictReason:
     text = f"{pair.consumer} {pair.consumer_version}: {finding.text}"
-    return pair.reason(reason, text, rule=finding.rule, path=print_path(finding.element), fingerprint=fingerprint)
+    found = replace(
+        pair.reason(reason, text),
+        rule=finding.rule,
+        path=print_path(finding.element),
+        place=print_path(finding.place),
+        expected=finding.expected,
+        written=finding.written,
+    )
+    if known is None:
+        return found
+    return replace(found, fingerprint=known.fingerprint, former_fingerprints=known.former_fingerprints)
 
 
 def reason_of(finding: ReadFinding) -> Reason | None:
@@ -151,10 +158,20 @@ def reason_of(finding: ReadFinding) -> Reason | None:
 def notices_of(pair: Pair) -> Iterator[str]:
     """Yield what people should know of a pair: what was so before, and what does not affect the verdict."""
     for each in pair.findings:
+        said = f"{pair.consumer} {pair.consumer_version}: {_with_place(each)}"
         if each.is_preexisting and RULE_BY_ID[each.rule].is_breaking:
-            yield f"{pair.consumer} {pair.consumer_version}: {each.text} (so before this change, rule {each.rule})"
+            yield f"{said} (so before this change, rule {each.rule})"
         elif not each.is_preexisting and reason_of(each) is None:
-            yield f"{pair.consumer} {pair.consumer_version}: {each.text} (rule {each.rule})"
+            yield f"{said} (rule {each.rule})"
+        elif pair.were_together and not each.is_preexisting and reason_of(each) in BLOCKING:
+            together = f"{pair.producer} {pair.producer_version} was live together with {pair.consumer}"
+            yield f"{said} ({together} {pair.consumer_version} before, rule {each.rule})"
+
+
+def _with_place(finding: ReadFinding) -> str:
+    """Return the sentence of a finding, with its place where it does not name it: a notice has no path beside it."""
+    place = print_path(finding.place)
+    return finding.text if not place or place in finding.text else f"{place}: {finding.text}"
 
 
 def verdict_of(
@@ -163,13 +180,13 @@ def verdict_of(
     notices: Sequence[str] = (),
     *,
     none: str,
-    fingerprint: Callable[[Pair, ReadFinding], str] = lambda _pair, _finding: "",
+    identify: Identify = lambda _pair, _finding: None,
 ) -> DeploymentVerdict:
     """Return the verdict on ``pairs`` and on what else was found; ``none`` is the sentence if there are no pairs.
 
-    ``fingerprint`` returns what an approval of a finding names.
+    ``identify`` returns what an approval of a finding names.
     """
-    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair, fingerprint))]
+    reasons = [*more, *(reason for pair in pairs for reason in reasons_of(pair, identify))]
     reasons = reasons or [VerdictReason(Reason.OK, none)]
     said = [*notices, *(notice for pair in pairs for notice in notices_of(pair))]
     return DeploymentVerdict(deployable_of(reasons), tuple(reasons), tuple(dict.fromkeys(said)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.stored_kinds import StoredKind
     from counterfoil.registry.service.contracts.events import Events
+    from counterfoil.registry.service.contracts.histories import Histories
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -42,12 +43,14 @@ class Environments:
         records: ContractRecords,
         scopes: Scopes,
         events: Events,
+        histories: Histories,
         now_ms: Callable[[], int],
     ) -> None:
         self._storage = storage
         self._records = records
         self._scopes = scopes
         self._events = events
+        self._histories = histories
         self._now_ms = now_ms
         self._turns = Turns(storage.catch_up)
 
@@ -156,7 +159,10 @@ class Environments:
         event = await self._events.plan(
             Event(EventType.DEPLOYMENT_RECORDED, given.application, DEPLOYMENT.write(deployment))
         )
-        await self._storage.commit(together((Plan(guards), stored, event)))
+        histories = [await self._histories.went_live(deployment, deployment.create_ts)]
+        if held.value is not None:
+            histories.append(await self._histories.ended(held.value, deployment.create_ts))
+        await self._storage.commit(together((Plan(guards), stored, *histories, event)))
         return deployment
 
     async def end(self, environment: str, liveness: Liveness, deployment_id: str) -> None:
@@ -171,7 +177,8 @@ class Environments:
         if current.value is None or current.value.id != deployment_id:
             raise DeploymentNotFound(f"There is nothing {liveness} with the id {deployment_id[:80]!r} in {environment}")
         guards = (RecordAt(DEPLOYMENTS.name, key, current.revision),)
-        await self._storage.commit(Plan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)))
+        history = await self._histories.ended(current.value, self._now_ms())
+        await self._storage.commit(together((Plan(guards, (PutRecord(DEPLOYMENTS.name, key, None),)), history)))
 
     async def _check_writable(self) -> None:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.files import ContractFiles, Permit, ReadContract
+    from counterfoil.registry.service.contracts.histories import Histories
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.comparing import Comparing
     from counterfoil.registry.service.scopes import Scopes
@@ -77,6 +78,7 @@ class Publishing:
         files: ContractFiles,
         comparing: Comparing,
         events: Events,
+        histories: Histories,
         now_ms: Callable[[], int],
     ) -> None:
         self._storage = storage
@@ -85,6 +87,7 @@ class Publishing:
         self._files = files
         self._comparing = comparing
         self._events = events
+        self._histories = histories
         self._now_ms = now_ms
         self._turns = Turns(storage.catch_up)
 
@@ -120,6 +123,10 @@ class Publishing:
             draft.values.append(APPLICATIONS.write(Application(new.application, create_ts=self._now_ms()), revision=0))
         if version != held:
             draft.values.append(VERSIONS.write(version, revision=found.revision))
+        if news := {
+            each for one in read if held is None or one.contract.link not in held.contracts for each in one.reads
+        }:
+            draft.values.append(await self._histories.published(new.application, new.version, news))
         if draft.plan.effects and not dry_run:
             await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))))
         return Publication(new.application, new.version, version.contracts, tuple(draft.notices))

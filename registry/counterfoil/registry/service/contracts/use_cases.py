@@ -10,6 +10,7 @@ from counterfoil.registry.service.contracts.approvals import ApprovalCases
 from counterfoil.registry.service.contracts.environments import Environments
 from counterfoil.registry.service.contracts.events import Events
 from counterfoil.registry.service.contracts.files import ContractFiles
+from counterfoil.registry.service.contracts.histories import Histories
 from counterfoil.registry.service.contracts.library import Library
 from counterfoil.registry.service.contracts.migrations import Migrations
 from counterfoil.registry.service.contracts.publishing import Publishing
@@ -23,6 +24,7 @@ from counterfoil.registry.service.contracts.verdicts.counterparts import Counter
 from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
 from counterfoil.registry.service.contracts.verdicts.gate import ConsumerGate
 from counterfoil.registry.service.contracts.verdicts.judging import Judging
+from counterfoil.registry.service.contracts.verdicts.known_writers import MetWriters
 from counterfoil.registry.service.contracts.verdicts.migration_status import MigrationStatuses
 from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
 from counterfoil.registry.service.contracts.verdicts.questions import Verdicts
@@ -87,6 +89,7 @@ def contract_use_cases(
     """
     records = ContractRecords(storage)
     sides = Sides(records, reader=reader)
+    histories = Histories(records=records, sides=sides)
     files = ContractFiles(storage, reader=reader, sides=sides)
     events = Events(storage, records=records, now_ms=now_ms)
     usage = ObservedUsage(storage, records=records, scopes=scopes, events=events, limits=limits, now_ms=now_ms)
@@ -94,8 +97,9 @@ def contract_use_cases(
     decisions = Decisions(records=records, now_ms=now_ms)
     comparing = Comparing(records=records, sides=sides)
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
-    retained = RetainedVersions(storage, records=records, reader=reader, sides=sides)
-    judging = Judging(sides=sides, counterparts=counterparts, migrations=migrations, retained=retained)
+    retained = RetainedVersions(storage, records=records, reader=reader)
+    met = MetWriters(records=records, sides=sides)
+    judging = Judging(sides=sides, counterparts=counterparts, migrations=migrations, retained=retained, met=met)
     verdicts = Verdicts(
         records=records,
         sides=sides,
@@ -110,10 +114,19 @@ def contract_use_cases(
     )
     return Contracts(
         publishing=Publishing(
-            storage, records=records, scopes=scopes, files=files, comparing=comparing, events=events, now_ms=now_ms
+            storage,
+            records=records,
+            scopes=scopes,
+            files=files,
+            comparing=comparing,
+            events=events,
+            histories=histories,
+            now_ms=now_ms,
         ),
         library=Library(records, sides=sides),
-        environments=Environments(storage, records=records, scopes=scopes, events=events, now_ms=now_ms),
+        environments=Environments(
+            storage, records=records, scopes=scopes, events=events, histories=histories, now_ms=now_ms
+        ),
         verdicts=verdicts,
         checking=Checking(
             storage,

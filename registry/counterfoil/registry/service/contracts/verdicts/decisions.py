@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.contracts.breaks import breaks_of, fingerprint_in, fingerprints_of, with_approvals
+from counterfoil.registry.domain.contracts.breaks import break_in, breaks_of, with_approvals
 from counterfoil.registry.domain.contracts.observed import DAY_MS
 from counterfoil.registry.domain.contracts.stored import APPROVALS, VERIFICATIONS, verification_key
 from counterfoil.registry.domain.contracts.verdict import BLOCKING, verdict_of
@@ -41,8 +41,7 @@ class Decisions:
     ) -> DeploymentVerdict:
         """Return the verdict on pairs and on what else was found; ``none`` is the sentence if there are no pairs."""
         breaks = breaks_of(pairs)
-        found = partial(fingerprint_in, fingerprints_of(breaks))
-        verdict = verdict_of(pairs, reasons, notices, none=none, fingerprint=found)
+        verdict = verdict_of(pairs, reasons, notices, none=none, identify=partial(break_in, breaks))
         if not any(each.reason in BLOCKING for each in verdict.reasons):
             return verdict
         approvals = await self._records.all(APPROVALS)

@@ -69,7 +69,7 @@ class Decision:
     @property
     def messages(self) -> tuple[str, ...]:
         """The reasons as texts, each with the application, the field and the rule, and then what is missing."""
-        found = (f"{each.text} (field {each.path or '*'}, rule {each.rule})" for each in self.broken)
+        found = (f"{each.text} (field {each.place or each.path or '*'}, rule {each.rule})" for each in self.broken)
         more = (f"{self.hidden} more are about applications that the caller may not know",) if self.hidden else ()
         return (*found, *dict.fromkeys(each.text for each in self.missing), *more)
 
@@ -127,7 +127,10 @@ class ConsumerGate:
             return Decision(unknown=unknown)
         verdict = await self._decisions.verdict(pairs, none="")
         found = [each for each in verdict.reasons if each.reason in BLOCKING]
-        broken = {(each.consumer, each.consumer_version, each.rule, each.path): each for each in found}
+        broken = {
+            (each.consumer, each.consumer_version, each.rule, each.path, each.place, each.written): each
+            for each in found
+        }
         not_ready = tuple(each for each in missing if each.reason is Reason.MIGRATION_NOT_READY)
         return Decision(broken=tuple(broken.values()), missing=not_ready)
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Place
-    from counterfoil.registry.service.contracts.verdicts.judging import Judging, Major
+    from counterfoil.registry.service.contracts.verdicts.judging import Judging
+    from counterfoil.registry.service.contracts.verdicts.known_writers import Major
     from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.contracts.topics import TOPIC_STATISTICS
@@ -11,11 +10,11 @@ from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.reads.model import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Judge, Offering, Reading
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
@@ -28,14 +27,35 @@ _UNBACKED = "expectation-unbacked"
 """The rule about what nothing promises, such as an enum's values in records whose field was a text."""
 
 
-class RetainedVersions:
-    """Finds the versions that a topic still has, and judges them for consumers that read old records again."""
+@dataclass(frozen=True, slots=True)
+class RetainedRecords:
+    """The records that topics still have: by the identity of what is offered, that with the schemas of each version."""
 
-    def __init__(self, storage: Storage, *, records: ContractRecords, reader: SchemaReader, sides: Sides) -> None:
+    earlier: Mapping[tuple[str, ...], Sequence[_Earlier]] = field(default_factory=dict)
+
+    def findings(
+        self, judge: Judge, known: Sequence[Offering], offered: Offering, reading: Reading
+    ) -> list[ReadFinding]:
+        """Return why a reader that reads old records again cannot read those of earlier versions.
+
+        ``known`` are the offerings that the reader was built for.
+        """
+        found: dict[object, ReadFinding] = {}
+        for before, where in self.earlier.get(offered.identity, ()) if reading.reads_again else ():
+            for each in judge(known, before, reading):
+                if each.application is not None and (each.rule.startswith("consumer-") or each.rule == _UNBACKED):
+                    former = each.former and each.former._replace(text=f"{each.former.text}; {where}")
+                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}", former=former))
+        return list(found.values())
+
+
+class RetainedVersions:
+    """Finds the versions that a topic still has."""
+
+    def __init__(self, storage: Storage, *, records: ContractRecords, reader: SchemaReader) -> None:
         self._storage = storage
         self._records = records
         self._reader = reader
-        self._sides = sides
 
     async def of(self, subject: QualifiedSubject, topic: str, environment: str | None) -> list[VersionEntry]:
         """Return the versions of a subject that the records of a topic may have, ascending, deleted ones included.
@@ -57,24 +77,13 @@ class RetainedVersions:
             present.update(each.version for each in entries if present and each.version >= min(present))
         return [each for each in entries if each.version in present]
 
-    async def findings(
-        self, pairs: Sequence[tuple[Offering, Reading]], environment: str | None
-    ) -> list[list[ReadFinding]]:
-        """Return for each pair why a consumer that reads old records again cannot read those of earlier versions.
-
-        The earlier versions of an offering are read once for all its pairs.
-        """
+    async def records(self, offerings: Iterable[Offering], environment: str | None) -> RetainedRecords:
+        """Return the records that the topics of offerings still have; each is read once for all its readers."""
         earlier: dict[tuple[str, ...], list[_Earlier]] = {}
-        found: list[list[ReadFinding]] = []
-        for offered, reading in pairs:
-            if not reading.reads_again:
-                found.append([])
-                continue
-            if offered.identity not in earlier:
-                earlier[offered.identity] = await self._earlier(offered, environment)
-            found.append(self._judged(earlier[offered.identity], reading))
-            await asyncio.sleep(0)  # there may be a thousand
-        return found
+        for each in offerings:
+            if each.identity not in earlier:
+                earlier[each.identity] = await self._earlier(each, environment)
+        return RetainedRecords(earlier)
 
     async def _earlier(self, offered: Offering, environment: str | None) -> list[_Earlier]:
         """Return what is offered with the schema of each version whose records the topic still has."""
@@ -88,11 +97,3 @@ class RetainedVersions:
             where = f"records of version {entry.version} of {subject} are still in topic {offered.promise.topic}"
             found.append((before, where))
         return found
-
-    def _judged(self, earlier: Sequence[_Earlier], reading: Reading) -> list[ReadFinding]:
-        found: dict[object, ReadFinding] = {}
-        for before, where in earlier:
-            for each in self._sides.judged((), before, reading):
-                if each.rule.startswith("consumer-") or each.rule == _UNBACKED:
-                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}"))
-        return list(found.values())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.registry.domain.contracts.verdict import judge_pair
 from counterfoil.registry.service.bridges.requests import schema_request_of
 from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.agreements.document import read_agreement
@@ -19,10 +18,11 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader
+from counterfoil.schema.reads.pairs import judge_pair
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from counterfoil.registry.domain.contracts.observed import ObservedReader
     from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Read
@@ -121,6 +121,12 @@ class Side:
         """Return whether the other is the same version of the same application."""
         return (self.application, self.version) == (other.application, other.version)
 
+    def only(self, subjects: Container[tuple[str, str]]) -> Side:
+        """Return the side without what it offers of others than ``subjects``: pairs of a contract and a subject."""
+        return replace(
+            self, offerings=tuple(each for each in self.offerings if (each.contract, each.subject) in subjects)
+        )
+
     def offered(self, contract: str) -> list[Offering]:
         """Return what it offers of a contract."""
         return [each for each in self.offerings if each.contract == contract]
@@ -136,6 +142,10 @@ class Side:
             return reading
         reader = replace(reading.reader, schema=written.offer.schema)
         return replace(reading, reader=reader, identity=(*reading.identity, "own", *written.identity))
+
+
+Judge: TypeAlias = "Callable[[Sequence[Offering], Offering, Reading], tuple[ReadFinding, ...]]"
+"""Judges a pair: the offerings that the reader was built for, what is offered, and what is read."""
 
 
 def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
@@ -214,12 +224,15 @@ class Sides:
             await asyncio.sleep(0)  # there may be a thousand
         return {link: content for link, content in found.items() if content is not None}
 
-    def judged(self, earlier: Sequence[Offering], later: Offering, reading: Reading) -> tuple[ReadFinding, ...]:
-        """Return the findings about a pair, from the cache if the same contents were judged before."""
-        key = (tuple(sorted(each.identity for each in earlier)), later.identity, reading.identity)
+    def judged(self, known: Sequence[Offering], offered: Offering, reading: Reading) -> tuple[ReadFinding, ...]:
+        """Return the findings about a pair, from the cache if the same contents were judged before.
+
+        ``known`` are the offerings that the reader was built for.
+        """
+        key = (tuple(sorted(each.identity for each in known)), offered.identity, reading.identity)
         found = self._judged.get(key)
         if found is None:
-            found = judge_pair([each.offer for each in earlier], later.offer, reading.reader)
+            found = judge_pair([each.offer for each in known], offered.offer, reading.reader)
             self._judged.put(key, found, weight=_FINDING_CHARS * (1 + len(found)))
         return found
 

@@ -1,0 +1,258 @@
+"""Which writers the readers of a question have met: the versions with whose schemas they may read.
+
+Of a consumer that declares no schema of its own it is taken that it reads with the schemas that were live in the
+environment when its version was first deployed there, or when it was published, where it was never deployed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.contracts.history import (
+    ANYWHERE,
+    LIVE_HISTORIES,
+    PUBLISHED_BESIDE,
+    LiveHistory,
+    Period,
+)
+from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, VERSIONS
+from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.rest.contracts import ContractKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from counterfoil.registry.domain.contracts.history import PublishedBeside
+    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered
+    from counterfoil.registry.service.contracts.verdicts.counterparts import Place
+    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Side, Sides
+    from counterfoil.schema.rest.contracts import ApplicationVersion
+
+Major = tuple[str, str]
+"""The id of a contract, and one of its major versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWriters:
+    """The writers that readers have met. ``groups`` are by reader, that which counts first.
+
+    ``histories`` say when versions were live in the environment.
+    """
+
+    groups: Mapping[Numbered, Sequence[Sequence[Side]]] = field(default_factory=dict)
+    histories: Mapping[Numbered, LiveHistory] = field(default_factory=dict)
+
+    def offered_to(self, reading: Reading, offered: Offering, live: Sequence[Side]) -> list[Offering]:
+        """Return the offerings with whose schemas a reading may be done, in the place of ``offered``.
+
+        Of a reader that has met nobody, it is what ``live`` offers now.
+        """
+        for group in (*self.groups.get((reading.application, reading.version), ()), live):
+            if found := replaced_by(offered, reading, group):
+                return found
+        return []
+
+    def were_together(self, offered: Offering, reading: Reading) -> bool:
+        """Return whether a writer's and a reader's version were live in the environment at the same time."""
+        writer = self.histories.get((offered.application, offered.version))
+        reader = self.histories.get((reading.application, reading.version))
+        return writer is not None and reader is not None and writer.was_with(reader)
+
+
+def replaced_by(offered: Offering, reading: Reading, sides: Iterable[Side]) -> list[Offering]:
+    """Return what other versions offer in the place of ``offered`` to who reads it.
+
+    It has the same subject, or the same name in the contract: a new major version may have another topic. It does not
+    matter to those who read the new major version already.
+    """
+    return [
+        each
+        for one in sides
+        for each in reading.chosen(one.offered(reading.contract))
+        if each.major in {offered.major, reading.major}
+        and (each.subject == offered.subject or each.promise.name == offered.promise.name)
+    ]
+
+
+@dataclass(slots=True)
+class _Search:
+    """The readers of which writers are looked for, with what they read and is not found yet."""
+
+    wanted: dict[Numbered, set[Major]]
+    histories: dict[Numbered, LiveHistory]
+    unstored: set[Numbered]
+    """The versions that are live, and whose history is not stored: they were deployed by an earlier release."""
+    published: dict[Numbered, ApplicationVersion] = field(default_factory=dict)
+    beside: dict[Numbered, PublishedBeside] = field(default_factory=dict)
+    writers: dict[str, list[ApplicationVersion]] = field(default_factory=dict)
+    """All versions of the applications that offer a contract, by contract."""
+
+
+_Found = dict["Numbered", "list[Numbered]"]
+
+
+class MetWriters:
+    """Finds the writers that readers have met. Records are read at once for all readers, and cached."""
+
+    def __init__(self, *, records: ContractRecords, sides: Sides) -> None:
+        self._records = records
+        self._sides = sides
+
+    async def known(self, place: Place, readers: Iterable[Side], others: Iterable[Side] = ()) -> KnownWriters:
+        """Return the writers that ``readers`` have met, and also when ``others`` were live."""
+        wanted: dict[Numbered, set[Major]] = {}
+        for side in readers:
+            for each in side.readings:
+                wanted.setdefault((each.application, each.version), set()).add((each.contract, each.major))
+        numbers = dict.fromkeys((*wanted, *((each.application, each.version) for each in others)))
+        histories, unstored = await self._histories(list(numbers), place.environment)
+        contracts = {contract for each in wanted.values() for contract, _ in each}
+        search = _Search({reader: set(each) for reader, each in wanted.items()}, histories, unstored)
+        steps = (self._at_deployment, self._first_together, self._at_publication, self._newest_before)
+        found: dict[Numbered, list[list[Numbered]]] = {}
+        for step in steps:
+            if not search.wanted:
+                break
+            await self._add(search, await step(search, place), found)
+        writers = {each for groups in found.values() for group in groups for each in group}
+        versions = await self._records.versions(sorted(writers))
+        sides = {
+            (each.application, each.version): each for each in await self._sides.sides(versions, contracts=contracts)
+        }
+        groups = {
+            reader: [[sides[each] for each in group if each in sides] for group in groups]
+            for reader, groups in found.items()
+        }
+        return KnownWriters(groups, histories)
+
+    async def _add(self, search: _Search, step: _Found, found: dict[Numbered, list[list[Numbered]]]) -> None:
+        """Add the writers of a step; what they offer of a reader's major versions is no longer looked for."""
+        numbers = sorted({each for group in step.values() for each in group})
+        versions = {(each.application, each.version): each for each in await self._records.versions(numbers)}
+        for reader, group in step.items():
+            if group:
+                found.setdefault(reader, []).append(group)
+                offered = {major for each in group if each in versions for major in _offered(versions[each])}
+                search.wanted[reader] -= offered
+                if not search.wanted[reader]:
+                    del search.wanted[reader]
+
+    async def _histories(
+        self, numbers: Sequence[Numbered], environment: str | None
+    ) -> tuple[dict[Numbered, LiveHistory], set[Numbered]]:
+        """Return when versions were live in an environment, and of which of them this is not stored."""
+        if environment is None:
+            return {}, set()
+        stored = await self._records.each(LIVE_HISTORIES, [(environment, *each) for each in numbers])
+        histories = {(each.application, each.version): each for each in stored}
+        missing = {each for each in numbers if each not in histories}
+        live = await self._records.each(DEPLOYMENTS, sorted({(environment, name) for name, _ in missing}))
+        unstored: dict[Numbered, int] = {}
+        for each in live:
+            number = (each.application, each.version)
+            if number in missing:
+                unstored[number] = min(unstored.get(number, each.create_ts), each.create_ts)
+        histories |= {
+            number: LiveHistory(environment, *number, periods=(Period(since),)) for number, since in unstored.items()
+        }
+        return histories, set(unstored)
+
+    # --- steps, each with what counts less than the one before
+
+    async def _at_deployment(self, search: _Search, _: Place) -> _Found:
+        """Return the writers that were live when a reader was first live."""
+        return {
+            reader: list(search.histories[reader].writers) for reader in search.wanted if reader in search.histories
+        }
+
+    async def _first_together(self, search: _Search, place: Place) -> _Found:
+        """Return the first writers with which a reader was live, where none was when it was deployed."""
+        environment = place.environment
+        readers = [each for each in search.wanted if each in search.histories]
+        if environment is None or not readers:
+            return {}
+        await self._read_writers(search, readers)
+        names = sorted({each.application for versions in search.writers.values() for each in versions})
+        stored = await self._records.each(LIVE_HISTORIES, [(environment, name) for name in names])
+        by_number = {(each.application, each.version): each for each in stored}
+        live = {number for number in await self._records.live(environment, names) if number not in by_number}
+        by_number |= (await self._histories(sorted(live), environment))[0]
+        return {each: _first_met(search, each, by_number) for each in readers}
+
+    async def _at_publication(self, search: _Search, place: Place) -> _Found:
+        """Return the writers that were there when a reader was published: in the environment, or else anywhere."""
+        readers = list(search.wanted)
+        if place.branch is not None:
+            return await self._newest_before(search, place)
+        held = await self._records.each(PUBLISHED_BESIDE, readers)
+        search.beside = {(each.application, each.version): each for each in held}
+        found: _Found = {}
+        for reader, beside in search.beside.items():
+            there = beside.writers.get(place.environment or ANYWHERE, ())
+            found[reader] = list(there or beside.writers.get(ANYWHERE, ()))
+        return found
+
+    async def _newest_before(self, search: _Search, place: Place) -> _Found:
+        """Return the newest versions that were published before a reader, on the branch if there is one."""
+        readers = list(search.wanted)
+        published = await self._records.each(VERSIONS, readers)
+        times = {(each.application, each.version): each.create_ts for each in published}
+        times |= {each: search.histories[each].since for each in search.unstored if each in times}
+        await self._read_writers(search, readers)
+        return {
+            reader: [
+                (newest.application, newest.version)
+                for major in sorted(search.wanted[reader])
+                for newest in _newest(search.writers.get(major[0], ()), major, times[reader], place.branch)
+            ]
+            for reader in readers
+            if reader in times
+        }
+
+    async def _read_writers(self, search: _Search, readers: Iterable[Numbered]) -> None:
+        """Read all versions of the applications that offer what is still looked for."""
+        contracts = {contract for each in readers for contract, _ in search.wanted[each]} - search.writers.keys()
+        parties = await self._records.parties(ContractKind.ODCS, sorted(contracts))
+        names = sorted({each.application for each in parties})
+        versions = await self._records.each(VERSIONS, [(name,) for name in names])
+        for contract in contracts:
+            search.writers[contract] = [each for each in versions if contract in {one for one, _ in _offered(each)}]
+
+
+def _offered(version: ApplicationVersion) -> set[Major]:
+    return {(link.id, major_of(link.version)) for link in version.contracts if link.kind is ContractKind.ODCS}
+
+
+def _first_met(search: _Search, reader: Numbered, histories: Mapping[Numbered, LiveHistory]) -> list[Numbered]:
+    """Return the first versions with which a reader was live, of those that offer what it reads.
+
+    Of a reader that was deployed by an earlier release it is not known with whom it was live, except those that still
+    are, and were deployed before it.
+    """
+    mine = search.histories[reader]
+    found: list[Numbered] = []
+    for major in sorted(search.wanted[reader]):
+        together: dict[Numbered, int] = {}
+        for version in search.writers.get(major[0], ()):
+            number = (version.application, version.version)
+            other = histories.get(number)
+            since = None if other is None or major not in _offered(version) else other.together_since(mine)
+            if since is not None and (reader not in search.unstored or since <= mine.since):
+                together[number] = since
+        first = min(together.values(), default=0)
+        found += [number for number, since in together.items() if since == first]
+    return found
+
+
+def _newest(
+    versions: Iterable[ApplicationVersion], major: Major, until: int, branch: str | None
+) -> list[ApplicationVersion]:
+    """Return the newest version of each application that offers a major version of a contract at a time (epoch ms)."""
+    found: dict[str, ApplicationVersion] = {}
+    for each in versions:
+        is_there = each.create_ts <= until and (branch is None or each.branch == branch)
+        known = found.get(each.application)
+        if is_there and major in _offered(each) and (known is None or known.create_ts <= each.create_ts):
+            found[each.application] = each
+    return list(found.values())

@@ -1,0 +1,181 @@
+"""The pairs of a question, judged: from all sides that were gathered for it. Pure functions, without I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from counterfoil.registry.domain.contracts.verdict import Pair
+from counterfoil.registry.service.contracts.verdicts.known_writers import KnownWriters, replaced_by
+from counterfoil.registry.service.contracts.verdicts.retained import RetainedRecords
+from counterfoil.schema.reads.pairs import about_reader, since, united, worse_than
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.registry.service.contracts.verdicts.sides import Judge, Offering, Reading, Side
+    from counterfoil.schema.reads.model import ReadFinding
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All sides of a question about a version.
+
+    ``replaced`` are the versions of its application that are live, ``beside`` those of them that are judged as readers
+    and writers of their own. ``before`` are those whose records consumers read now in the place of the version's: the
+    replaced ones, and other writers of what it writes as the first of its own. ``readers`` are the live versions that
+    read what it offers, and those that were seen to; ``pending`` those that are not live; ``writers`` those whose
+    contracts it reads.
+    """
+
+    side: Side
+    replaced: Sequence[Side] = ()
+    beside: Sequence[Side] = ()
+    before: Sequence[Side] = ()
+    readers: Sequence[Side] = ()
+    pending: Sequence[Side] = ()
+    writers: Sequence[Side] = ()
+    known: KnownWriters = field(default_factory=KnownWriters)
+    retained: RetainedRecords = field(default_factory=RetainedRecords)
+
+    def known_to(self, reading: Reading, offered: Offering, live: Sequence[Side]) -> Sequence[Offering]:
+        """Return the offerings that a reader of ``offered`` was built for.
+
+        A version that writes what it reads was built for what it writes itself.
+        """
+        return _own_offerings((self.side, *self.replaced), reading, offered) or self.known.offered_to(
+            reading, offered, live
+        )
+
+
+def _own_offerings(sides: Iterable[Side], reading: Reading, offered: Offering) -> list[Offering]:
+    """Return what the version of a reading offers of the same subject itself, if it is among ``sides``."""
+    return [
+        each
+        for one in sides
+        if (one.application, one.version) == (reading.application, reading.version)
+        for each in one.offered(reading.contract)
+        if each.subject == offered.subject
+    ]
+
+
+def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live: bool) -> Iterator[Pair]:
+    """Yield the pairs of the version, as a producer, with what a consumer reads of it."""
+    for reading in consumer.readings:
+        for offered in reading.chosen(question.side.offered(reading.contract)):
+            known = question.known_to(reading, offered, question.before)
+            found = judge(known, offered, reading)
+            live = replaced_by(offered, reading, question.before) if found else []
+            findings = worse_than(found, [judge(known, each, reading) for each in live])
+            together = is_live and question.known.were_together(offered, reading)
+            yield pair_of(offered, reading, findings, is_live=is_live, were_together=together)
+
+
+def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
+    """Yield the pairs of the version with itself, if it reads what it writes.
+
+    If it reads old records again, those of earlier versions of the schema that the topic still has are among them.
+    Where another version of the application is live, they are judged in the pair with that one.
+    """
+    side = question.side
+    judged_there = {(each.contract, each.subject) for one in question.beside for each in one.offerings}
+    for reading in side.readings:
+        earlier = _earlier(question, reading)
+        for offered in reading.chosen(side.offered(reading.contract)):
+            before = (
+                judge([written], written, each)
+                for one, each in earlier
+                for written in each.chosen(one.offered(reading.contract))
+            )
+            findings = since(judge([offered], offered, reading), chain.from_iterable(before))
+            if (offered.contract, offered.subject) not in judged_there:
+                met = [one.own(each, offered.subject) for one, each in ((side, reading), *earlier)]
+                older, *known = [question.retained.findings(judge, [offered], offered, each) for each in met]
+                findings = united(findings, since(older, chain.from_iterable(known)))
+            yield pair_of(offered, reading, findings)
+
+
+def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
+    """Yield the pairs of the version, as a consumer, with those whose records it reads.
+
+    A finding is pre-existing where a live version of the same consumer has it already.
+    """
+    side = question.side
+    for reading in side.readings:
+        for writer in question.writers:
+            if writer.is_same(side):
+                continue
+            for offered in reading.chosen(writer.offered(reading.contract)):
+                now, *before = [
+                    _why_unread(question, one, each, offered, judge)
+                    for one, each in ((side, reading), *_earlier(question, reading))
+                ]
+                findings = since(now, chain.from_iterable(before))
+                yield pair_of(offered, reading, findings, is_by_consumer=True)
+
+
+def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, Reading]]:
+    """Return what the live versions of the same application read of the same contract."""
+    return [(one, each) for one in question.replaced for each in one.readings if each.contract == reading.contract]
+
+
+def _why_unread(
+    question: Gathered, side: Side, reading: Reading, offered: Offering, judge: Judge
+) -> tuple[ReadFinding, ...]:
+    """Return why a consumer cannot read what is written now, or what is still in the topic.
+
+    What another version of its own application writes now is not compared with its schema, unless it reads old records
+    again: the version in question takes the other's place.
+    """
+    known: Sequence[Offering] = ()
+    if offered.application == side.application:
+        reading = side.own(reading, offered.subject)
+    else:
+        known = question.known_to(reading, offered, [each for each in question.writers if offered in each.offerings])
+    older = question.retained.findings(judge, known, offered, reading)
+    return united(about_reader(judge(known, offered, reading)), older)
+
+
+def live_pairs(
+    writers: Sequence[Side], readers: Iterable[Side], known: KnownWriters, retained: RetainedRecords, judge: Judge
+) -> Iterator[Pair]:
+    """Yield all pairs of live writers and readers, as they stand: whatever was so before counts."""
+    own = {(each.application, each.version): each for each in writers}
+    for writer in writers:
+        for side in readers:
+            for reading in side.readings:
+                for offered in reading.chosen(writer.offered(reading.contract)):
+                    mine = own.get((reading.application, reading.version))
+                    is_own = mine is not None and reading.application == offered.application
+                    met = mine.own(reading, offered.subject) if mine is not None and is_own else reading
+                    built = _own_offerings(writers, reading, offered) or known.offered_to(reading, offered, [writer])
+                    findings = united(judge(built, offered, met), retained.findings(judge, built, offered, met))
+                    yield pair_of(offered, reading, findings)
+
+
+def pair_of(
+    offered: Offering,
+    reading: Reading,
+    findings: tuple[ReadFinding, ...],
+    *,
+    is_live: bool = True,
+    is_by_consumer: bool = False,
+    were_together: bool = False,
+) -> Pair:
+    """Return the pair of what is offered and what is read, with the findings about it."""
+    return Pair(
+        reading.contract,
+        offered.subject,
+        offered.application,
+        offered.version,
+        reading.application,
+        reading.version,
+        findings,
+        is_live,
+        reading.product,
+        is_by_consumer,
+        offered.major,
+        reading.major,
+        were_together=were_together,
+    )

@@ -1,0 +1,78 @@
+"""The judgement of a reader with what a writer offers, before and after a change: for files and for a registry.
+
+What is found of the offer in question is compared with what is found of the offers that it replaces, with the same
+reader: only what is worse than before counts. Pure functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from counterfoil.schema.paths import KEY
+from counterfoil.schema.reads.former import with_former
+from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
+from counterfoil.schema.reads.model import FormerFinding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
+
+
+def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
+    """Return what ``offer`` gives differently from what ``reader`` expects, whatever was offered before.
+
+    ``known`` are the offers that the reader was built for: with their schemas it reads, unless it declares one, and on
+    their promises it relies. What differs from any of them is found.
+    """
+    found: dict[object, ReadFinding] = {}
+    for each in known or (None,):
+        findings = list(judge_reader(offer, reader, reads_with=each))
+        for finding in with_former(findings, offer, reader, each) if findings else ():
+            found.setdefault(finding.identity, finding)
+        for finding in promise_changes(each, offer):
+            if _concerns(reader, finding):
+                found.setdefault(finding.identity, finding)
+    return tuple(found.values())
+
+
+def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
+    """Yield what the contract promised and no longer does, whoever reads it."""
+    for each in judge_change(earlier, later, ()):
+        yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
+
+
+def _concerns(reader: Reader, finding: ReadFinding) -> bool:
+    """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
+    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+
+
+def about_reader(findings: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return the findings about a reader, without those about what the contract promised before."""
+    return tuple(each for each in findings if each.application is not None)
+
+
+def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFinding]]) -> tuple[ReadFinding, ...]:
+    """Return ``findings``, marked as pre-existing where each of ``before`` has them: what is live already.
+
+    Without anything before, none of them is.
+    """
+    marked = tuple(findings)
+    if not marked or not before:
+        return marked
+    known = set.intersection(*({each.identity for each in found} for found in before))
+    return tuple(replace(each, is_preexisting=each.identity in known) for each in marked)
+
+
+def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return ``findings``, also marked as pre-existing where they are among those of ``before``."""
+    known = {each.identity for each in before}
+    return tuple(replace(each, is_preexisting=each.is_preexisting or each.identity in known) for each in findings)
+
+
+def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return ``findings``, and those of ``more`` that say something else."""
+    first = tuple(findings)
+    known = {each.identity for each in first}
+    return (*first, *(each for each in more if each.identity not in known))
