@@ -104,7 +104,8 @@ class FormerBreaks:
     def add(self, key: Hashable, finding: ReadFinding, *, subject: str, group: Hashable, consumer: str) -> None:
         """Add a finding of the break ``key``; ``group`` is equal where release 0.2.0 saw one break.
 
-        ``consumer`` is the id of the one that breaks. What was not reported beside another finding has no former fingerprint.
+        ``consumer`` is the id of the one that breaks. What was not reported beside another finding has no former
+        fingerprint.
         """
         former = finding.former
         if former is None:
