@@ -10,11 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.paths import KEY
+from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
+from counterfoil.schema.reads.model import FormerFinding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from counterfoil.schema.agreements.model import Expectation
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
 
@@ -26,17 +29,24 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
     """
     found: dict[object, ReadFinding] = {}
     for each in known or (None,):
-        for finding in judge_reader(offer, reader, reads_with=each):
+        findings = list(judge_reader(offer, reader, reads_with=each))
+        for finding in with_former(findings, offer, reader, each) if findings else ():
             found.setdefault(finding.identity, finding)
-        for finding in judge_change(each, offer, ()):
-            if _concerns(reader, finding):
+        for finding in promise_changes(each, offer):
+            if concerns(reader.expectation, finding):
                 found.setdefault(finding.identity, finding)
     return tuple(found.values())
 
 
-def _concerns(reader: Reader, finding: ReadFinding) -> bool:
+def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
+    """Yield what the contract promised and no longer does, whoever reads it."""
+    for each in judge_change(earlier, later, ()):
+        yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
+
+
+def concerns(expectation: Expectation, finding: ReadFinding) -> bool:
     """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
-    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+    return finding.element[:1] == (KEY,) or is_read(expectation, finding.element)
 
 
 def about_reader(findings: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
