@@ -168,6 +168,8 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     for written, data, walked, got, read in later if not found.all else ():
         _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
     _add_meanings(found, writer, reader, place)
+    if language == "PROTOBUF" and not found.all and _numbers(writer, place) != _numbers(reader, place):
+        found.add((place, _number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
     return found
 
 
@@ -185,7 +187,9 @@ def _compare(
 ) -> None:
     """Compare the values at a place of a record that was written with those of the one that was read."""
     if got is not None and len(got) != len(walked):
-        way = _type_way(case.writer, case.place, case.language)
+        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place)
+        moved = _number_way(case.writer, case.reader, case.place)
+        way = moved if is_moved else _type_way(case.writer, case.place, case.language)
         found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")
         return
     there, known = at(case.writer, case.place), at(case.reader, case.place)
@@ -262,7 +266,7 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
 
 def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
     if case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place):
-        return f"type:{_chain(case.writer, case.place)}"
+        return _number_way(case.writer, case.reader, case.place)
     if value is None or value is _GONE:
         return f"{'null' if value is None else 'absent'}@{printed(_stop(written, case.place))}"
     if there.symbols and known.symbols and isinstance(value, str):
@@ -282,6 +286,25 @@ def _chain(writer: Shape, place: Path) -> str:
     """Return the numbers of the fields on the way, and the type at its end."""
     there = at(writer, place)
     return f"{'.'.join(map(str, _numbers(writer, place)))}:{there.words if there is not None else ''}"
+
+
+def _number_way(writer: Shape, reader: Shape, place: Path) -> str:
+    """Return in which way a field cannot be read whose number is another one: what is written under the reader's."""
+    for step in place:
+        field = reader.field(step)
+        if field is None:
+            inner = (writer.item, reader.item)
+            if inner[0] is None or inner[1] is None:
+                break
+            writer, reader = inner[0], inner[1]
+            continue
+        there = next((each for each in writer.fields if each.number == field.number), None)
+        if there is None:
+            return f"number:{field.number}:nothing"
+        if there.name != field.name:
+            return f"number:{field.number}:{there.shape.words}"
+        writer, reader = there.shape, field.shape
+    return "number"
 
 
 def _numbers(writer: Shape, place: Path) -> list[int]:
