@@ -161,7 +161,9 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
             found.add((place, _gone(writer, place)), text)
         return found
     later = []
-    for (written, data), read in zip(_records(language, writer), _read_at(language, writer, reader, place), strict=True):
+    for (written, data), read in zip(
+        _records(language, writer), _read_at(language, writer, reader, place), strict=True
+    ):
         walked = list(_values(written, place, whole=True))
         got = None if isinstance(read, Exception) else list(_values(read, place, whole=True))
         if len(walked) > 1:
@@ -199,7 +201,9 @@ def _compare(
     assert there is not None and known is not None
     for index, value in enumerate(walked or [_GONE]):
         one = None if got is None else (got[index] if got else _GONE)
-        example = f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
+        example = (
+            f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
+        )
         outcome = _judged(case, there, known, value, one, has_raised=got is None)
         if outcome is None:
             continue
@@ -259,7 +263,12 @@ def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any)
 def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
     """Add that both sides say what a value is, and say other things: logical types, and units of contracts."""
     there, known = at(writer, place), at(reader, place)
-    if there is not None and known is not None and there.kind != known.kind and {there.kind, known.kind} <= set(LOGICAL):
+    if (
+        there is not None
+        and known is not None
+        and there.kind != known.kind
+        and {there.kind, known.kind} <= set(LOGICAL)
+    ):
         found.add((place, f"type:{there.kind}"), f"{printed(place)} is {there.kind}, and is read as {known.kind}")
     written, read = field_at(writer, place), field_at(reader, place)
     if written is not None and read is not None and read.unit and written.unit != read.unit:

@@ -277,7 +277,9 @@ class Fleet:
         if port.key_reads and written[1] is None:
             found.add((_KEY, "key:none"), "there are no keys", is_certain=False)
         elif port.key_reads and written[1] is not None:
-            of_key = Reading(self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum)
+            of_key = Reading(
+                self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum
+            )
             found.merge(misses_of(of_key, written[1]), _KEY)
         return found
 
@@ -296,9 +298,7 @@ class _Verdict:
         self.doubts: list[tuple[str, Key, str]] = []
         self._causes: list[str] = []
 
-    def add(
-        self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool
-    ) -> None:
+    def add(self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool) -> None:
         """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):

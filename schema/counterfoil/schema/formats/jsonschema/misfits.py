@@ -6,6 +6,7 @@ schema of that path refuses. What is neither proved nor refuted counts as a misf
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
@@ -16,10 +17,11 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import are_equal
 from counterfoil.schema.formats.jsonschema.read.words import value_words
 from counterfoil.schema.formats.jsonschema.sound import rules
+from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
 from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
 from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpelling, written_of
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
-from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of
+from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.paths.model import ITEMS, StepKind, member
@@ -62,11 +64,15 @@ class _JsonMisfits:
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets; see :class:`~.Misfits`."""
         if path not in self._known:
-            if path and not self.at(()):
-                self._known[path] = ()
-            else:
-                self._known[path] = tuple({(each.place, each.written): each for each in self._found(path)}.values())
+            found = () if self._is_same else self._found(path)
+            self._known[path] = tuple({(each.place, each.written): each for each in found}.values())
         return self._known[path]
+
+    @cached_property
+    def _is_same(self) -> bool:
+        """Whether it is certain that there is no misfit anywhere."""
+        meanings = places_of_other_meanings(self._reader, self._writer)
+        return not meanings and is_proved(self._reader, self._writer)
 
     def _found(self, path: FieldPath) -> Iterator[Misfit]:
         decision = decide(self._reader, self._writer, read_part=lambda root: OptionalSpelling().of(part_of(root, path)))
