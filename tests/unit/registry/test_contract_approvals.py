@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from contract_stories import BASE, can_deploy, deploy, expectation, live, promise, publish, schema
 from counterfoil.registry.domain.contracts.breaks import with_approvals
@@ -84,6 +88,22 @@ def test_an_approval_is_for_one_set_of_consumers() -> None:
     play(story)
 
 
+def test_an_approval_of_what_a_contract_no_longer_promises_is_for_one_set_of_consumers_too() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, "total")
+        await publish(registry, "shop", "2", (promise("2.2.0", unit="EUR"), schema()))
+        [reason] = (await verdict(registry))["reasons"]
+        assert (reason["rule"], reason["expected"], reason["written"]) == ("unit-changed", "unit EUR.cent", "unit EUR")
+        await registry.post(APPROVALS, approval(reason["fingerprint"]))
+        assert await can_deploy(registry, "shop", "2") == (True, ["APPROVED_BREAK"])
+        await publish(registry, "audit", "1", expectation("total", name="audit"))
+        await deploy(registry, "audit", "1")
+        assert (await can_deploy(registry, "shop", "2"))[0] is False
+        assert "without audit" in (await verdict(registry))["notices"][0]
+
+    play(story)
+
+
 def test_a_break_by_a_consumer_is_approved_for_this_consumer() -> None:
     async def story(registry: InProcessRegistry) -> None:
         await live(registry, "order_id")
@@ -141,3 +161,40 @@ def test_the_day_of_the_registry_decides() -> None:
     over = decided("2026-10-31")
     assert (over.deployable, over.reasons) == (False, broken.reasons)
     assert "expired on 2026-10-31; it is 2026-11-01T12:00:00.000Z here" in over.notices[0]
+
+
+# --- approvals that release 0.2.0 stored: the fingerprints were made with that release
+
+FORMER = json.loads((Path(__file__).parents[2] / "data" / "fingerprints" / "verdicts-0.2.0.json").read_text())
+
+
+@pytest.mark.parametrize("step", FORMER["steps"], ids=[each["name"] for each in FORMER["steps"]])
+def test_approvals_of_earlier_releases_go_on_to_count(step: dict[str, Any]) -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, *FORMER["reads"])
+        await publish(registry, "audit", "1", expectation("total", name="audit"))
+        await deploy(registry, "audit", "1")
+        await publish(registry, "shop", "2", (promise("2.2.0", **step["promise"]), schema(**step["schema"])))
+        found = await verdict(registry)
+        assert found["deployable"] is False
+        former = {each["fingerprint"] for each in step["reasons"]}
+        assert not former & {each["fingerprint"] for each in found["reasons"] if "fingerprint" in each}
+        assert (await registry.post(APPROVALS, approval(*former))).status == 200
+        found = await verdict(registry)
+        broken = [each for each in found["reasons"] if each["reason"] != "OK"]
+        assert (found["deployable"], {each["reason"] for each in broken}) == (True, {"APPROVED_BREAK"})
+        assert {(each["rule"], each["path"], each["consumer"]) for each in broken} == {
+            (each["rule"], each["path"], each["consumer"]) for each in step["reasons"]
+        }
+        # another value at the same place is another break
+        await publish(registry, "shop", "3", (promise("2.3.0", unit="USD"), schema(total="boolean", order_id="int")))
+        assert (await verdict(registry, "3"))["deployable"] is False
+        # and another consumer, too
+        await publish(registry, "lab", "1", expectation("total", "order_id", "status", name="lab"))
+        await deploy(registry, "lab", "1")
+        found = await verdict(registry)
+        of_lab = {each["reason"] for each in found["reasons"] if each["consumer"] == "lab"}
+        names_consumers = {each["rule"] for each in step["reasons"]} != {"unit-changed"}
+        assert ("APPROVED_BREAK" in of_lab) is not names_consumers
+
+    play(story)

@@ -76,7 +76,8 @@ class Expected:
         value = value_at(record, self.path)
         if value is ABSENT:
             parent = value_at(record, self.path.rpartition(".")[0]) if "." in self.path else record
-            return self.when_present or ((is_sparse or parent is None) and not self.required)
+            is_left_out = is_sparse and (parent is ABSENT or not self.required)
+            return self.when_present or parent is None or is_left_out
         if value is None:
             return not self.required
         if self.enum is not None and value not in self.enum:

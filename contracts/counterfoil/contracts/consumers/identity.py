@@ -7,7 +7,7 @@ still computed, so that approvals that were stored then go on to count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.model import fingerprint
@@ -33,21 +33,24 @@ class Break:
     """Findings about a subject that are one break: at the same place with the same thing written.
 
     ``finding`` is the first one, or what the contract itself says; ``broken`` are the ids of the consumers that break,
-    ``texts`` the sentences, ``expected`` what the consumers expect. Another set of consumers is another break.
+    ``concerned`` those of the consumers that what the contract says is about, ``texts`` the sentences, ``expected``
+    what the consumers expect. Another set of consumers is another break.
     """
 
     subject: str
     finding: ReadFinding
     broken: dict[str, None] = field(default_factory=dict)
+    concerned: dict[str, None] = field(default_factory=dict)
     texts: dict[str, None] = field(default_factory=dict)
     expected: dict[str, None] = field(default_factory=dict)
 
-    def add(self, finding: ReadFinding, consumer: str) -> None:
-        """Add a finding; ``consumer`` is the id of the one that breaks by it, unless it is about the contract."""
+    def add(self, finding: ReadFinding, *consumers: str) -> None:
+        """Add a finding; ``consumers`` are the ids of those that it concerns."""
         is_about_contract = finding.application is None
-        if not is_about_contract:
-            self.broken[consumer] = None
-        elif self.finding.application is not None:  # what the contract itself says is the better sentence
+        (self.concerned if is_about_contract else self.broken).update(dict.fromkeys(consumers))
+        if (
+            is_about_contract and self.finding.application is not None
+        ):  # what the contract itself says is the better sentence
             self.finding, self.texts = finding, {}
         if is_about_contract or self.finding.application is not None:
             self.texts[sentence_of(finding)] = None
@@ -68,8 +71,13 @@ class Break:
             print_path(found.place),
             found.written,
             sorted(self.expected),
-            self._broken(without),
+            sorted(each for each in self.consumers if each != without),
         )
+
+    @property
+    def consumers(self) -> dict[str, None]:
+        """The ids of all consumers that the break is about."""
+        return {**self.broken, **self.concerned}
 
     def former_fingerprint(self, *, without: str = "") -> str:
         """Return the fingerprint that release 0.2.0 gave to the break.
@@ -77,18 +85,18 @@ class Break:
         The sentence about a missing field named other fields, and was left out.
         """
         facts = "" if self.finding.rule == _MISSING else self.text
-        return fingerprint(
-            self.finding.rule, self.subject, print_path(self.finding.element), facts, self._broken(without)
-        )
-
-    def _broken(self, without: str) -> list[str]:
-        return sorted(each for each in self.broken if each != without)
+        broken = sorted(each for each in self.broken if each != without)
+        return fingerprint(self.finding.rule, self.subject, print_path(self.finding.element), facts, broken)
 
 
 class FormerBreaks:
-    """The breaks as release 0.2.0 saw them: of each consumer the first finding of a rule at a path that it reads."""
+    """The breaks as release 0.2.0 saw them: of each consumer the first finding of a rule at a path that it reads.
 
-    def __init__(self) -> None:
+    ``joins_promises``: all that a contract no longer promises of a path is one break, as in a check of files.
+    """
+
+    def __init__(self, *, joins_promises: bool = False) -> None:
+        self._joins_promises = joins_promises
         self._groups: dict[Hashable, Break] = {}
         self._seen: set[Hashable] = set()
         self._group_by_break: dict[Hashable, Hashable] = {}
@@ -96,14 +104,20 @@ class FormerBreaks:
     def add(self, key: Hashable, finding: ReadFinding, *, subject: str, group: Hashable, consumer: str) -> None:
         """Add a finding of the break ``key``; ``group`` is equal where release 0.2.0 saw one break.
 
-        ``consumer`` is as in :meth:`Break.add`. What was not reported beside another finding has no former fingerprint.
+        ``consumer`` is the id of the one that breaks. What was not reported beside another finding has no former
+        fingerprint.
         """
-        full = (group, subject, finding.rule, finding.element)
-        seen = (*full, finding.application and consumer)
+        former = finding.former
+        if former is None:
+            return
+        then = replace(finding, rule=former.rule, element=former.element, text=former.text)
+        full = (group, subject, former.rule, former.element)
+        is_joined = self._joins_promises and finding.application is None
+        seen = (*full, finding.application and consumer, former.text if is_joined else "")
         if seen not in self._seen:
             self._seen.add(seen)
-            self._groups.setdefault(full, Break(subject, finding)).add(finding, consumer)
-            self._group_by_break.setdefault(key, full)
+            self._groups.setdefault(full, Break(subject, then)).add(then, consumer)
+        self._group_by_break.setdefault(key, full)
 
     def of(self, key: Hashable) -> Break | None:
         """Return the break of which ``key`` was a part; None if it was none."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.reads.judge import judge_change, judge_reader, newly_read
-from counterfoil.schema.reads.model import Reader
+from counterfoil.schema.reads.judge import newly_read
+from counterfoil.schema.reads.model import FormerFinding, Reader
+from counterfoil.schema.reads.pairs import about_reader, judge_pair, promise_changes, worse_than
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,7 +63,7 @@ def judge_topics(changes: Sequence[TopicChange], pairings: Sequence[Pairing]) ->
                 for found in _judge(earlier, later, _limited(pairing, share), is_changed=is_comparable):
                     yield change, found
         if change.is_changed and earlier is not None:
-            for finding in judge_change(earlier, later, ()):
+            for finding in promise_changes(earlier, later):
                 yield change, Found(finding)
 
 
@@ -75,10 +76,10 @@ def _judge(earlier: Offer | None, later: Offer, pairing: Pairing, *, is_changed:
     was = None if before is None or _reads_nothing(before) else _reader(before, pairing.schema_before)
     if was is None:
         causes = {}
-        found = tuple(judge_reader(later, now))
+        found = about_reader(judge_pair((), later, now))
     elif not is_changed:
-        causes = {each.identity: replace(each, is_preexisting=True) for each in judge_reader(later, was)}
-        found = tuple(judge_reader(later, now))
+        causes = {each.identity: replace(each, is_preexisting=True) for each in judge_pair((), later, was)}
+        found = about_reader(judge_pair((), later, now))
     else:
         causes = {each.identity: each for each in _for_readers(earlier, later, was)}
         found = _for_readers(earlier, later, now)
@@ -88,12 +89,18 @@ def _judge(earlier: Offer | None, later: Offer, pairing: Pairing, *, is_changed:
         yield Found(replace(each, is_preexisting=flag), consumer, is_by_consumer=cause is None)
     if pairing.is_changed and later.promise is not None:
         for finding in newly_read(was, now, later.promise):
-            yield Found(finding, consumer, is_by_consumer=True)
+            former = FormerFinding(finding.rule, finding.element, finding.text)
+            yield Found(replace(finding, former=former), consumer, is_by_consumer=True)
 
 
 def _for_readers(earlier: Offer | None, later: Offer, reader: Reader) -> tuple[ReadFinding, ...]:
-    """Return the findings of a change about a reader, without those about the contract itself."""
-    return tuple(each for each in judge_change(earlier, later, (reader,)) if each.application is not None)
+    """Return the findings of a change about a reader, without those about the contract itself.
+
+    A reader without a schema of its own is taken to read with the earlier one.
+    """
+    known = () if earlier is None else (earlier,)
+    found = about_reader(judge_pair(known, later, reader))
+    return worse_than(found, [judge_pair(known, each, reader) for each in known])
 
 
 def _reader(consumer: Consumer, schema: ParsedSchema | None) -> Reader:

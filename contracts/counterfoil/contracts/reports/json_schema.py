@@ -188,7 +188,10 @@ def _plan() -> dict[str, Any]:
 
 
 def _can_i_deploy() -> dict[str, Any]:
-    members = {each.key: {"enum": [*Reason]} if each.key == "reason" else _TEXT for each in VERDICT_REASON.members}
+    members = {
+        each.key: {"enum": [*Reason]} if each.key == "reason" else _TEXTS if each.type is TEXTS else _TEXT
+        for each in VERDICT_REASON.members
+    }
     optional = [each.key for each in VERDICT_REASON.members if each.is_optional]
     return _object(
         {

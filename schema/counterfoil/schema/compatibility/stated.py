@@ -31,13 +31,13 @@ _PREFIX: Final[Mapping[str, str]] = {
     "default-value-changed": "default ",
     "name-mismatch": "name ",
     "fixed-size-mismatch": "size ",
-    "enum-value-renumbered": "number ",
     "message-moved": "number ",
 }
 """What the values of a rule are, where they are no types."""
 _LISTS: Final = ("symbols", "values")
 """The facts that list what the reader does not know."""
-_OF_A_SYMBOL: Final = ("name", "number", "enum")
+_RENUMBERED: Final = "enum-value-renumbered"
+_RENAMED: Final = "enum-value-renamed"
 
 
 class Stated(NamedTuple):
@@ -56,10 +56,13 @@ def stated_by(difference: Difference) -> Iterator[Stated]:
     elif lists:
         known = show(facts.get("name", "known"))
         yield from (Stated(known, str(each)) for listed in lists if isinstance(listed, tuple) for each in listed)
+    elif rule in (_RENUMBERED, _RENAMED):
+        sides = (facts["reader"], facts["writer"])
+        is_renamed = rule == _RENAMED
+        yield Stated(*(f"{each} = {facts['number']}" if is_renamed else f"{facts['name']} = {each}" for each in sides))
     elif "reader" in facts and "writer" in facts:
         prefix = _PREFIX.get(rule, "")
-        symbol = " ".join(f"{show(facts[name])} " for name in _OF_A_SYMBOL if name in facts and "enum" in facts)
-        expected, written = (f"{symbol}{prefix}{show(facts[side])}" for side in ("reader", "writer"))
+        expected, written = (f"{prefix}{show(facts[side])}" for side in ("reader", "writer"))
         yield Stated(expected, NULLABLE if written == "null" else written)
     else:
         told = [

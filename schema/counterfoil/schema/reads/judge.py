@@ -52,12 +52,12 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
         for finding in _judge_read(offer, read, reader.expectation):
             found.setdefault(finding.identity, replace(finding, position=read.position))
     known = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
-    gone = {each.element for each in found.values() if each.rule == _GONE}
+    gone = {each.place for each in found.values() if each.rule == _GONE}
     for finding in _judge_schemas(offer, reader, reads_with):
-        if finding.element not in gone and (finding.place, finding.written) not in known:
+        is_said = finding.element in gone or (finding.place, finding.written) in known
+        if not is_said and not any(finding.place[:length] in gone for length in range(len(finding.place) + 1)):
             position = finding.position or reader.expectation.position
             found.setdefault(finding.identity, replace(finding, position=position))
-            gone |= {finding.element} if finding.rule == _GONE else set()
     yield from (replace(each, application=reader.application) for each in found.values())
 
 
@@ -67,7 +67,8 @@ def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> It
     if schema is not None and schema.schema_type is not offer.schema.schema_type:
         yield from _other_language(offer.schema, schema, reader.expectation)
     elif schema is not None and schema is not offer.schema:
-        yield from unreadable(offer.once(misfits_of, schema), reader)
+        is_own = reader.schema is not None
+        yield from unreadable(misfits_of(offer, schema) if is_own else offer.once(misfits_of, schema), reader)
     key = None if reads_with is None else reads_with.key_schema
     if key is None or offer.key_schema is None or key is offer.key_schema:
         return
@@ -167,15 +168,13 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
 
 
 def _judge_symbols(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
-    """Yield the symbols of an enum that a consumer does not list as the ones that it knows."""
-    handled = expectation.on_unknown_enum
-    if read.enum is None or handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+    """Yield the symbols of an enum that a consumer does not list, unless it says that it handles others."""
+    if read.enum is None or expectation.on_unknown_enum in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
         return
-    rule = "consumer-enum-kept" if handled is None and facts.keeps_unknown else "consumer-enum-unknown"
     for symbol in facts.symbols or ():
         if symbol not in read.enum:
             text = f"{print_path(read.path)} may be {symbol}, which the consumer does not know"
-            yield _found(rule, text, read.path, _listed(read.enum), symbol)
+            yield _found("consumer-enum-unknown", text, read.path, _listed(read.enum), symbol)
 
 
 def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:
@@ -269,7 +268,7 @@ def _field_changes(was: FieldPromise, now: FieldPromise | None) -> Iterable[tupl
     unit = now.unit if now is not None else None
     if was.unit is not None and unit != was.unit:
         text = f"the unit was {was.unit}, and is {unit or 'not promised any more'}"
-        yield "unit-changed", text, was.unit, unit or MISSING
+        yield "unit-changed", text, f"unit {was.unit}", f"unit {unit}" if unit else "no unit"
     if was.is_personal and (now is None or not now.is_personal):
         yield "pii-tag-removed", f"it was tagged {', '.join(was.tags)}, and is no longer", _listed(was.tags), "untagged"
     if now is None or was.enum is None or now.enum is None:

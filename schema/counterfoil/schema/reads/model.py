@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from counterfoil.schema.reads.facts import SchemaFacts
@@ -111,6 +111,14 @@ class Offer:
         return None if self.key_schema is None else SchemaFacts(self.key_schema)
 
 
+class FormerFinding(NamedTuple):
+    """What release 0.2.0 reported in the place of a finding: the rule, the path that is read, and the sentence."""
+
+    rule: str
+    element: FieldPath
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class ReadFinding:
     """One finding: the id of its rule, the place, the facts, and one sentence.
@@ -120,7 +128,8 @@ class ReadFinding:
     words that do not change with the sentences, such as a type, ``missing``, ``nullable``, ``field 3``, or the symbol
     of an enum. ``pointer`` is the place in the new schema's text, empty where it has none; ``position`` the place in
     the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding about the
-    contract itself. ``is_preexisting``: it was so before the change, so that the change is not the cause.
+    contract itself. ``is_preexisting``: it was so before the change, so that the change is not the cause. ``former`` is
+    what release 0.2.0 reported in its place, by which its approvals know it; it is set by the judgement of a pair.
     """
 
     rule: str
@@ -133,6 +142,7 @@ class ReadFinding:
     position: Position | None = None
     application: str | None = None
     is_preexisting: bool = False
+    former: FormerFinding | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_breaking(self) -> bool:

@@ -6,6 +6,7 @@ schema of that path refuses. What is neither proved nor refuted counts as a misf
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
@@ -16,9 +17,11 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.read.values import are_equal
 from counterfoil.schema.formats.jsonschema.read.words import value_words
 from counterfoil.schema.formats.jsonschema.sound import rules
+from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
 from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
+from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpelling, written_of
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
-from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of
+from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
 from counterfoil.schema.paths.model import ITEMS, StepKind, member
@@ -61,14 +64,18 @@ class _JsonMisfits:
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets; see :class:`~.Misfits`."""
         if path not in self._known:
-            if path and not self.at(()):
-                self._known[path] = ()
-            else:
-                self._known[path] = tuple({(each.place, each.written): each for each in self._found(path)}.values())
+            found = () if self._is_same else self._found(path)
+            self._known[path] = tuple({(each.place, each.written): each for each in found}.values())
         return self._known[path]
 
+    @cached_property
+    def _is_same(self) -> bool:
+        """Whether it is certain that there is no misfit anywhere."""
+        meanings = places_of_other_meanings(self._reader, self._writer)
+        return not meanings and is_proved(self._reader, self._writer)
+
     def _found(self, path: FieldPath) -> Iterator[Misfit]:
-        decision = decide(self._reader, self._writer, read_part=lambda root: part_of(root, path))
+        decision = decide(self._reader, self._writer, read_part=lambda root: OptionalSpelling().of(part_of(root, path)))
         if not decision.is_proved:
             refuted = [reason for reason in decision.reasons if reason.values]
             for reason in refuted:
@@ -89,8 +96,9 @@ class _JsonMisfits:
 def _refused(reason: Reason) -> Iterator[Misfit]:
     """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
     text, place = difference_of(reason).text, steps_through(reason.steps)
+    effect = Effect.REFUSED if reason.writers else Effect.POSSIBLE
     for expected, written, is_symbol in _facts(reason):
-        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
+        yield Misfit(place, expected, written, text, reason.writer_pointer, effect, is_symbol=is_symbol)
 
 
 def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
@@ -106,10 +114,11 @@ def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
                 yield known, value if isinstance(value, str) else value_words(value), True
     elif asked.types is not None:
         names = _types_of(asked)
+        known = " | ".join(sorted(reason.reader.facts.types or names))
         others = [types for each in writers if (types := each.types) is not None]
         extra = frozenset.intersection(*others) - names if others else frozenset()
         for name in sorted(extra) or [_digest_of(reason)]:
-            yield " | ".join(sorted(names)), NULLABLE if name == "null" else name, False
+            yield known, NULLABLE if name == "null" else name, False
     else:
         yield _said_by(reason.reader, reason.keyword), _written(reason), False
 
@@ -132,7 +141,8 @@ def _types_of(facts: Facts) -> frozenset[str]:
 
 def _said_by(schema: Schema, keyword: str) -> str:
     """Return a keyword of a schema with its value."""
-    value = schema.keywords if isinstance(schema, WrittenSchema) else {}
+    own = written_of(schema)
+    value = own.keywords if isinstance(own, WrittenSchema) else {}
     return f"{keyword} {_short_text(value[keyword])}" if keyword in value else f"no {keyword}" if keyword else "schema"
 
 

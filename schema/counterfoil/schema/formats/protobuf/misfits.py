@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 _Key: TypeAlias = tuple[int, int]
 
-_REFUSED: Final = frozenset(
-    {sound.FIELD_MADE_REQUIRED, rules.REQUIRED_FIELD_ADDED, sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED}
-)
+_REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
 _OF_TYPES: Final = frozenset(
     {rules.FIELD_KIND_CHANGED, rules.FIELD_SCALAR_KIND_CHANGED, rules.FIELD_NAMED_TYPE_CHANGED}
 )
@@ -183,6 +181,7 @@ class _ProtobufPairs:
                 steps = _place_of(each)
                 if steps not in gone and not _is_about_symbols(each):
                     yield from _stated(each, steps)
+            yield from (each for each in _read_as_bytes(reader, writer) if each.place not in gone)
 
 
 def _held_pair(reader: Held, writer: Held) -> _Pair | None:
@@ -243,6 +242,16 @@ def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
             yield Misfit(_steps_to(field), *facts, text, other.pointer, is_moved=True)
 
 
+def _read_as_bytes(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
+    """Yield the fields whose messages a reader takes for bytes: it gets all of them, and not what they say."""
+    for number, mine in reader.fields.items():
+        theirs = writer.fields.get(number)
+        if theirs is not None and mine.holds.scalar == "bytes" and theirs.holds.message is not None:
+            words = theirs.holds.words
+            text = f"The reader has bytes in field {mine.name} = {number}, the writer {words}"
+            yield Misfit(_steps_to(mine), "bytes", words, text, theirs.pointer)
+
+
 def _place_of(found: ProtobufDifference) -> FieldPath:
     """Return the steps from a pair of messages to a difference: to a field, to a oneof, or none."""
     field = found.place.reader_field or found.place.writer_field
@@ -286,20 +295,29 @@ def _is_refused(found: ProtobufDifference) -> bool:
     if found.kind in _REFUSED:
         return True
     reader, writer = found.place.reader_field, found.place.writer_field
-    if found.kind not in _OF_TYPES or reader is None or writer is None or not _has_length(writer):
+    if reader is not None and reader.is_required and (writer is None or not writer.is_required):
+        return True
+    if found.kind not in _OF_TYPES or reader is None or writer is None:
         return False
-    held = reader.holds
-    is_message = held.is_map or (held.message is not None and not reader.is_delimited)
-    is_text = held.scalar == "string"
-    return is_message or is_text or (reader.is_repeated and held.scalar != "bytes")
+    mine, theirs = reader.holds, writer.holds
+    if mine.is_map and theirs.is_map:
+        pairs = ((mine.key, theirs.key), (mine.value, theirs.value))
+        return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
+    if writer.is_delimited or not (_has_length(theirs) or writer.is_packed):
+        return False
+    return not reader.is_delimited and (_parses(mine) or (reader.is_repeated and mine.scalar != "bytes"))
 
 
-def _has_length(field: FieldType) -> bool:
-    """Return whether a field is written as bytes with their length in front."""
-    holds = field.holds
-    return (
-        holds.is_map
-        or (holds.message is not None and not field.is_delimited)
-        or holds.scalar in _TEXTS
-        or field.is_packed
-    )
+def _is_unparsable(reader: Held, writer: Held) -> bool:
+    is_same = reader.scalar == writer.scalar and (reader.message is None) == (writer.message is None)
+    return not is_same and _has_length(writer) and _parses(reader)
+
+
+def _has_length(held: Held) -> bool:
+    """Return whether a value is written as bytes with their length in front; not for groups, and packed numbers."""
+    return held.is_map or held.message is not None or held.scalar in _TEXTS
+
+
+def _parses(held: Held) -> bool:
+    """Return whether a reader parses the bytes of a value: as a message, or as text in UTF-8."""
+    return held.is_map or held.message is not None or held.scalar == "string"

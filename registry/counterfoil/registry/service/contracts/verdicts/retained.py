@@ -44,7 +44,8 @@ class RetainedRecords:
         for before, where in self.earlier.get(offered.identity, ()) if reading.reads_again else ():
             for each in judge(known, before, reading):
                 if each.application is not None and (each.rule.startswith("consumer-") or each.rule == _UNBACKED):
-                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}"))
+                    former = each.former and each.former._replace(text=f"{each.former.text}; {where}")
+                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}", former=former))
         return list(found.values())
 
 

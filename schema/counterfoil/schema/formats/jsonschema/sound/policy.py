@@ -90,6 +90,21 @@ def decide(
     return Decision(is_proved=False, reasons=(*_sampled(reader, writer, read_part),), is_all=False)
 
 
+def is_proved(reader: JsonSchema, writer: JsonSchema) -> bool:
+    """Return whether it is proved that ``reader`` accepts every value of ``writer``; no reasons are searched for."""
+    for is_marked in (True, False):
+        written, read = (root_of(one, marks_contained_in_2019=is_marked) for one in (writer, reader))
+        try:
+            answer = Solver(Evaluator(MAX_STEPS)).solve([(written, True), (read, False)])
+        except (OutOfSteps, ArithmeticError, RecursionError):
+            return False
+        if not answer.is_empty:
+            return False
+        if not any(root.source.has_contains_in_2019 for root in (written, read)):
+            return True
+    return True
+
+
 def _decide(
     reader: JsonSchema,
     writer: JsonSchema,

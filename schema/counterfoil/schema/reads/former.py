@@ -1,0 +1,203 @@
+"""What release 0.2.0 reported about a reader: by its sentences, approvals of that release name breaks.
+
+That release reported one finding for each rule and path that is read: first what the schema says of the path, and only
+if that was nothing, the first difference of the two schemas that touched it. Its sentences are made here alone, so that
+those of today may change. Nothing is decided by them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.agreements.model import OnUnknownEnum
+from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.evolution.languages.table import tree_of
+from counterfoil.schema.evolution.tree import Array, Map, Node, NotPlannable, Null, Record, Union
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.judgement.judge import judge
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.paths import KEY, PathNotFound, StepKind, print_path, resolve_path
+from counterfoil.schema.paths.model import member
+from counterfoil.schema.reads.facts import SchemaFacts
+from counterfoil.schema.reads.judge import judge_reader
+from counterfoil.schema.reads.model import FormerFinding, Offer
+from counterfoil.schema.reads.resolution import without_message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from counterfoil.schema.compatibility.report import Difference
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.reads.model import Reader, ReadFinding
+
+_INVALID_FILE: Final = "invalid-protobuf-file"
+_MISSING: Final = "consumer-field-missing"
+_NARROWED: Final = "consumer-type-narrowed"
+_WHOLE: Final = "consumer-incompatible"
+_LISTED: Final = {
+    "consumer-enum-unknown": ("{path} may be {symbols}, which the consumer does not know", " may be "),
+    "expectation-broken": ("{path}: one of {known} is expected, and it may be {symbols}", ", and it may be "),
+}
+"""The sentences that listed all symbols, with a part of the sentence that is about one of them today."""
+
+_Placed = tuple[FormerFinding, "FieldPath"]
+"""A former finding with the place of the difference."""
+
+
+def with_former(
+    findings: Sequence[ReadFinding], offer: Offer, reader: Reader, reads_with: Offer | None
+) -> list[ReadFinding]:
+    """Return the findings about a reader, each with what release 0.2.0 reported in its place, if it did."""
+    of_facts = _of_facts(offer, reader)
+    found = [replace(each, former=of_facts.get(each.identity)) for each in findings]
+    broken = {each.element for each in of_facts.values() if each.rule.startswith("consumer-")}
+    for former, place in _once(_of_schemas(offer, reader, reads_with), broken):
+        matches = [number for number, each in enumerate(found) if each.former is None and _is_about(each, former)]
+        exact = [number for number in matches if found[number].place == place]
+        for number in exact or matches[:1]:
+            found[number] = replace(found[number], former=former)
+    return found
+
+
+def _is_about(finding: ReadFinding, former: FormerFinding) -> bool:
+    """Return whether a finding is about what was reported at a path, or about a part of it."""
+    return finding.element[: len(former.element)] == former.element or finding.place == former.element
+
+
+def _once(found: Iterable[_Placed], broken: set[FieldPath]) -> Iterator[_Placed]:
+    """Yield the first difference at each path, other than those of which the schema says enough."""
+    known = set(broken)
+    for each in found:
+        if each[0].element not in known:
+            known.add(each[0].element)
+            yield each
+
+
+def _of_facts(offer: Offer, reader: Reader) -> dict[object, FormerFinding]:
+    """Return what was reported of what the schema says of a path, by the identity of the findings of today."""
+    found = [
+        replace(each, application=reader.application) for each in judge_reader(offer, replace(reader, schema=None))
+    ]
+    listed: dict[tuple[str, FieldPath], list[ReadFinding]] = {}
+    for each in found:
+        if each.rule in _LISTED and _LISTED[each.rule][1] in each.text:
+            listed.setdefault((each.rule, each.element), []).append(each)
+    first: dict[tuple[str, FieldPath], FormerFinding] = {}
+    for each in found:
+        text = each.text
+        if (together := listed.get((each.rule, each.element))) and each in together:
+            symbols = ", ".join(one.written for one in together)
+            text = _LISTED[each.rule][0].format(path=print_path(each.element), symbols=symbols, known=each.expected)
+        first.setdefault((each.rule, each.element), FormerFinding(each.rule, each.element, text))
+    return {each.identity: first[each.rule, each.element] for each in found}
+
+
+def _of_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> Iterator[_Placed]:
+    """Yield what was reported of the differences of the schemas of values, and of keys."""
+    schema = reader.schema or (None if reads_with is None else reads_with.schema)
+    if schema is not None and schema is not offer.schema:
+        yield from _of_pair(offer, schema, reader, of_key=False)
+    key = None if reads_with is None else reads_with.key_schema
+    if key is not None and offer.key_schema is not None and key is not offer.key_schema:
+        yield from _of_pair(Offer(offer.key_schema), key, reader, of_key=True)
+
+
+def _of_pair(offer: Offer, schema: ParsedSchema, reader: Reader, *, of_key: bool) -> Iterator[_Placed]:
+    around = (KEY,) if of_key else ()
+    reads = reader.expectation.reads
+    paths = None if reads is None else [each.path for each in reads if _is_of(each.path, of_key=of_key)]
+    if schema.schema_type is not offer.schema.schema_type:
+        if paths is None or paths:
+            what = "the key is" if of_key else "records are"
+            text = f"{what} written in {offer.schema.schema_type}, and the consumer reads {schema.schema_type}"
+            yield FormerFinding(_WHOLE, around, text), around
+        return
+    inside = None if paths is None else [path[len(around) :] for path in paths]
+    if schema.schema_type is SchemaType.PROTOBUF:
+        yield from _renumbered(offer.facts, SchemaFacts(schema), inside, around)
+    ignores_enums = reader.expectation.on_unknown_enum is not OnUnknownEnum.FAIL
+    for each in offer.once(_differences, schema):
+        if not (ignores_enums and "enum" in each.rule):
+            yield from _of_difference(each, schema, inside, around)
+
+
+def _is_of(path: FieldPath, *, of_key: bool) -> bool:
+    first = path[0] if path else None
+    return first == KEY if of_key else first is None or (first != KEY and first.kind is not StepKind.HEADER)
+
+
+def _differences(offer: Offer, schema: ParsedSchema) -> tuple[Difference, ...]:
+    judged = judge(offer.schema, [Earlier(schema)], CompatibilityLevel.FORWARD, policy=CompatibilityPolicy.SOUND)
+    found = (each.difference for each in judged.incompatibilities)
+    return tuple(each for each in found if each.rule != _INVALID_FILE)
+
+
+def _renumbered(
+    offered: SchemaFacts, known: SchemaFacts, paths: Sequence[FieldPath] | None, around: FieldPath
+) -> Iterator[_Placed]:
+    """Yield the fields of a message that are read by another number than the one under which they are written."""
+    for path in [(member(name),) for name in known.schema.field_names()] if paths is None else paths:
+        now, was = _numbers(offered, path), _numbers(known, path)
+        if now != was and now and was:
+            numbers = [".".join(map(str, each)) for each in (now, was)]
+            text = f"is written as field {numbers[0]}, and the consumer reads field {numbers[1]}"
+            full = (*around, *path)
+            yield FormerFinding(_MISSING, full, f"{print_path(full)} {text}"), full
+
+
+def _numbers(facts: SchemaFacts, path: FieldPath) -> tuple[int, ...]:
+    """Return the numbers of the fields on a path of a message; nothing where they are not known."""
+    if facts.at(path) is None:
+        return ()
+    try:
+        node: Node | None = tree_of(facts.schema)
+    except NotPlannable:
+        return ()
+    numbers: list[int] = []
+    for step in path:
+        if isinstance(node, Record) and step.kind is StepKind.MEMBER:
+            field = next((each for each in node.fields if each.name == step.name), None)
+            numbers += [] if field is None or field.number is None else [field.number]
+            node = None if field is None else field.type
+        elif isinstance(node, Array) and step.kind is StepKind.ITEM:
+            node = node.items
+        else:
+            node = node.values if isinstance(node, Map) and step.kind is StepKind.VALUE else None
+        if isinstance(node, Union):
+            node = next((each for each in node.branches if not isinstance(each, Null)), None)
+    return tuple(numbers)
+
+
+def _of_difference(
+    difference: Difference, schema: ParsedSchema, paths: Sequence[FieldPath] | None, around: FieldPath
+) -> Iterator[_Placed]:
+    place = without_message(difference.element, schema)
+    full = (*around, *place)
+    if paths is None:
+        yield FormerFinding(_WHOLE, full, difference.text), full
+        return
+    touched = (path for path in paths if _is_touched(path, place, difference.reader_pointer, schema))
+    path = next(touched, None)
+    if path is not None:
+        yield FormerFinding(_NARROWED, (*around, *path), difference.text), full
+
+
+def _is_touched(read: FieldPath, place: FieldPath, pointer: Pointer, schema: ParsedSchema) -> bool:
+    """Return whether a difference was seen to concern a read: there, inside it, or around it."""
+    if read[: len(place)] == place or place[: len(read)] == read:
+        return True
+    names_places = format_for(schema.schema_type).pointers_are_names
+    ways = [read[:length] for length in range(1, len(read) + 1)] if names_places else [read]
+    return any((found := _pointer(schema, way)) and pointer[: len(found)] == found for way in ways)
+
+
+def _pointer(schema: ParsedSchema, path: FieldPath) -> Pointer:
+    try:
+        return resolve_path(schema, path).pointer
+    except PathNotFound:
+        return ()

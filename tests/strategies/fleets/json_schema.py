@@ -1,0 +1,67 @@
+"""Schemas of shapes in JSON Schema, and their records by json and jsonschema."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from jsonschema import Draft7Validator
+
+from fleets.samples import without_absent
+
+if TYPE_CHECKING:
+    from fleets.shapes import Shape
+
+NAME: Final = "JSON"
+KINDS: Final = ("string", "boolean", "integer", "number")
+
+
+def text(shape: Shape) -> str:
+    """Return the text of a schema."""
+    return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", "title": shape.name, **_type(shape)})
+
+
+def _type(shape: Shape) -> dict[str, Any]:
+    if shape.kind == "record":
+        needed = [each.name for each in shape.fields if not each.is_optional]
+        properties = {each.name: _type(each.shape) for each in shape.fields}
+        made: dict[str, Any] = {"type": "object", "properties": properties}
+        if needed:
+            made["required"] = needed
+    elif shape.item is not None:
+        inside = _type(shape.item)
+        is_array = shape.kind == "array"
+        made = {"type": "array", "items": inside} if is_array else {"type": "object", "additionalProperties": inside}
+    elif shape.symbols:
+        names: list[Any] = [name for name, _ in shape.symbols]
+        made = {"type": "string", "enum": [*names, None] if shape.is_nullable else names}
+    else:
+        made = {"type": [*shape.kinds]} if shape.kinds else {"type": shape.kind}
+    if shape.is_nullable:
+        kinds = made["type"]
+        made["type"] = ["null", *kinds] if isinstance(kinds, list) else ["null", kinds]
+    return made
+
+
+@lru_cache(4096)
+def _validator(shape: Shape) -> Draft7Validator:
+    return Draft7Validator(_type(shape))
+
+
+def written(shape: Shape, value: Any) -> bytes:
+    """Return the text of a record, which keeps its own schema."""
+    record = without_absent(value)
+    if not _validator(shape).is_valid(record):
+        raise ValueError(f"{record} is no record of {shape}")
+    return json.dumps(record).encode()
+
+
+def read(data: bytes, writer: Shape, reader: Shape) -> Any:
+    """Return the record in ``data``, which must keep the reader's schema."""
+    del writer
+    record = json.loads(data)
+    fault = next(_validator(reader).iter_errors(record), None)
+    if fault is not None:
+        raise ValueError(f"{fault.json_path}: {fault.message}")
+    return record

@@ -1,0 +1,421 @@
+"""What a reader misses of what a writer writes, found by decoding records of the writer.
+
+The rules are those of the documents: a reader must get the value that was written, or the same one in a wider type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from fleets.languages import LANGUAGES
+from fleets.samples import samples
+from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, leaves, only, printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleets.story import FieldRead
+
+_GONE: Final = object()
+Key = tuple[Path, str]
+"""A place, and in which way what is written there cannot be read."""
+
+
+@dataclass(slots=True)
+class Misses:
+    """What a reader misses, each with an example: what is certain, and what documents do not decide."""
+
+    certain: dict[Key, str] = field(default_factory=dict)
+    doubtful: dict[Key, str] = field(default_factory=dict)
+
+    def add(self, key: Key, example: str, *, is_certain: bool = True) -> None:
+        """Add a miss; the first example stays, and certainty wins."""
+        if is_certain:
+            self.certain.setdefault(key, example)
+            self.doubtful.pop(key, None)
+        elif key not in self.certain:
+            self.doubtful.setdefault(key, example)
+
+    def merge(self, other: Misses, prefix: Path = ()) -> None:
+        """Add what another reading misses."""
+        for found, is_certain in ((other.certain, True), (other.doubtful, False)):
+            for (place, way), example in found.items():
+                self.add(((*prefix, *place), way), example, is_certain=is_certain)
+
+    @property
+    def all(self) -> dict[Key, str]:
+        """Everything that is or may be missed."""
+        return {**self.doubtful, **self.certain}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How records of one schema are read: with ``reader``, None where nothing is known of it."""
+
+    language: str
+    reader: Shape | None
+    reads: tuple[FieldRead, ...] | None
+    is_declared: bool
+    on_unknown_enum: str = ""
+
+    @property
+    def handled(self) -> str:
+        """What it does with unknown values of enums; a schema of JSON that it declares refuses them in any case."""
+        is_refusing = self.is_declared and self.language == "JSON" and self.on_unknown_enum != "fail"
+        return "" if is_refusing else self.on_unknown_enum
+
+
+@lru_cache(50_000)
+def misses_of(reading: Reading, writer: Shape) -> Misses:
+    """Return what a reader misses of records of ``writer``."""
+    found = Misses()
+    for each in reading.reads or ():
+        _add_read(found, reading, writer, each)
+    reader = reading.reader
+    if reader is None:
+        if reading.reads is None:
+            found.add(((), f"unknown:{hash(writer)}"), "nothing is known of the reader", is_certain=False)
+        return found
+    if reading.reads is None:
+        for leaf in leaves(reader):
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
+    elif reading.is_declared:
+        _add_rest(found, reading, writer, reader)
+    return found
+
+
+def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -> None:
+    path, reader = read.path, reading.reader
+    there = at(writer, path)
+    if there is None:
+        is_numbered = reading.language == "PROTOBUF" and reader is not None and _renamed(writer, reader, path)
+        is_filled = reading.is_declared and reading.language != "PROTOBUF"
+        is_filled = is_filled and not _raises(reading.language, writer, reader, path)
+        text = f"{printed(path)} is not in the schema of the writer"
+        found.add((path, _gone(writer, path)), text, is_certain=not is_numbered and not is_filled)
+        return
+    known = None if reader is None else at(reader, path)
+    if reader is None or known is None:
+        is_other = reader is not None and not _gone(reader, path).endswith(":nothing")
+        way = f"{'other' if is_other else 'unknown'}:{hash(only(writer, path))}"
+        found.add((path, way), "nothing is known of the reader", is_certain=False)
+    else:
+        for leaf in leaves(known):
+            place = (*path, *leaf)
+            found.merge(_misses_at(reading.language, writer, reader, place, reading.handled))
+    if read.is_required:
+        _add_required(found, reading.language, writer, path)
+
+
+def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> None:
+    for written, data in _records(language, writer):
+        for value in _values(written, path):
+            if value is None or value is _GONE:
+                found.add((path, "required"), f"{printed(path)} is not there in {_shown(written, data)}")
+                return
+
+
+def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> None:
+    """Add what a declared schema cannot decode beside the reads: with it the whole record is lost."""
+    read = [each.path for each in reading.reads or ()]
+    for leaf in leaves(reader):
+        if any(leaf[: len(path)] == path for path in read):
+            continue
+        if _raises(reading.language, writer, reader, leaf):
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
+
+
+@lru_cache(50_000)
+def _records(language: str, writer: Shape) -> tuple[tuple[Any, bytes], ...]:
+    """Return records of a writer as its own schema reads them, with their bytes."""
+    by = LANGUAGES[language]
+    data = [by.written(writer, each) for each in samples(writer)]
+    return tuple((by.read(each, writer, writer), each) for each in data)
+
+
+@lru_cache(50_000)
+def _read_at(language: str, writer: Shape, reader: Shape, place: Path) -> tuple[Any, ...]:
+    """Return what a reader of one place gets of each record, or the error that its library raises."""
+    by, projected = LANGUAGES[language], only(reader, place)
+    found: list[Any] = []
+    for _, data in _records(language, writer):
+        try:
+            found.append(by.read(data, writer, projected))
+        except Exception as error:  # of any library
+            found.append(error)
+    return tuple(found)
+
+
+def _raises(language: str, writer: Shape, reader: Shape | None, place: Path) -> bool:
+    return reader is not None and any(isinstance(each, Exception) for each in _read_at(language, writer, reader, place))
+
+
+@lru_cache(50_000)
+def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unknown: str) -> Misses:
+    """Return what a reader misses at a plain value of its schema."""
+    found = Misses()
+    there, known = at(writer, place), at(reader, place)
+    if there is None or known is None:
+        if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
+            text = f"{printed(place)} is not in the schema of the writer"
+            found.add((place, _gone(writer, place)), text)
+        elif language == "PROTOBUF":
+            _add_other_kind(found, writer, reader, place)
+        return found
+    later = []
+    for (written, data), read in zip(
+        _records(language, writer), _read_at(language, writer, reader, place), strict=True
+    ):
+        walked = list(_values(written, place, whole=True))
+        got = None if isinstance(read, Exception) else list(_values(read, place, whole=True))
+        if len(walked) > 1:
+            later.append((written, data, walked, got, read))
+        else:
+            _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
+    for written, data, walked, got, read in later if not found.all else ():
+        _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
+    _add_meanings(found, writer, reader, place)
+    if language == "PROTOBUF" and not found.all and _numbers(writer, place) != _numbers(reader, place):
+        found.add((place, _number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
+    return found
+
+
+def _add_other_kind(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add that a field of Protobuf on the way to a place has another number, or is of another kind of type."""
+    length = max(each for each in range(len(place)) if at(writer, place[:each]) is not None)
+    around = place[:length]
+    if around and _numbers(writer, around) != _numbers(reader, around):
+        found.add((place, _number_way(writer, reader, around)), "the number is another one", is_certain=False)
+        return
+    there, known = at(writer, around), at(reader, around)
+    if not around or there is None or known is None or (there.kind == known.kind and there.kind == "record"):
+        return
+    for (written, data), read in zip(_records("PROTOBUF", writer), _read_at("PROTOBUF", writer, reader, place), strict=True):
+        for value, one in zip(_values(written, around), _values(read, around), strict=False):
+            if value and not one:
+                found.add((place, _gone(writer, place)), f"{_shown(written, data)} is read as {one!r}")
+    found.add((place, _gone(writer, place)), f"{printed(around)} is another kind of type", is_certain=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    language: str
+    writer: Shape
+    reader: Shape
+    place: Path
+    on_unknown: str
+
+
+def _compare(
+    found: Misses, case: _Case, written: Any, data: bytes, walked: list[Any], got: list[Any] | None, read: Any
+) -> None:
+    """Compare the values at a place of a record that was written with those of the one that was read."""
+    if got is not None and len(got) != len(walked):
+        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place)
+        moved = _number_way(case.writer, case.reader, case.place)
+        way = moved if is_moved else _type_way(case.writer, case.place, case.language)
+        found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")
+        return
+    there, known = at(case.writer, case.place), at(case.reader, case.place)
+    assert there is not None and known is not None
+    for index, value in enumerate(walked or [_GONE]):
+        one = None if got is None else (got[index] if got else _GONE)
+        example = (
+            f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
+        )
+        outcome = _judged(case, there, known, value, one, has_raised=got is None)
+        if outcome is None:
+            continue
+        way = _way_of(case, there, known, written, value)
+        found.add((case.place, way), example, is_certain=outcome)
+
+
+def _judged(case: _Case, there: Shape, known: Shape, value: Any, one: Any, *, has_raised: bool) -> bool | None:
+    """Return None for a value that was read as it must be, else whether it is certain that it was not."""
+    is_enum = bool(there.symbols and known.symbols) and isinstance(value, str)
+    if is_enum and value not in dict(known.symbols):
+        return _judged_unknown(case, there, known, value, one, has_raised=has_raised)
+    if has_raised:
+        return True
+    if is_enum and isinstance(one, int):  # the reader has the name under another number
+        return True if case.on_unknown == "fail" else False
+    return _judged_value(case, there, known, value, one)
+
+
+def _judged_unknown(case: _Case, there: Shape, known: Shape, value: Any, one: Any, *, has_raised: bool) -> bool | None:
+    """Judge a value of an enum that the reader does not name."""
+    if case.on_unknown == "fail":
+        return True
+    if case.language == "PROTOBUF":
+        return None if isinstance(one, int) else True  # a number keeps, another name is another value
+    if has_raised:
+        return case.language == "AVRO" or not case.on_unknown
+    return None
+
+
+def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any) -> bool | None:
+    if value is _GONE or one is _GONE:
+        return None if value is one else True
+    if value is None or one is None:
+        if value is one:
+            return None
+        if case.language == "PROTOBUF":
+            default = one if value is None else value
+            shape = known if value is None else there
+            is_default = not default or (shape.symbols and default == shape.symbols[0][0])
+            return None if is_default else True
+        return True
+    if isinstance(value, dict | list) or isinstance(one, dict | list):
+        return True if type(value) is not type(one) else None
+    if isinstance(value, bytes) != isinstance(one, bytes):
+        as_bytes = [each.encode() if isinstance(each, str) else each for each in (value, one)]
+        return as_bytes[0] != as_bytes[1]
+    if isinstance(value, bool) != isinstance(one, bool) or bool(there.symbols) != bool(known.symbols):
+        is_number = isinstance(value, int) and isinstance(one, int)
+        is_text = isinstance(value, str) and isinstance(one, str)
+        if (is_number or is_text) and value != one:
+            return True
+        return None if is_text else False
+    return None if value == one else True
+
+
+def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add that both sides say what a value is, and say other things: logical types, and units of contracts."""
+    there, known = at(writer, place), at(reader, place)
+    if (
+        there is not None
+        and known is not None
+        and there.kind != known.kind
+        and {there.kind, known.kind} <= set(LOGICAL)
+    ):
+        found.add((place, f"type:{there.kind}"), f"{printed(place)} is {there.kind}, and is read as {known.kind}")
+    written, read = field_at(writer, place), field_at(reader, place)
+    if written is not None and read is not None and read.unit and written.unit != read.unit:
+        text = f"{printed(place)} is in {written.unit or 'no unit'}, and is read as {read.unit}"
+        found.add((place, f"unit:{written.unit}"), text, is_certain=bool(written.unit))
+
+
+def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
+    if case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place):
+        return _number_way(case.writer, case.reader, case.place)
+    if value is None or value is _GONE:
+        return f"{'null' if value is None else 'absent'}@{printed(_stop(written, case.place))}"
+    if there.kinds and not isinstance(value, dict | list):
+        return f"type:{_kind_of(value, there.kinds)}"
+    if there.symbols and known.symbols and isinstance(value, str):
+        number = f"={dict(there.symbols)[value]}" if case.language == "PROTOBUF" else ""
+        return f"symbol:{value}{number}"
+    return _type_way(case.writer, case.place, case.language)
+
+
+def _kind_of(value: Any, kinds: tuple[str, ...]) -> str:
+    """Return the branch of a union of plain types that a value is of."""
+    names = {str: ("string",), bool: ("boolean",), int: ("int", "integer"), float: ("double", "number")}
+    return next((each for each in kinds if each in names[type(value)]), "number")
+
+
+def _type_way(writer: Shape, place: Path, language: str) -> str:
+    if language == "PROTOBUF":
+        return f"type:{_chain(writer, place)}"
+    there = at(writer, place)
+    return f"type:{there.words if there is not None else ''}"
+
+
+def _chain(writer: Shape, place: Path) -> str:
+    """Return the numbers of the fields on the way, and the type at its end."""
+    there = at(writer, place)
+    return f"{'.'.join(map(str, _numbers(writer, place)))}:{there.words if there is not None else ''}"
+
+
+def _number_way(writer: Shape, reader: Shape, place: Path) -> str:
+    """Return in which way a field cannot be read whose number is another one: what is written under the reader's."""
+    for step in place:
+        field = reader.field(step)
+        if field is None:
+            inner = (writer.item, reader.item)
+            if inner[0] is None or inner[1] is None:
+                break
+            writer, reader = inner[0], inner[1]
+            continue
+        there = next((each for each in writer.fields if each.number == field.number), None)
+        if there is None:
+            return f"number:{field.number}:nothing"
+        if there.name != field.name:
+            return f"number:{field.number}:{there.shape.words}"
+        writer, reader = there.shape, field.shape
+    return "number"
+
+
+def _numbers(writer: Shape, place: Path) -> list[int]:
+    """Return the numbers of the fields on the way to a place."""
+    return [one.number for length in range(1, len(place) + 1) if (one := field_at(writer, place[:length]))]
+
+
+def _gone(writer: Shape, path: Path) -> str:
+    """Return in which way a path is not in a schema: where it ends, and what stands there."""
+    for length in range(1, len(path) + 1):
+        if at(writer, path[:length]) is None:
+            around = at(writer, path[: length - 1])
+            stands = around.words if around is not None and around.kind != "record" else "nothing"
+            return f"gone@{printed(path[:length])}:{stands}"
+    return "gone"
+
+
+def _renamed(writer: Shape, reader: Shape, path: Path) -> bool:
+    """Return whether the numbers of the fields on a path lead somewhere in the writer's message."""
+    for step in path:
+        if step in {ITEM, VALUE}:
+            if writer.item is None or reader.item is None:
+                return False
+            writer, reader = writer.item, reader.item
+            continue
+        field = reader.field(step)
+        found = None if field is None else next((each for each in writer.fields if each.number == field.number), None)
+        if field is None or found is None:
+            return False
+        writer, reader = found.shape, field.shape
+    return True
+
+
+def _values(value: Any, path: Path, *, whole: bool = False) -> Iterator[Any]:
+    """Yield the values at a path. Below a null there are none; with ``whole``, the null itself is yielded there."""
+    if not path:
+        yield value
+        return
+    step, rest = path[0], path[1:]
+    if value is None or value is _GONE:
+        if whole:
+            yield value
+    elif step == ITEM:
+        for each in value if isinstance(value, list) else [_GONE]:
+            yield from _values(each, rest, whole=whole)
+    elif step == VALUE:
+        for each in value.values() if isinstance(value, dict) else [_GONE]:
+            yield from _values(each, rest, whole=whole)
+    elif not isinstance(value, dict) or step not in value:
+        if whole or not rest:
+            yield _GONE
+    else:
+        yield from _values(value[step], rest, whole=whole)
+
+
+def _stop(value: Any, path: Path) -> Path:
+    """Return how far a path leads into a value, with the step at which there is nothing."""
+    for length, step in enumerate(path):
+        if step == ITEM and isinstance(value, list) and value:
+            value = value[0]
+        elif step == VALUE and isinstance(value, dict) and value:
+            value = next(iter(value.values()))
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
+        else:
+            return path[: length + 1] if value is not None else path[:length]
+        if value is None:
+            return path[: length + 1]
+    return path
+
+
+def _shown(written: Any, data: bytes) -> str:
+    return f"{written!r} ({data.hex() if len(data) <= 40 else f'{len(data)} bytes'})"

@@ -1,0 +1,346 @@
+"""The verdicts that a registry must give about a fleet, from decoded records and the documents alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from fleets.meaning import Misses, Reading, misses_of
+from fleets.shapes import at
+from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fleets.meaning import Key
+    from fleets.shapes import Shape
+    from fleets.story import Event, Port, Question
+
+Version = tuple[str, str]
+"""An application, and one of its versions."""
+_KEY: Final = ("$key",)
+
+
+class Answer(StrEnum):
+    """What the answer to a question must be."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+    EITHER = "not judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An answer; ``broken`` are the consumers that break for certain, each with the place, the way and a record."""
+
+    answer: Answer
+    broken: tuple[tuple[str, Key, str], ...] = ()
+    doubts: tuple[tuple[str, Key, str], ...] = ()
+    causes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A version that is live."""
+
+    version: Version
+    instance: str
+    is_release: bool
+
+
+@dataclass(slots=True)
+class Fleet:
+    """What was published, and what is and was live, by environment."""
+
+    language: str
+    published: dict[Version, Publish] = field(default_factory=dict)
+    live: dict[str, list[Live]] = field(default_factory=dict)
+    first: dict[tuple[str, Version], dict[str, frozenset[Schemas]]] = field(default_factory=dict)
+    at_publication: dict[tuple[str, Version], dict[str, frozenset[Schemas]]] = field(default_factory=dict)
+    written_by_then: dict[Version, dict[str, frozenset[Schemas]]] = field(default_factory=dict)
+    together: set[tuple[str, Version, Version]] = field(default_factory=set)
+    approved: set[tuple[str, Key]] = field(default_factory=set)
+    retained: dict[tuple[str, str], list[Shape]] = field(default_factory=dict)
+    registered: dict[str, list[Shape]] = field(default_factory=dict)
+    environments: tuple[str, ...] = ("production", "staging")
+
+    def apply(self, event: Event) -> None:
+        """Change what is published and live."""
+        if isinstance(event, Publish):
+            version = (event.application, event.version)
+            self.written_by_then.setdefault(version, self._offers_of(self.published))
+            self.published.setdefault(version, event)
+            for each in self.environments:
+                self.at_publication.setdefault((each, version), self._written(each))
+        elif isinstance(event, Retain):
+            self.retained.setdefault((event.environment, event.topic), []).extend(event.shapes)
+            self.registered.setdefault(event.topic, []).extend(event.shapes)
+        elif (event.application, event.version) in self.published:
+            if isinstance(event, Deploy):
+                self._deploy(event)
+            else:
+                self._undeploy(event)
+
+    def _deploy(self, event: Deploy) -> None:
+        version = (event.application, event.version)
+        if event.is_approved:
+            found = self.expected(CanDeploy(event.environment, *version))
+            self.approved |= {(name, key) for name, key, _ in (*found.broken, *found.doubts)}
+        now = self.live.setdefault(event.environment, [])
+        if not event.is_release:
+            now[:] = [
+                each
+                for each in now
+                if each.is_release or (each.version[0], each.instance) != (event.application, event.instance)
+            ]
+        made = Live(version, event.instance, event.is_release)
+        if made not in now:
+            now.append(made)
+        self.first.setdefault((event.environment, version), self._written(event.environment))
+        self.together |= {(event.environment, a.version, b.version) for a in now for b in now}
+
+    def _undeploy(self, event: Undeploy) -> None:
+        now = self.live.get(event.environment, [])
+        now[:] = [each for each in now if each.version != (event.application, event.version)]
+
+    def has_met(self, environment: str, version: Version) -> bool:
+        """Return whether the schemas are known with which a version reads, or would read if it were deployed now."""
+        now = self._written(environment)
+        return all(
+            each.declared is not None
+            or self._is_remembered(environment, version, each.topic)
+            or ((environment, version) not in self.first and each.topic in now)
+            for each in self.published[version].ports
+        )
+
+    def versions(self, environment: str) -> list[Version]:
+        """Return what is live, each version once."""
+        return list(dict.fromkeys(each.version for each in self.live.get(environment, [])))
+
+    def _written(self, environment: str) -> dict[str, frozenset[Schemas]]:
+        """Return the schemas in which each topic is written now."""
+        return self._offers_of(self.versions(environment))
+
+    def _offers_of(self, versions: Iterable[Version]) -> dict[str, frozenset[Schemas]]:
+        found: dict[str, set[Schemas]] = {}
+        for each in versions:
+            for offer in self.published[each].offers:
+                found.setdefault(offer.topic, set()).add((offer.shape, offer.key))
+        return {topic: frozenset(shapes) for topic, shapes in found.items()}
+
+    def expected(self, question: Question) -> Expected:
+        """Return what the answer must be."""
+        if isinstance(question, CanRegister):
+            return self._expected_registration(question)
+        version = (question.application, question.version)
+        if version not in self.published:
+            return Expected(Answer.EITHER)
+        verdict = _Verdict(self.approved)
+        self._judge_producer(verdict, question.environment, version)
+        has_all = self._judge_consumer(verdict, question.environment, version)
+        expected = verdict.expected()
+        if self._gives_up(question.environment, version):
+            return replace(expected, answer=Answer.EITHER, causes=("a topic is given up",))
+        is_unknown = not has_all and expected.answer is Answer.YES
+        return replace(expected, answer=Answer.UNKNOWN) if is_unknown else expected
+
+    def _gives_up(self, environment: str, version: Version) -> bool:
+        """Return whether a version no longer writes a topic that a live one of the application writes."""
+        topics = {
+            each.topic
+            for one in self.versions(environment)
+            if one[0] == version[0]
+            for each in self.published[one].offers
+        }
+        return bool(topics - {each.topic for each in self.published[version].offers})
+
+    def _judge_producer(self, verdict: _Verdict, environment: str, version: Version) -> None:
+        now = self.versions(environment)
+        readers = [each for each in now if each[0] != version[0]]
+        for offer in self.published[version].offers:
+            own = [each for each in now if each[0] == version[0] and self._offered(each, offer.topic)]
+            others = [each for each in now if each[0] != version[0] and self._offered(each, offer.topic)]
+            for reader in readers:
+                for port in self._ports(reader, offer.topic):
+                    found = self._missed(environment, reader, port, (offer.shape, offer.key))
+                    before = [
+                        [self._missed(environment, reader, port, one) for one in self._offered(each, offer.topic)]
+                        for each in own or others
+                    ]
+                    known = [one for part in before for one in part]
+                    if own:
+                        beside = [
+                            self._missed(environment, reader, port, one)
+                            for each in others
+                            for one in self._offered(each, offer.topic)
+                        ]
+                    else:
+                        beside = []
+                    is_exempt = (environment, version, reader) in self.together
+                    verdict.add(reader[0], found, known, beside, is_exempt=is_exempt)
+
+    def _judge_consumer(self, verdict: _Verdict, environment: str, version: Version) -> bool:
+        """Judge what a version reads; return whether somebody writes all of it."""
+        has_all = True
+        now = self.versions(environment)
+        own = [each for each in now if each[0] == version[0]]
+        for port in self.published[version].ports:
+            writers = [each for each in now if self._offered(each, port.topic)]
+            has_all = has_all and bool(writers)
+            met: list[tuple[Schemas, bool, bool]] = [
+                (schemas, (environment, writer, version) in self.together, False)
+                for writer in writers
+                for schemas in self._offered(writer, port.topic)
+            ]
+            if port.is_from_start and met:
+                met += [((shape, None), False, True) for shape in self.retained.get((environment, port.topic), [])]
+            for schemas, is_exempt, is_old in met:
+                found = self._missed(environment, version, port, schemas, is_of_consumer=True)
+                known = [
+                    self._missed(environment, each, one, schemas, is_of_consumer=True)
+                    for each in own
+                    for one in self._ports(each, port.topic)
+                    if one.is_from_start or not is_old
+                ]
+                verdict.add(version[0], found, known, [], is_exempt=is_exempt)
+        return has_all
+
+    def _expected_registration(self, question: CanRegister) -> Expected:
+        verdict = _Verdict(set())
+        found_any = False
+        live = {each[0] for environment in self.environments for each in self.versions(environment)}
+        pending = {each[0] for each in self.published if each[0] not in live and self._ports(each, question.topic)}
+        for environment in self.environments:
+            known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
+            known |= set(self.registered.get(question.topic, []))
+            known |= {shape for shape, _ in self._offers_of(self.published).get(question.topic, frozenset())}
+            for reader in self.versions(environment):
+                for port in self._ports(reader, question.topic):
+                    found_any = True
+                    found = self._missed(environment, reader, port, (question.shape, None))
+                    before = [self._missed(environment, reader, port, (each, None)) for each in known]
+                    verdict.add(reader[0], found, [], before, is_exempt=False)
+        is_offered = any(self._offered(each, question.topic) for each in self.published)
+        found = verdict.expected()
+        if not found_any or not is_offered or (pending and found.answer is Answer.YES):
+            return Expected(Answer.EITHER)
+        return found
+
+    def _offered(self, version: Version, topic: str) -> list[Schemas]:
+        return [(each.shape, each.key) for each in self.published[version].offers if each.topic == topic]
+
+    def _ports(self, version: Version, topic: str) -> list[Port]:
+        return [each for each in self.published[version].ports if each.topic == topic]
+
+    def _missed(
+        self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
+    ) -> Misses:
+        """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
+        known = self._known(environment, reader, port.topic)
+        fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
+        fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
+        candidates = [self._missed_with(port, each, written) for each in fitting or known or [(None, None)]]
+        found = Misses()
+        for each in candidates:
+            for key, example in each.all.items():
+                is_certain = all(key in one.certain for one in candidates)
+                is_certain = is_certain and not (is_of_consumer and key[1].startswith("unit:"))
+                found.add(key, example, is_certain=is_certain)
+        return found
+
+    def _is_remembered(self, environment: str, reader: Version, topic: str) -> bool:
+        found = self.first.get((environment, reader))
+        return topic in (self.at_publication.get((environment, reader), {}) if found is None else found)
+
+    def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
+        """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
+        first = self.first.get((environment, reader))
+        if first is not None:
+            return list(first.get(topic, frozenset()))
+        before = self.at_publication.get((environment, reader), {}).get(topic, frozenset())
+        if before:
+            return list(before)
+        by_then = self.written_by_then.get(reader, {}).get(topic, frozenset())
+        return list(by_then | self._written(environment).get(topic, frozenset()))
+
+    def _missed_with(self, port: Port, known: tuple[Shape | None, Shape | None], written: Schemas) -> Misses:
+        shape, key = known
+        is_declared = port.declared is not None
+        reader = port.declared if is_declared else shape
+        found = Misses()
+        reading = Reading(self.language, reader, port.reads, is_declared, port.on_unknown_enum)
+        found.merge(misses_of(reading, written[0]))
+        if port.reads is None and written[1] != key:
+            found.add((_KEY, f"key:{hash(written[1])}"), "the keys are others", is_certain=False)
+        if port.key_reads and written[1] is None:
+            found.add((_KEY, "key:none"), "there are no keys", is_certain=False)
+        elif port.key_reads and written[1] is not None:
+            of_key = Reading(
+                self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum
+            )
+            found.merge(misses_of(of_key, written[1]), _KEY)
+        return found
+
+
+Schemas = tuple["Shape", "Shape | None"]
+"""The schema of the values of a topic, and that of its keys."""
+_TOTAL = ("type:", "gone", "number")
+
+
+class _Verdict:
+    """What was found about a question until now."""
+
+    def __init__(self, approved: set[tuple[str, Key]]) -> None:
+        self._approved = approved
+        self.broken: list[tuple[str, Key, str]] = []
+        self.doubts: list[tuple[str, Key, str]] = []
+        self._causes: list[str] = []
+
+    def add(self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool) -> None:
+        """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
+        for key, example in found.all.items():
+            if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
+                continue
+            if before and all(key in each.all for each in before):
+                if all(key in each.certain for each in before) or key in found.doubtful:
+                    continue
+            causes = (
+                ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
+                ("in a part of what is live", any(key in each.all for each in before)),
+                ("in what others write", any(key in each.all for each in beside)),
+                ("behind another break", any(_is_hidden(key, each) for each in (*before, *beside))),
+                ("live together", is_exempt),
+                ("approved", (consumer, key) in self._approved),
+            )
+            cause = next((name for name, counts in causes if counts), "")
+            if cause:
+                self._causes.append(cause)
+            (self.doubts if cause else self.broken).append((consumer, key, example))
+
+    def expected(self) -> Expected:
+        """Return the answer."""
+        broken, doubts = tuple(_once(self.broken)), tuple(_once(self.doubts))
+        answer = Answer.NO if broken else Answer.EITHER if doubts else Answer.YES
+        return Expected(answer, broken, doubts, tuple(sorted(set(self._causes))))
+
+
+def _is_gone(key: Key, before: Misses) -> bool:
+    """Return whether there was nothing at a place before."""
+    return any(place == key[0] and way.startswith("gone") for place, way in before.all)
+
+
+def _is_hidden(key: Key, before: Misses) -> bool:
+    """Return whether a miss was hidden by another one at the same place, by which all records are lost."""
+    place, way = key
+    total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
+    return bool(total) and not (way.startswith("type:") and all(each.startswith("type:") for each in total))
+
+
+def _once(found: Iterable[tuple[str, Key, str]]) -> Iterator[tuple[str, Key, str]]:
+    seen = set()
+    for each in found:
+        if each[:2] not in seen:
+            seen.add(each[:2])
+            yield each
