@@ -160,7 +160,9 @@ class Drawing:
             case "remove" if len(fields) > 1:
                 del fields[index]
             case "rename" if names:
-                fields[index] = replace(one, name=self._random.choice(names))
+                moved = self._is_protobuf and self.chance(0.7)
+                number = self._free(fields, one.number + 30) if moved else one.number
+                fields[index] = replace(one, name=self._random.choice(names), number=number)
             case "add" if names:
                 name = self._random.choice(names)
                 added = self.field(name, self._free(fields, (NAMES + INNER).index(name) + 1), max(depth, 1))

@@ -73,7 +73,7 @@ class _Drawn:
 
     def producer(self) -> tuple[str, str]:
         """Publish a version of a producer."""
-        application = PRODUCERS[0] if self.random.random() < 0.88 else PRODUCERS[1]
+        application = PRODUCERS[0] if self.random.random() < 0.92 else PRODUCERS[1]
         topics = self.topics if application == PRODUCERS[0] else self.topics[:1]
         self.number += 1
         for each in topics:
@@ -124,12 +124,15 @@ class _Drawn:
         """Ask whether a version may be deployed, and deploy it whatever the answer is, most of the time."""
         random = self.random
         environment = random.choice(ENVIRONMENTS)
-        if not any(each[0] in PRODUCERS for each in self.fleet.versions(environment)) and random.random() < 0.8:
+        is_known = self.fleet.has_met(environment, version)
+        is_known = is_known and any(each[0] in PRODUCERS for each in self.fleet.versions(environment))
+        if version[0] in CONSUMERS and not is_known and random.random() < 0.9:
             environment = ENVIRONMENTS[0]
         question = CanDeploy(environment, *version)
         self.add(question)
-        if random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
-            instance = "eu" if random.random() < 0.08 else ""
+        is_known = version[0] in PRODUCERS or self.fleet.has_met(environment, version)
+        if (is_known or random.random() < 0.05) and random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
+            instance = "eu" if random.random() < 0.06 else ""
             is_release = random.random() < 0.06
             self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.15))
 
@@ -165,6 +168,7 @@ def drawn_story(seed: int, language: str) -> Story:
         drawn.something()
     for version in drawn.fleet.published:
         for environment in sorted(set(ENVIRONMENTS)):
-            if drawn.random.random() < 0.5:
+            is_known = drawn.fleet.has_met(environment, version)
+            if drawn.random.random() < (0.5 if is_known else 0.05):
                 drawn.add(CanDeploy(environment, *version))
     return Story(language, tuple(drawn.steps))

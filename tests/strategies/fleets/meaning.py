@@ -60,6 +60,12 @@ class Reading:
     is_declared: bool
     on_unknown_enum: str = ""
 
+    @property
+    def handled(self) -> str:
+        """What it does with unknown values of enums; a schema of JSON that it declares refuses them in any case."""
+        is_refusing = self.is_declared and self.language == "JSON" and self.on_unknown_enum != "fail"
+        return "" if is_refusing else self.on_unknown_enum
+
 
 @lru_cache(50_000)
 def misses_of(reading: Reading, writer: Shape) -> Misses:
@@ -74,7 +80,7 @@ def misses_of(reading: Reading, writer: Shape) -> Misses:
         return found
     if reading.reads is None:
         for leaf in leaves(reader):
-            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.on_unknown_enum))
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
     elif reading.is_declared:
         _add_rest(found, reading, writer, reader)
     return found
@@ -96,7 +102,7 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
-            found.merge(_misses_at(reading.language, writer, reader, place, reading.on_unknown_enum))
+            found.merge(_misses_at(reading.language, writer, reader, place, reading.handled))
     if read.is_required:
         _add_required(found, reading.language, writer, path)
 
@@ -110,16 +116,13 @@ def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> No
 
 
 def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> None:
-    """Add what a declared schema cannot decode beside the reads: in Avro the whole record is lost."""
+    """Add what a declared schema cannot decode beside the reads: with it the whole record is lost."""
     read = [each.path for each in reading.reads or ()]
     for leaf in leaves(reader):
         if any(leaf[: len(path)] == path for path in read):
             continue
-        is_avro = reading.language == "AVRO"
-        if not is_avro or _raises(reading.language, writer, reader, leaf):
-            part = _misses_at(reading.language, writer, reader, leaf, reading.on_unknown_enum)
-            for key, example in part.all.items():
-                found.add(key, example, is_certain=is_avro and key in part.certain)
+        if _raises(reading.language, writer, reader, leaf):
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
 
 
 @lru_cache(50_000)
@@ -153,9 +156,9 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     found = Misses()
     there, known = at(writer, place), at(reader, place)
     if there is None or known is None:
-        raises = _raises(language, writer, reader, place)
-        text = f"{printed(place)} is not in the schema of the writer"
-        found.add((place, _gone(writer, place)), text, is_certain=raises)
+        if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
+            text = f"{printed(place)} is not in the schema of the writer"
+            found.add((place, _gone(writer, place)), text)
         return found
     later = []
     for (written, data), read in zip(
@@ -170,6 +173,8 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     for written, data, walked, got, read in later if not found.all else ():
         _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
     _add_meanings(found, writer, reader, place)
+    if language == "PROTOBUF" and not found.all and _numbers(writer, place) != _numbers(reader, place):
+        found.add((place, _number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
     return found
 
 
@@ -187,7 +192,9 @@ def _compare(
 ) -> None:
     """Compare the values at a place of a record that was written with those of the one that was read."""
     if got is not None and len(got) != len(walked):
-        way = _type_way(case.writer, case.place, case.language)
+        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place)
+        moved = _number_way(case.writer, case.reader, case.place)
+        way = moved if is_moved else _type_way(case.writer, case.place, case.language)
         found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")
         return
     there, known = at(case.writer, case.place), at(case.reader, case.place)
@@ -271,7 +278,7 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
 
 def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
     if case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place):
-        return f"type:{_chain(case.writer, case.place)}"
+        return _number_way(case.writer, case.reader, case.place)
     if value is None or value is _GONE:
         return f"{'null' if value is None else 'absent'}@{printed(_stop(written, case.place))}"
     if there.symbols and known.symbols and isinstance(value, str):
@@ -291,6 +298,25 @@ def _chain(writer: Shape, place: Path) -> str:
     """Return the numbers of the fields on the way, and the type at its end."""
     there = at(writer, place)
     return f"{'.'.join(map(str, _numbers(writer, place)))}:{there.words if there is not None else ''}"
+
+
+def _number_way(writer: Shape, reader: Shape, place: Path) -> str:
+    """Return in which way a field cannot be read whose number is another one: what is written under the reader's."""
+    for step in place:
+        field = reader.field(step)
+        if field is None:
+            inner = (writer.item, reader.item)
+            if inner[0] is None or inner[1] is None:
+                break
+            writer, reader = inner[0], inner[1]
+            continue
+        there = next((each for each in writer.fields if each.number == field.number), None)
+        if there is None:
+            return f"number:{field.number}:nothing"
+        if there.name != field.name:
+            return f"number:{field.number}:{there.shape.words}"
+        writer, reader = there.shape, field.shape
+    return "number"
 
 
 def _numbers(writer: Shape, place: Path) -> list[int]:

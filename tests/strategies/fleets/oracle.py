@@ -59,6 +59,7 @@ class Fleet:
     live: dict[str, list[Live]] = field(default_factory=dict)
     first: dict[tuple[str, Version], dict[str, frozenset[Schemas]]] = field(default_factory=dict)
     at_publication: dict[tuple[str, Version], dict[str, frozenset[Schemas]]] = field(default_factory=dict)
+    written_by_then: dict[Version, dict[str, frozenset[Schemas]]] = field(default_factory=dict)
     together: set[tuple[str, Version, Version]] = field(default_factory=set)
     approved: set[tuple[str, Key]] = field(default_factory=set)
     retained: dict[tuple[str, str], list[Shape]] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Fleet:
         """Change what is published and live."""
         if isinstance(event, Publish):
             version = (event.application, event.version)
+            self.written_by_then.setdefault(version, self._offers_of(self.published))
             self.published.setdefault(version, event)
             for each in self.environments:
                 self.at_publication.setdefault((each, version), self._written(each))
@@ -103,14 +105,27 @@ class Fleet:
         now = self.live.get(event.environment, [])
         now[:] = [each for each in now if each.version != (event.application, event.version)]
 
+    def has_met(self, environment: str, version: Version) -> bool:
+        """Return whether the schemas are known with which a version reads, or would read if it were deployed now."""
+        now = self._written(environment)
+        return all(
+            each.declared is not None
+            or self._is_remembered(environment, version, each.topic)
+            or ((environment, version) not in self.first and each.topic in now)
+            for each in self.published[version].ports
+        )
+
     def versions(self, environment: str) -> list[Version]:
         """Return what is live, each version once."""
         return list(dict.fromkeys(each.version for each in self.live.get(environment, [])))
 
     def _written(self, environment: str) -> dict[str, frozenset[Schemas]]:
         """Return the schemas in which each topic is written now."""
+        return self._offers_of(self.versions(environment))
+
+    def _offers_of(self, versions: Iterable[Version]) -> dict[str, frozenset[Schemas]]:
         found: dict[str, set[Schemas]] = {}
-        for each in self.versions(environment):
+        for each in versions:
             for offer in self.published[each].offers:
                 found.setdefault(offer.topic, set()).add((offer.shape, offer.key))
         return {topic: frozenset(shapes) for topic, shapes in found.items()}
@@ -174,19 +189,20 @@ class Fleet:
         for port in self.published[version].ports:
             writers = [each for each in now if self._offered(each, port.topic)]
             has_all = has_all and bool(writers)
-            met: list[tuple[Schemas, bool]] = [
-                (schemas, (environment, writer, version) in self.together)
+            met: list[tuple[Schemas, bool, bool]] = [
+                (schemas, (environment, writer, version) in self.together, False)
                 for writer in writers
                 for schemas in self._offered(writer, port.topic)
             ]
             if port.is_from_start:
-                met += [((shape, None), False) for shape in self.retained.get((environment, port.topic), [])]
-            for schemas, is_exempt in met:
+                met += [((shape, None), False, True) for shape in self.retained.get((environment, port.topic), [])]
+            for schemas, is_exempt, is_old in met:
                 found = self._missed(environment, version, port, schemas, is_of_consumer=True)
                 known = [
                     self._missed(environment, each, one, schemas, is_of_consumer=True)
                     for each in own
                     for one in self._ports(each, port.topic)
+                    if one.is_from_start or not is_old
                 ]
                 verdict.add(version[0], found, known, [], is_exempt=is_exempt)
         return has_all
@@ -194,9 +210,12 @@ class Fleet:
     def _expected_registration(self, question: CanRegister) -> Expected:
         verdict = _Verdict(set())
         found_any = False
+        live = {each[0] for environment in self.environments for each in self.versions(environment)}
+        pending = {each[0] for each in self.published if each[0] not in live and self._ports(each, question.topic)}
         for environment in self.environments:
             known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
             known |= set(self.registered.get(question.topic, []))
+            known |= {shape for shape, _ in self._offers_of(self.published).get(question.topic, frozenset())}
             for reader in self.versions(environment):
                 for port in self._ports(reader, question.topic):
                     found_any = True
@@ -204,7 +223,10 @@ class Fleet:
                     before = [self._missed(environment, reader, port, (each, None)) for each in known]
                     verdict.add(reader[0], found, [], before, is_exempt=False)
         is_offered = any(self._offered(each, question.topic) for each in self.published)
-        return verdict.expected() if found_any and is_offered else Expected(Answer.EITHER)
+        found = verdict.expected()
+        if not found_any or not is_offered or (pending and found.answer is Answer.YES):
+            return Expected(Answer.EITHER)
+        return found
 
     def _offered(self, version: Version, topic: str) -> list[Schemas]:
         return [(each.shape, each.key) for each in self.published[version].offers if each.topic == topic]
@@ -218,6 +240,7 @@ class Fleet:
         """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
         known = self._known(environment, reader, port.topic)
         fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
+        fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
         candidates = [self._missed_with(port, each, written) for each in fitting or known or [(None, None)]]
         found = Misses()
         for each in candidates:
@@ -227,13 +250,20 @@ class Fleet:
                 found.add(key, example, is_certain=is_certain)
         return found
 
+    def _is_remembered(self, environment: str, reader: Version, topic: str) -> bool:
+        found = self.first.get((environment, reader))
+        return topic in (self.at_publication.get((environment, reader), {}) if found is None else found)
+
     def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
         """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
         first = self.first.get((environment, reader))
         if first is not None:
             return list(first.get(topic, frozenset()))
         before = self.at_publication.get((environment, reader), {}).get(topic, frozenset())
-        return list(before or self._written(environment).get(topic, frozenset()))
+        if before:
+            return list(before)
+        by_then = self.written_by_then.get(reader, {}).get(topic, frozenset())
+        return list(by_then | self._written(environment).get(topic, frozenset()))
 
     def _missed_with(self, port: Port, known: tuple[Shape | None, Shape | None], written: Schemas) -> Misses:
         shape, key = known
@@ -256,7 +286,7 @@ class Fleet:
 
 Schemas = tuple["Shape", "Shape | None"]
 """The schema of the values of a topic, and that of its keys."""
-_TOTAL = ("type:", "gone")
+_TOTAL = ("type:", "gone", "number")
 
 
 class _Verdict:

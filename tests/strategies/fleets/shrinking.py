@@ -155,7 +155,7 @@ def _without_field(shape: Shape, record: str, name: str) -> Shape:
 
 
 def _without_symbol(shape: Shape, name: str, symbol: str) -> Shape:
-    if shape.name != name or len(shape.symbols) < 2:
+    if shape.name != name or len(shape.symbols) < 3:
         return shape
     symbols = tuple(each for each in shape.symbols if each[0] != symbol)
     return replace(shape, symbols=symbols, fallback="" if shape.fallback == symbol else shape.fallback)

@@ -10,6 +10,7 @@ from counterfoil.contracts.consumers.places import place_of
 from counterfoil.contracts.model import Finding, Readers
 from counterfoil.schema.paths import KEY, print_path
 from counterfoil.schema.reads.judge import is_read
+from counterfoil.schema.reads.pairs import concerns
 from counterfoil.schema.reads.rules import RULE_BY_ID
 from counterfoil.schema.reports.model import Severity
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.consumers.pairs import TopicChange
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
+    from counterfoil.schema.reads.model import ReadFinding
 
 WAS_SO: Final = " (it was so before this change)"
 _NO_HEADER: Final = "header-missing"
@@ -57,7 +59,7 @@ def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence
         elif group.found.consumer is not None:  # what the contract itself says is the better sentence
             group.found = found
         about = finding if found.consumer is not None else replace(finding, application=None)
-        group.shared.add(about, consumer)
+        group.shared.add(about, *([consumer] if consumer else concerned_by(about, consumers)))
         former.add(key, about, subject=group.shared.subject, group=seen_as, consumer=consumer)
         group.former = former.of(key)
     headers = {group.found.finding.element for group in groups.values() if group.found.finding.rule == _NO_HEADER}
@@ -65,6 +67,11 @@ def findings_of(judged: Iterable[tuple[TopicChange, Found]], consumers: Sequence
         finding = group.found.finding
         if finding.rule != _UNBACKED or finding.element not in headers:  # the promise that is gone says it already
             yield _finding(group, consumers)
+
+
+def concerned_by(finding: ReadFinding, consumers: Iterable[Consumer]) -> list[str]:
+    """Return the ids of the consumers that a finding about the contract itself concerns."""
+    return [each.application.id for each in consumers if concerns(each.expectation, finding)]
 
 
 def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:

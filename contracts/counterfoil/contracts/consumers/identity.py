@@ -33,21 +33,24 @@ class Break:
     """Findings about a subject that are one break: at the same place with the same thing written.
 
     ``finding`` is the first one, or what the contract itself says; ``broken`` are the ids of the consumers that break,
-    ``texts`` the sentences, ``expected`` what the consumers expect. Another set of consumers is another break.
+    ``concerned`` those of the consumers that what the contract says is about, ``texts`` the sentences, ``expected``
+    what the consumers expect. Another set of consumers is another break.
     """
 
     subject: str
     finding: ReadFinding
     broken: dict[str, None] = field(default_factory=dict)
+    concerned: dict[str, None] = field(default_factory=dict)
     texts: dict[str, None] = field(default_factory=dict)
     expected: dict[str, None] = field(default_factory=dict)
 
-    def add(self, finding: ReadFinding, consumer: str) -> None:
-        """Add a finding; ``consumer`` is the id of the one that breaks by it, unless it is about the contract."""
+    def add(self, finding: ReadFinding, *consumers: str) -> None:
+        """Add a finding; ``consumers`` are the ids of those that it concerns."""
         is_about_contract = finding.application is None
-        if not is_about_contract:
-            self.broken[consumer] = None
-        elif self.finding.application is not None:  # what the contract itself says is the better sentence
+        (self.concerned if is_about_contract else self.broken).update(dict.fromkeys(consumers))
+        if (
+            is_about_contract and self.finding.application is not None
+        ):  # what the contract itself says is the better sentence
             self.finding, self.texts = finding, {}
         if is_about_contract or self.finding.application is not None:
             self.texts[sentence_of(finding)] = None
@@ -68,8 +71,13 @@ class Break:
             print_path(found.place),
             found.written,
             sorted(self.expected),
-            self._broken(without),
+            sorted(each for each in self.consumers if each != without),
         )
+
+    @property
+    def consumers(self) -> dict[str, None]:
+        """The ids of all consumers that the break is about."""
+        return {**self.broken, **self.concerned}
 
     def former_fingerprint(self, *, without: str = "") -> str:
         """Return the fingerprint that release 0.2.0 gave to the break.
@@ -77,12 +85,8 @@ class Break:
         The sentence about a missing field named other fields, and was left out.
         """
         facts = "" if self.finding.rule == _MISSING else self.text
-        return fingerprint(
-            self.finding.rule, self.subject, print_path(self.finding.element), facts, self._broken(without)
-        )
-
-    def _broken(self, without: str) -> list[str]:
-        return sorted(each for each in self.broken if each != without)
+        broken = sorted(each for each in self.broken if each != without)
+        return fingerprint(self.finding.rule, self.subject, print_path(self.finding.element), facts, broken)
 
 
 class FormerBreaks:
@@ -100,7 +104,8 @@ class FormerBreaks:
     def add(self, key: Hashable, finding: ReadFinding, *, subject: str, group: Hashable, consumer: str) -> None:
         """Add a finding of the break ``key``; ``group`` is equal where release 0.2.0 saw one break.
 
-        ``consumer`` is as in :meth:`Break.add`. What was not reported beside another finding has no former fingerprint.
+        ``consumer`` is the id of the one that breaks. What was not reported beside another finding has no former
+        fingerprint.
         """
         former = finding.former
         if former is None:

@@ -13,10 +13,12 @@ from counterfoil.schema.paths import KEY
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
 from counterfoil.schema.reads.model import FormerFinding
+from counterfoil.schema.reads.rules import RULE_BY_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+    from counterfoil.schema.agreements.model import Expectation
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
 
@@ -32,7 +34,7 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
         for finding in with_former(findings, offer, reader, each) if findings else ():
             found.setdefault(finding.identity, finding)
         for finding in promise_changes(each, offer):
-            if _concerns(reader, finding):
+            if concerns(reader.expectation, finding):
                 found.setdefault(finding.identity, finding)
     return tuple(found.values())
 
@@ -43,9 +45,9 @@ def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding
         yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
 
 
-def _concerns(reader: Reader, finding: ReadFinding) -> bool:
+def concerns(expectation: Expectation, finding: ReadFinding) -> bool:
     """Return whether a finding about the contract itself concerns a reader; the key concerns all of them."""
-    return finding.element[:1] == (KEY,) or is_read(reader.expectation, finding.element)
+    return finding.element[:1] == (KEY,) or is_read(expectation, finding.element)
 
 
 def about_reader(findings: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
@@ -61,14 +63,24 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
     marked = tuple(findings)
     if not marked or not before:
         return marked
-    known = set.intersection(*({each.identity for each in found} for found in before))
-    return tuple(replace(each, is_preexisting=each.identity in known) for each in marked)
+    known = set.intersection(*(set(map(_known_as, found)) for found in before))
+    return tuple(replace(each, is_preexisting=_known_as(each) in known) for each in marked)
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
     """Return ``findings``, also marked as pre-existing where they are among those of ``before``."""
-    known = {each.identity for each in before}
-    return tuple(replace(each, is_preexisting=each.is_preexisting or each.identity in known) for each in findings)
+    known = set(map(_known_as, before))
+    return tuple(replace(each, is_preexisting=each.is_preexisting or _known_as(each) in known) for each in findings)
+
+
+def _known_as(finding: ReadFinding) -> Hashable:
+    """Return what a finding has in common with one that makes it no worse than before.
+
+    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it.
+    """
+    if finding.application is None or not RULE_BY_ID[finding.rule].is_breaking:
+        return finding.identity
+    return finding.application, finding.place, finding.written
 
 
 def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:

@@ -156,11 +156,12 @@ def _about_others(breaks: Iterable[KnownBreak], live: Mapping[str, Approval]) ->
     """Yield a notice where a break was approved before one more consumer broke."""
     for each in breaks:
         names = (each.fingerprint, *each.former_fingerprints)
-        if not live or live.keys() & set(names) or len(each.found.broken) > _MAX_COMPARED:
+        if not live or live.keys() & set(names) or len(each.found.consumers) > _MAX_COMPARED:
             continue
-        for consumer in each.found.broken:
+        for consumer in each.found.consumers:
             fewer = [each.found.fingerprint(without=consumer)]
-            fewer += [] if each.former is None else [each.former.former_fingerprint(without=consumer)]
+            if each.former is not None and consumer in each.former.broken:
+                fewer.append(each.former.former_fingerprint(without=consumer))
             known = next((one for one in fewer if one in live), None)
             if known is not None:
                 yield (

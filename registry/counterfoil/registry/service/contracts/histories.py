@@ -64,7 +64,7 @@ class Histories:
         for name in (ANYWHERE, *await self._records.environment_names()) if wanted else ():
             known[name] = tuple(dict.fromkeys((*known.get(name, ()), *await self._writers(wanted, name))))
         beside = PublishedBeside(application, version, {name: each for name, each in known.items() if each})
-        is_news = bool(beside.writers) and beside != held.value
+        is_news = bool(wanted) and beside != held.value  # that nobody was there is known, too
         return PUBLISHED_BESIDE.write(beside, revision=held.revision) if is_news else _NOTHING
 
     async def _writers(self, contracts: Iterable[str], environment: str) -> list[Numbered]:

@@ -181,21 +181,23 @@ class MetWriters:
         return {each: _first_met(search, each, by_number) for each in readers}
 
     async def _at_publication(self, search: _Search, place: Place) -> _Found:
-        """Return the writers that were there when a reader was published: in the environment, or else anywhere."""
+        """Return the writers that were there when a reader was published: in the environment, or anywhere."""
         readers = list(search.wanted)
         if place.branch is not None:
             return await self._newest_before(search, place)
         held = await self._records.each(PUBLISHED_BESIDE, readers)
         search.beside = {(each.application, each.version): each for each in held}
-        found: _Found = {}
-        for reader, beside in search.beside.items():
-            there = beside.writers.get(place.environment or ANYWHERE, ())
-            found[reader] = list(there or beside.writers.get(ANYWHERE, ()))
-        return found
+        return {
+            reader: list(beside.writers.get(place.environment or ANYWHERE, ()))
+            for reader, beside in search.beside.items()
+        }
 
     async def _newest_before(self, search: _Search, place: Place) -> _Found:
-        """Return the newest versions that were published before a reader, on the branch if there is one."""
-        readers = list(search.wanted)
+        """Return the newest versions that were published before a reader, on the branch if there is one.
+
+        Elsewhere it is only of readers that an earlier release stored that nothing better is known.
+        """
+        readers = [each for each in search.wanted if each not in search.beside]
         published = await self._records.each(VERSIONS, readers)
         times = {(each.application, each.version): each.create_ts for each in published}
         times |= {each: search.histories[each].since for each in search.unstored if each in times}
