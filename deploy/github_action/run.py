@@ -20,13 +20,15 @@ from counterfoil.schema.reports.model import PROGRAM, verdict_of
 from github_action.event import add_to_summary, read_pull_request, write_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _FORMATS: Final = ("github", "json", "markdown", "sarif")
 _FORMATS_OF_PLAN: Final = ("text", "json", "markdown")
 _NO_ANSWER: Final = frozenset({ExitCode.UNREACHABLE, ExitCode.REFUSED})
 _ANSWERS: Final = frozenset({ExitCode.OK, ExitCode.BROKEN})
 """The exit codes of a command that has written a report; Python itself ends with 1, too."""
+_MISSING: Final = frozenset({"path-missing", "consumer-field-missing"})
+"""The rules of lint and of check for a path that the schema does not have."""
 _SKIPPED: Final = (
     "The verdict of the registry was skipped: this pull request is from a fork, whose workflow has no secrets, and the "
     "registry did not answer without them."
@@ -162,7 +164,7 @@ def _outputs(results: Sequence[Result], folder: Path, request: Request) -> dict[
     has_sarif = any((folder / "sarif").glob("*"))
     return {
         "verdict": verdict_of(code).replace(" ", "-"),
-        "breaking-count": "" if any(result.hides_findings for result in results) else _count_errors(reported),
+        "breaking-count": "" if any(result.hides_findings for result in results) else count_errors(reported),
         "report-path": folder / "json" / f"{main.step.name}.json" if main else "",
         "comment-path": comment,
         "sarif-path": folder / "sarif" if has_sarif else "",
@@ -177,10 +179,31 @@ def _combined(codes: Sequence[ExitCode]) -> ExitCode:
     return next((code for code in codes if code is not ExitCode.OK), ExitCode.OK)
 
 
-def _count_errors(results: Sequence[Result]) -> int:
-    """Return how many different errors are not approved; git and a registry may both have the same one."""
-    findings = [finding for result in results if result.report for finding in result.report.get("findings", ())]
-    return len({one["fingerprint"] for one in findings if one["severity"] == "error" and not one.get("approval")})
+def count_errors(results: Sequence[Result]) -> int:
+    """Return how many different errors are not approved.
+
+    Several commands may report the same one: git and a registry the same difference, lint the same invalid file, or the
+    path that a consumer reads and that a change takes away. The last commands count first: what they found is a break.
+    """
+    counted: dict[str, Mapping[str, Any]] = {}
+    for result in reversed(results):
+        report = result.report or {}
+        errors = (one for one in report.get("findings", ()) if one["severity"] == "error" and not one.get("approval"))
+        others = list(counted.values())
+        new = [one for one in errors if not any(_is_same(one, other) for other in others)]
+        counted |= {one["fingerprint"]: one for one in new if one["fingerprint"] not in counted}
+    return len(counted)
+
+
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two commands mean the same: by fingerprint, rule and place, or a path that is missing."""
+    if one["fingerprint"] == other["fingerprint"]:
+        return True
+    if all(one.get(key) == other.get(key) for key in ("rule", "path", "line", "column", "element", "direction")):
+        return True
+    element = one.get("element")
+    is_missing = one["rule"] in _MISSING and other["rule"] in _MISSING
+    return bool(element) and element == other.get("element") and (is_missing or one["text"] == other["text"])
 
 
 if __name__ == "__main__":

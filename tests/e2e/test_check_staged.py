@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 
@@ -77,3 +79,34 @@ def test_a_service_of_a_monorepo_is_checked_alone_with_what_it_refers_to(counter
     assert [(one["path"], one["rule"]) for one in result.report["findings"]] == [
         ("services/a/order.avsc", "type-mismatch")
     ]
+
+
+def test_a_submodule_that_was_moved_is_named_if_it_has_schema_files(counterfoil, committed, tmp_path):
+    """Its files are those of another repository; a check that says nothing about them would read as a yes."""
+    inner, other = tmp_path / "inner", tmp_path / "other"
+    committed.git("clone", "--quiet", committed.folder, inner)
+    committed.git("init", "--quiet", other)
+    _commit(committed, other, "README.md", "no schema")
+    for name, source in (("lib", inner), ("tools", other)):
+        committed.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(source), name)
+    committed.commit()
+    assert "submodule" not in _check(counterfoil, committed, "--against", "HEAD").out
+    for name in ("lib", "tools"):
+        _commit(committed, committed.folder / name, "more.txt", "more")
+    moved = _check(counterfoil, committed, "--against", "HEAD")
+    assert (moved.code, moved.out.count("submodule")) == (0, 1), moved
+    assert "the submodule lib was moved from" in moved.out
+    assert re.search("it has [0-9]+ schema files?, and is not compared", moved.out), moved.out
+    assert "submodule" not in _check(counterfoil, committed, "--against", "HEAD", "--staged").out
+    committed.git("add", "lib")
+    assert "the submodule lib was moved" in _check(counterfoil, committed, "--against", "HEAD", "--staged").out
+    assert "submodule" not in _check(counterfoil, committed, "order.avsc", "--against", "HEAD").out
+    assert "submodule lib" in _check(counterfoil, committed, "lib", "--against", "HEAD").out
+    committed.git("rm", "--quiet", "--force", "lib")
+    assert "the submodule lib was removed" in _check(counterfoil, committed, "--against", "HEAD").out
+
+
+def _commit(workshop, folder, path, text):
+    (folder / path).write_text(text)
+    workshop.git("-C", folder, "add", "--all")
+    workshop.git("-C", folder, "commit", "--quiet", "--message", "a change")

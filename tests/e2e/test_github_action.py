@@ -15,11 +15,12 @@ from jsonschema import Draft202012Validator
 
 from contract_stories import LINK, promise, schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
+from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
 from counterfoil.sdk import Registry, operations
 from github_action.comment import MAX_CHARACTERS, fitting
-from github_action.run import Request, planned
+from github_action.run import Request, Result, Step, count_errors, planned
 from github_runner import CommentApi, Runner
 from local_services import free_port
 
@@ -80,6 +81,70 @@ def test_a_break_is_reported_in_outputs_annotations_summary_comment_and_code_sca
     assert [one["body"].startswith("<!-- counterfoil action: check . -->\n") for one in api.comments] == [True]
     assert "witness" in api.comments[0]["body"]
     assert api.tokens == {"Bearer token-of-the-job"}
+
+
+READ = """\
+apiVersion: v1.0.0
+kind: DataProduct
+id: billing
+status: active
+team: {name: billing}
+inputPorts:
+  - {name: in, version: "1", contractId: orders, customProperties: [{property: reads, value: [total]}]}
+"""
+PROMISE = """\
+apiVersion: v3.1.0
+kind: DataContract
+id: orders
+version: 1.0.0
+status: active
+team: {name: shop}
+schema:
+  - name: Order
+    physicalName: order
+    authoritativeDefinitions: [{type: schema, url: ./order-value.avsc}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "errors"),
+    [({"id": "string"}, 1), ({"id": "strin", "total": "long"}, 1), ({"id": "string", "total": "long"}, 0)],
+)
+def test_a_break_that_lint_repeats_is_counted_once(runner, workshop, order, after, errors):
+    """A field that a consumer reads is removed; or the file is no schema any more."""
+    for path, content in (
+        ("order-value.avsc", order(id="string", total="long")),
+        ("orders.odcs.yaml", PROMISE),
+        ("billing.odps.yaml", READ),
+    ):
+        workshop.write(path, content)
+    before = workshop.commit()
+    workshop.write("order-value.avsc", order(**after))
+    workshop.commit()
+    job = runner.run(_event(before), arguments="--consumers .")
+    assert (job.code, job.outputs["breaking-count"]) == (min(errors, 1), str(errors)), job.log
+
+
+def test_different_errors_are_counted_each():
+    found = {"severity": "error", "rule": "path-missing", "path": "a.yaml", "line": 1, "element": "total", "text": "t"}
+    lint = [
+        {**found, "fingerprint": "1"},
+        {**found, "fingerprint": "2", "path": "b.yaml"},
+        {**found, "fingerprint": "3", "element": "other", "text": "u"},
+        {**found, "fingerprint": "4", "severity": "warning"},
+        {**found, "fingerprint": "5", "element": "", "rule": "owner-missing"},
+    ]
+    check = [
+        {**found, "fingerprint": "6", "path": "o.avsc", "rule": "consumer-field-missing"},
+        {**found, "fingerprint": "7", "path": "o.avsc", "rule": "consumer-field-missing", "approval": {"id": "a"}},
+        {**found, "fingerprint": "8", "path": "o.avsc", "rule": "type-mismatch", "element": "id", "text": "v"},
+    ]
+    results = [
+        Result(Step(name, ()), ExitCode.BROKEN, {"findings": findings}, "")
+        for name, findings in (("lint", lint), ("check", check))
+    ]
+    assert count_errors(results) == 4  # total and id of check; the other path and the owner of lint
+    assert count_errors(results[:1]) == 4
 
 
 def test_the_comment_is_replaced_by_the_next_run_and_never_one_of_a_stranger(runner, broken, workshop, order, api):

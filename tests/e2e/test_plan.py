@@ -95,6 +95,18 @@ def test_a_level_is_tightened_after_the_schema_is_there(counterfoil, shop, regis
     assert (registry.versions(subject), registry.config(subject).compatibility_level) == ((1, 2), "FULL")
 
 
+def test_a_plan_can_be_printed_instead_of_the_report(counterfoil, shop):
+    assert counterfoil("plan", "--out", "plan.json", folder=shop.folder).code == 0
+    plan = (shop.folder / "plan.json").read_text()
+    printed = counterfoil("plan", "--out", "-", "--format", "markdown=plan.md", folder=shop.folder)
+    assert (printed.code, printed.out, printed.err) == (0, plan, "")
+    assert (shop.folder / "plan.md").exists()
+    assert counterfoil("plan", "--format", "json=-", folder=shop.folder).out == plan
+    two = counterfoil("plan", "--format", "json=-", "--format", "text", folder=shop.folder)
+    assert (two.code, "two formats go to standard output" in two.err) == (2, True)
+    assert not (shop.folder / "-").exists()
+
+
 def test_a_stale_plan_is_refused(counterfoil, shop, registry):
     assert counterfoil("plan", "--out", "plan.json", folder=shop.folder).code == 0
     document = json.loads((shop.folder / "plan.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import sys
 
@@ -10,6 +11,8 @@ import pytest
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
 from counterfoil.registry.auth.passwords.htpasswd import read_htpasswd
+from counterfoil.registry.auth_cli.door import over_store
+from counterfoil.registry.domain.access.records import AccessBinding
 
 ACCESS = """\
 admins: [User:root]
@@ -48,6 +51,34 @@ def test_check(auth, tmp_path):
         "broken.yaml:1:10: an administrator must be User:NAME or Service:NAME or Group:NAME, not root\n",
     )
     assert auth("check", "none.yaml")[0] == 1
+
+
+def test_check_knows_the_users_of_a_store_and_who_made_its_rules(auth, tmp_path):
+    store = f"sqlite:///{tmp_path}/registry.db"
+    (tmp_path / "named.yaml").write_text("admins: [User:root]\nrules: [{allow: READ, to: 'User:ana', on: 'pay.*'}]\n")
+    code, out, _ = auth("check", "named.yaml")
+    assert (code, "unknown name: User:ana" in out) == (0, True)
+
+    async def fill(administration):
+        await administration.require("root", b"a long password")
+        await administration.put_user("ana", password=b"a long password")
+        for name, words in (("User:ana", ("READ",)), ("User:root", ("WRITE",))):
+            await administration.put_binding(
+                AccessBinding("", "User:eve", allows=True, operations=words, on="pay.*"),
+                maker=name,
+                permit=lambda _: None,
+                permit_held=lambda _: None,
+            )
+
+    asyncio.run(over_store(store, fill))
+    code, out, _ = auth("check", "named.yaml", "--store", store, "--strict")
+    assert (code, "unknown name" in out, out.count("maker without the right")) == (1, False, 1), out
+    assert "User:ana made allow READ to User:eve on pay.*, and could not make it now" in out
+    (tmp_path / "named.yaml").write_text(
+        "admins: [User:root]\nrules: [{allow: [READ, GRANT], to: 'User:ana', on: 'pay.*'}]\n"
+    )
+    code, out, _ = auth("check", "named.yaml", "--store", store, "--strict")
+    assert (code, "maker without" in out) == (0, False), out
 
 
 def test_can_and_who_can(auth):

@@ -100,6 +100,10 @@ def test_values_are_read_from_standard_input(registry):
     command = [Path(sys.executable).with_name("counterfoil"), "encode", "--schema", "encode-input-value@1", "--bare"]
     done = subprocess.run(command, input="1\n-1\n", capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert done.stdout.split() == ["02", "01"]
+    printed = subprocess.run(
+        [*command, "--output", "-"], input=b"1\n", capture_output=True, timeout=PATIENCE_S, check=True
+    )
+    assert printed.stdout == b"\2"
 
 
 WITH_REFERENCES = [

@@ -105,6 +105,9 @@ def test_a_folder_is_registered_in_the_order_of_references_and_only_once(counter
     assert states(counterfoil("schema", "register", "--json")) == dict.fromkeys(new, ("unchanged", 1))
     order = document(counterfoil("schema", "get", "orders-value", "--json"))
     assert order["references"] == [{"name": "shop.Money", "subject": "shop.Money", "version": 1}]
+    text = counterfoil("schema", "get", "orders-value")
+    assert counterfoil("schema", "get", "orders-value", "--output", "-") == text
+    assert counterfoil("schema", "get", "orders-value", "--output", "-", "--json")[0] == 2
     payment = document(counterfoil("schema", "get", "payments-value", "--json"))
     assert payment["references"] == [{"name": "common/card.proto", "subject": "common/card.proto", "version": 1}]
 

@@ -49,6 +49,27 @@ def test_auth_file_has_an_effect(tmp_path: Path) -> None:
         )
 
 
+def test_strict_files_has_an_effect(tmp_path: Path) -> None:
+    """Which files are meant is in ``test_key_files.py``; of the access file, and of files that it names, here."""
+    hashes = tmp_path / "users"
+    hashes.write_text("alice:$2b$04$abcdefghijklmnopqrstuuoDFSdPbwZEfnbVgtXMbhMlHGZqmpRbS\n")
+    access = tmp_path / "access.yaml"
+    access.write_text("htpasswd: users\nadmins: [User:alice]\n")
+    for mode, is_refused in ((0o644, True), (0o640, False)):
+        hashes.chmod(mode)
+        settings = ServerSettings(store="sqlite://", auth_file=str(access), strict_files=True)
+        if is_refused:
+            with pytest.raises(InvalidAccessFile, match="strict_files is set"):
+                ServerAccess(MemoryStorage(), settings)
+        else:
+            ServerAccess(MemoryStorage(), settings)
+    key = tmp_path / "key.pem"
+    key.write_text("-----BEGIN PRIVATE KEY-----\n")
+    key.chmod(0o644)
+    status, lines = refusal("--strict-files", "--audit-key-file", str(key))
+    assert (status, "holds a private key, and others can read it" in lines[-1]) == (14, True), lines
+
+
 def test_require_auth_has_an_effect() -> None:
     status, lines = refusal("--require-auth")
     assert status == 2

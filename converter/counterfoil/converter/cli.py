@@ -264,7 +264,7 @@ def status(**options: Any) -> ExitCode:
     type=click.Path(path_type=Path, dir_okay=False),
     default=Path("bridge-report.html"),
     show_default=True,
-    help="The file to write.",
+    help="The file to write; - prints the page.",
 )
 def report(**options: Any) -> ExitCode:
     """Write one HTML page about a bridge: plan, runs, throughput, lag, dead letters, verification.
@@ -335,7 +335,9 @@ def replay(**options: Any) -> ExitCode:
     metavar="TAG",
     help="Keep no value of fields with this tag, in any case of letters. Repeatable.  [default: PII]",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the sketch to this file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the sketch to this file; - prints it."
+)
 @click.option(
     "--publish", "publishes", is_flag=True, help="Store the sketch in the registry, with the subjects of key and value."
 )

@@ -14,6 +14,7 @@ from counterfoil.converter.errors import BridgeError
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reports.junit import Case, Outcome, Suite, junit_xml
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ def parse_forms(options: Sequence[str], names: Sequence[str] = ("text", "json"))
         name, _, path = option.partition("=")
         if name not in names:
             raise click.UsageError(f"--format must be {' or '.join(names)}, each with or without =FILE; not {option}")
-        forms.append(Form(name, Path(path) if path else None))
+        forms.append(Form(name, Path(path) if path and path != STANDARD_OUTPUT else None))
     return tuple(forms)
 
 

@@ -64,6 +64,10 @@ class ServerAccess:
         self._in_force: AccessInForce | None = None
         if settings.auth_file:
             self._in_force = self._opened(Path(settings.auth_file))
+            if settings.strict_files:
+                from counterfoil.registry.auth.in_force import require_private_files  # as slow as AccessInForce
+
+                require_private_files(self._in_force.file)
 
     @property
     def control(self) -> AccessControl | None:

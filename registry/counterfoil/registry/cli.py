@@ -85,7 +85,9 @@ def serve(*, settings_file: str | None, print_settings: bool, **flags: Any) -> i
             return 0
         check_together(resolved.settings)
         with needed_by("The registry", extra="registry"):
+            from counterfoil.registry.serving.key_files import check_key_files
             from counterfoil.registry.serving.workers import serve_with
+        check_key_files(resolved.settings)
         return serve_with(resolved.settings)
 
 

@@ -248,6 +248,11 @@ class ServerSettings:
         "",
         "The private Ed25519 key (PEM) that signs heads of the audit. It is read again when it changes. None: no key.",
     )
+    strict_files: bool = _setting(
+        default=False,
+        about="Refuse to start where others than owner and group can read the keys of TLS or of the audit, or a file "
+        "with hashes of passwords; without it that is a warning in the log.",
+    )
     audit_reads: tuple[str, ...] = _setting(
         (),
         "Subjects whose successful reads are recorded in the audit file, as in rules: orders.*, :.c:orders-value, "

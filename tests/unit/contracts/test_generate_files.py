@@ -141,3 +141,25 @@ def test_what_is_missing_is_named(folder: Path, capsys):
         "bare.odcs.yaml has no schema file for bare: add it under authoritativeDefinitions" in capsys.readouterr().err
     )
     assert run(generate, ["docs", "orders.placed", "--check"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["contract", "ride.proto"],
+        ["consumer", "rides.odcs.yaml", "--id", "me"],
+        ["fixtures", "orders.placed"],
+        ["vectors", "rides"],
+        ["strategy", "rides"],
+        ["docs", "claims", "--format", "html"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_dash_for_the_file_is_standard_output(folder: Path, arguments, capsys):
+    before = set(folder.iterdir())
+    assert run(generate, arguments) == 0
+    printed = capsys.readouterr().out
+    assert run(generate, [*arguments, "--out", "-"]) == 0
+    assert (capsys.readouterr().out, bool(printed)) == (printed, True)
+    assert run(generate, [*arguments, "--out", "-", "--check"]) == 2
+    assert set(folder.iterdir()) == before

@@ -20,6 +20,7 @@ from counterfoil.contracts.testkit import (
     from_schema,
 )
 from counterfoil.contracts.testkit.session import SESSION
+from counterfoil.contracts.testkit.strategies import values_of
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application
 from counterfoil.schema.paths import print_path
@@ -227,3 +228,34 @@ def test_reads_are_added_before_comments_in_brackets(text: str):
     assert [line.partition("#")[2] for line in edited.splitlines()] == [
         line.partition("#")[2] for line in text.splitlines()
     ]
+
+
+class Recorder:
+    """Counts what is asked of examples: a stand-in that compiles nothing."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def make(self, _choices: object) -> int:
+        self.calls.append("make")
+        return 1
+
+    def value(self, given: int) -> int:
+        self.calls.append("value")
+        return given
+
+    def encode(self, given: int) -> int:
+        self.calls.append("encode")
+        return given
+
+    def decode(self, given: int) -> int:
+        self.calls.append("decode")
+        return given
+
+
+def test_what_the_first_value_needs_is_compiled_before_it_is_drawn() -> None:
+    """Hypothesis limits the time of drawing: on a busy machine the first value of a contract would take too long."""
+    examples, kept = Recorder(), []
+    values_of(examples, lambda value: not kept.append(value))  # type: ignore[arg-type, func-returns-value]  # a stand-in
+    assert {*examples.calls} == {"make", "value", "encode", "decode"}
+    assert kept

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.registry.audit.showing import event_text
-from counterfoil.registry.audit.verifying import Misfit, Verifier, read_line
+from counterfoil.registry.audit.verifying import Misfit, StoredHead, Verifier, read_line
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.domain.audit.lines import Chain, canonical, hash_of
 from counterfoil.registry.domain.audit.selection import Selection
@@ -149,3 +149,24 @@ def test_times_and_names_have_one_form() -> None:
 def test_a_line_of_very_deep_json_is_a_misfit() -> None:
     deep = read_line("line 1", b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert (deep.facts, deep.mistake) == (None, "it is no JSON")
+
+
+def test_a_store_names_the_servers_whose_files_are_missing() -> None:
+    """Each server writes a file of its own: with the file of one of them, nothing says that lines were removed."""
+    first, chain = Chain("one").lines([started()])
+    second, _ = chain.lines([AuditEvent(EventKind.AUTH_FAILED)])
+    last = (read_line("", second).facts or {})["hash"]
+    heads = [
+        StoredHead("event 1", "one", 2, last),
+        StoredHead("event 2", "two", 40, "a"),
+        StoredHead("event 3", "two", 90, "b"),
+        StoredHead("event 4", "three", 7, "c"),
+    ]
+    assert [str(each) for each in misfits([first, second], heads=heads)] == [
+        "event 2: the store has 90 lines of two, of which no file was given: name its file, too",
+        "event 4: the store has 7 lines of three, of which no file was given: name its file, too",
+    ]
+    assert misfits([first, second], heads=heads, is_continued=True) == []
+    assert misfits([first, second], heads=heads[:1]) == []
+    cut = [str(each) for each in misfits([first], heads=heads[:1])]
+    assert cut == ["event 1: the store has line 2 of one, which is missing: lines were removed"]

@@ -207,3 +207,50 @@ def test_units_are_ucum_codes_and_currencies() -> None:
     unknown = ["", "euro", "EURO", "kgs", "meters", "m//s", "m s", "EUR.pence", "{x", "°C", "m^2"]
     assert [unit for unit in known if not is_unit(unit)] == []
     assert [unit for unit in unknown if is_unit(unit)] == []
+
+
+VERSIONS = ("v3.0.0", "v3.0.1", "v3.0.2", "v3.1.0", "v3.2.0")
+PARTS: dict[str, str] = {
+    "team: [{username: ana, role: owner}]": "v3.0.0 v3.0.1 v3.0.2 v3.1.0 v3.2.0",
+    "team: {name: shop}": "v3.1.0 v3.2.0",
+    "description: {usage: u, purpose: p, limitations: l}": " ".join(VERSIONS),
+    "authoritativeDefinitions: [{url: 'https://a.example', type: x}]": "v3.0.1 v3.0.2 v3.1.0 v3.2.0",
+    "schema: [{name: o, properties: [{name: a, logicalType: timestamp}]}]": "v3.1.0 v3.2.0",
+    "schema: [{name: o, properties: [{name: a, logicalType: date, physicalName: b}]}]": "v3.0.2 v3.1.0 v3.2.0",
+    "schema: [{name: o, properties: [{name: a, logicalType: date, physicalType: b}]}]": " ".join(VERSIONS),
+    "slaProperties: [{property: latency, value: 4, unit: d}]": " ".join(VERSIONS),
+    "nothing: 1": "",
+}
+"""Parts of a contract, and the versions of the standard that have them, by its changelog."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_contract_is_judged_by_the_schema_of_its_own_version(version: str, part: str) -> None:
+    text = f"kind: DataContract\napiVersion: {version}\nid: o\nversion: 1.0.0\nstatus: active\n{part}\n"
+    reading = read_agreement(text)
+    published = json.loads(
+        (files("counterfoil.schema.agreements") / "standards" / f"odcs-{version[1:]}.schema.json").read_text()
+    )
+    node = read_yaml(text)
+    assert node is not None
+    is_valid = Draft201909Validator(published).is_valid(plain_value(node))
+    assert (reading.faults == ()) is is_valid is (version in PARTS[part].split())
+    if is_valid:
+        assert isinstance(reading.agreement, Contract)
+        return
+    later = [each for each in VERSIONS[VERSIONS.index(version) + 1 :] if each in PARTS[part].split()]
+    hint = f"; the file is valid under apiVersion {later[0]}" if later else ""
+    assert all(
+        each.problem.endswith(hint) and ("is valid under" in each.problem) is bool(hint) for each in reading.faults
+    )
+
+
+@pytest.mark.parametrize("version", ["v3.3.0", "v2.2.2", "v4.0.0", "3.1.0", "3.1", "latest", "''", "[v3.1.0]", "{}"])
+def test_a_version_that_is_not_known_is_refused_by_name(version: str) -> None:
+    text = f"kind: DataContract\napiVersion: {version}\nid: o\nversion: 1.0.0\nstatus: active\n"
+    reading = read_agreement(text)
+    assert reading.agreement is None
+    [fault] = reading.faults
+    assert fault.problem.startswith("apiVersion must be one of v3.2.0, v3.1.0, v3.0.2, v3.0.1, v3.0.0, not")
+    assert str(fault.position) == "2:13"

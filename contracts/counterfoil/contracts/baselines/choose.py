@@ -16,6 +16,7 @@ from counterfoil.contracts.baselines.git import find_repository, open_repository
 from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
 from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
+from counterfoil.contracts.baselines.submodules import moved_submodules
 from counterfoil.contracts.baselines.workspace import (
     neighbours,
     paths_below,
@@ -200,7 +201,8 @@ class Comparison:
             is_transitive=self._is_transitive,
         )
         self._insist_on_paths(known=states[0].paths)
-        notes = "; ".join(one for one in (note, cut) if one)
+        moved = moved_submodules(repository, commit, self.scope, is_staged=self.request.is_staged)
+        notes = "; ".join(one for one in (note, cut, moved) if one)
         return TreeBaseline(
             self.head,
             states,

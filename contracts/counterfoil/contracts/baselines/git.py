@@ -10,15 +10,18 @@ import posixpath
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _REGULAR_MODES: Final = frozenset({"100644", "100755"})
+_SUBMODULE_MODE: Final = "160000"
 _SHORT_HASH_LENGTH: Final = 7
+_LIST_TREE: Final = ("ls-tree", "-r", "-z", "--full-tree")
 _OUTSIDE: Final = ("not a git repository", "must be run in a work tree")
 """What git says of a folder in no repository, and of one in a bare repository or in ``.git``."""
 _SKIPPED: Final = "S"
@@ -44,6 +47,7 @@ class GitRepository:
         self.top = top
         self._folder = folder
         self._commit_by_ref: dict[str, str | None] = {}
+        self._tree_by_commit: dict[str, Sequence[tuple[str, str, str]]] = {}
 
     def commit(self, ref: str) -> str | None:
         """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
@@ -87,13 +91,38 @@ class GitRepository:
 
         Links and submodules are left out.
         """
-        found = []
-        for line in _records(self._run_here("ls-tree", "-r", "-z", "--full-tree", commit)):
-            facts, _, path = line.partition("\t")
-            mode, _, object_id = facts.split(" ")
-            if mode in _REGULAR_MODES and is_wanted(path):
-                found.append(Blob(path, object_id))
-        return found
+        return [
+            Blob(path, object_id)
+            for mode, object_id, path in self._tree(commit)
+            if mode in _REGULAR_MODES and is_wanted(path)
+        ]
+
+    def submodules(self, commit: str) -> dict[str, str]:
+        """Return the commits of the submodules that ``commit`` has, by their paths."""
+        return {path: object_id for mode, object_id, path in self._tree(commit) if mode == _SUBMODULE_MODE}
+
+    def current_submodules(self, *, is_staged: bool) -> dict[str, str]:
+        """Return the commits of the submodules now, by path: those that are checked out, or those of the index."""
+        found = {path: object_id for mode, object_id, _, path in self._staged() if mode == _SUBMODULE_MODE}
+        if is_staged:
+            return found
+        return {path: self._checked_out(path) or object_id for path, object_id in found.items()}
+
+    def _checked_out(self, path: str) -> str | None:
+        """Return the commit that is checked out in the submodule at ``path``; None if it is not there."""
+        folder = Path(self.top) / path
+        if not (folder / ".git").exists():
+            return None
+        return _run(str(folder), "rev-parse", "--verify", "--quiet", "HEAD", fails=(1, 128)).decode().strip() or None
+
+    def _tree(self, commit: str) -> Sequence[tuple[str, str, str]]:
+        """Return the mode, the object id and the path of everything in a commit."""
+        known = self._tree_by_commit.get(commit)
+        if known is None:
+            rows = (line.partition("\t") for line in _records(self._run_here(*_LIST_TREE, commit)))
+            known = [(*_mode_and_object(facts), path) for facts, _, path in rows]
+            self._tree_by_commit = {commit: known}  # of the last one: a history has many
+        return known
 
     def contents(self, object_ids: Iterable[str]) -> Mapping[str, bytes]:
         """Return the bytes of blobs, by object id."""
@@ -122,11 +151,18 @@ class GitRepository:
 
     def staged_blobs(self) -> list[Blob]:
         """Return the regular files of the index: what the next commit will have. Files with conflicts are left out."""
-        staged = _records(self._run_here("ls-files", "-z", "--stage", "--full-name", "--", ":/"))
-        rows = ((facts.split(" "), path) for facts, _, path in (line.partition("\t") for line in staged))
         return [
-            Blob(path, object_id) for (mode, object_id, stage), path in rows if stage == "0" and mode in _REGULAR_MODES
+            Blob(path, object_id)
+            for mode, object_id, stage, path in self._staged()
+            if stage == "0" and mode in _REGULAR_MODES
         ]
+
+    def _staged(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield the mode, the object id, the stage and the path of everything in the index."""
+        for line in _records(self._run_here("ls-files", "-z", "--stage", "--full-name", "--", ":/")):
+            facts, _, path = line.partition("\t")
+            mode, object_id, stage = facts.split(" ")
+            yield mode, object_id, stage, path
 
     def _run_here(self, *arguments: str, given: bytes | None = None) -> bytes:
         return _run(self._folder, *arguments, given=given)
@@ -201,6 +237,11 @@ def _run(folder: str, *arguments: str, given: bytes | None = None, fails: Sequen
         return b""
     said = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
     raise GitFailed(f"git {arguments[0]} failed: {said}", status=done.returncode)
+
+
+def _mode_and_object(facts: str) -> tuple[str, str]:
+    mode, _, object_id = facts.split(" ")
+    return mode, object_id
 
 
 def _records(stream: bytes) -> list[str]:

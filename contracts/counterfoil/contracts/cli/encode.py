@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from counterfoil.contracts.cli.kafka import json_lines, opened_once
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT, is_printed
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 @click.option("--message", metavar="NAME", help="The Protobuf message type.  [default: the first of the file]")
 @click.option("--base64", "is_base64", is_flag=True, help="Print base64; without this option hexadecimal.")
 @click.option(
-    "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the bytes of one message to a file."
+    "--output",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the bytes of one message to a file; - is standard output.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document for each value.")
 @click.pass_context
@@ -51,8 +56,7 @@ def encode(
     """
     from counterfoil.contracts.records.writing import ValueWriter, choose_schema, schema_of_id
 
-    if (schema is None) == (schema_id is None):
-        raise click.UsageError("give --schema or --id, and only one of them")
+    _check_options(schema, schema_id, output, as_json=as_json)
     client = opened_once(registry, context)
     chosen = (
         choose_schema(schema, registry=client, subject=subject) if schema else schema_of_id(client(), schema_id or 0)
@@ -64,7 +68,7 @@ def encode(
     if output is not None and not has_failed:
         if len(written) != 1:
             raise click.UsageError(f"--output takes one message, and there are {len(written)}")
-        Path(output).write_bytes(written[0][1])
+        _put(written[0][1], output)
     elif not as_json and output is None:
         for _, data in written:
             click.echo(_text(data, is_base64=is_base64))
@@ -74,6 +78,21 @@ def encode(
     if has_failed:
         return ExitCode.BROKEN
     return ExitCode.OK if written else ExitCode.CANNOT_SAY
+
+
+def _check_options(schema: str | None, schema_id: int | None, output: str | None, *, as_json: bool) -> None:
+    if as_json and output == STANDARD_OUTPUT:
+        raise click.UsageError("--json and --output - both print; leave one of them out")
+    if (schema is None) == (schema_id is None):
+        raise click.UsageError("give --schema or --id, and only one of them")
+
+
+def _put(data: bytes, output: str) -> None:
+    """Write the bytes of a message to a file, or to standard output."""
+    if is_printed(output):
+        sys.stdout.buffer.write(data)
+    else:
+        Path(output).write_bytes(data)
 
 
 def _written(writer: Any, values: str) -> tuple[list[tuple[int, bytes]], bool]:

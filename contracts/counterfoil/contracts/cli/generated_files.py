@@ -10,6 +10,7 @@ import click
 
 from counterfoil.contracts.cli.options import chain
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import is_printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.examples.examples import Examples
 
 out_options: Final = chain(
-    click.option("--out", metavar="FILE", help="The file to write; without it the text is printed."),
+    click.option("--out", metavar="FILE", help="The file to write; without it, or with -, the text is printed."),
     click.option("--check", is_flag=True, help="Write nothing, and exit 1 if FILE of --out has another text."),
 )
 _line_options = chain(
@@ -117,12 +118,12 @@ def docs(contract: str, form: str | None, out: str | None, check: bool) -> ExitC
 
 def put_text(text: str, out: str | None, *, is_checked: bool) -> ExitCode:
     """Write a text to a file, print it without one, or compare it with the file."""
-    if out is None:
+    if is_printed(out):
         if is_checked:
             raise click.UsageError("--check needs the file to compare with: --out FILE")
         sys.stdout.write(text)
         return ExitCode.OK
-    place = Path(out)
+    place = Path(out or "")
     if not is_checked:
         place.write_text(text, encoding="utf-8")
         return ExitCode.OK

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import click
 
 from counterfoil.contracts.cli.options import chain
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +44,10 @@ class ReportWriter(NamedTuple):
     is_colourless: bool = False
     is_quiet: bool = False
     is_verbose: bool = False
+
+    def without_standard_output(self) -> ReportWriter:
+        """Return the writer of the files alone, for a command that prints something else."""
+        return self._replace(outputs=tuple(each for each in self.outputs if each.path is not None))
 
     def write(self, forms: ReportForms, *, prefix: str = "") -> None:
         """Write a report in every format; text has paths relative to the folder ``prefix`` of the tree.
@@ -124,7 +129,7 @@ def _parse_output(value: str, formats: Sequence[str]) -> Output:
         raise click.UsageError(f"unknown format {name!r}; expected one of {', '.join(formats)}")
     if separator and not path:
         raise click.UsageError(f"--format {value} names no file after the equals sign")
-    return Output(name, path or None)
+    return Output(name, None if path == STANDARD_OUTPUT else path or None)
 
 
 def output_options(

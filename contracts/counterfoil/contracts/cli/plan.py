@@ -10,6 +10,7 @@ import click
 from counterfoil.contracts.cli.options import chain, shown_address
 from counterfoil.contracts.cli.output import ReportWriter, output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ class _Planned(NamedTuple):
 
 @click.command()
 @_options
-@click.option("--out", metavar="FILE", help="Also write the plan to FILE, for counterfoil apply.")
+@click.option(
+    "--out",
+    metavar="FILE",
+    help="Also write the plan to FILE, for counterfoil apply; - prints it in the place of the report.",
+)
 @click.option("--fail-on-changes", is_flag=True, help="Exit 3 when there are changes, as for a nightly check.")
 @output_options(_FORMATS)
 def plan(
@@ -83,7 +88,10 @@ def plan(
             return "" if is_empty else _findings(found, style) + text_plan(found)
         return json_plan(found) if form == "json" else markdown_plan(found)
 
-    if out is not None:
+    if out == STANDARD_OUTPUT:
+        writer = writer.without_standard_output()
+        click.echo(json_plan(found), nl=False)
+    elif out is not None:
         from pathlib import Path
 
         Path(out).write_text(json_plan(found), encoding="utf-8")

@@ -8,7 +8,7 @@ import click
 
 from counterfoil.contracts.cli.options import parse_subjects, shown_address
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.sdk.commands.output import as_json, print_json, print_rows
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def schema() -> None:
 @registry_options(THE_REGISTRY)
 @click.option("--id", "schema_id", type=click.IntRange(min=1), metavar="N", help="The schema with this id.")
 @click.option("--guid", metavar="GUID", help="The schema with this guid.")
-@click.option("--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the text to a file.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the text to a file; - prints it."
+)
 @as_json
 def get(
     subject: str | None,
@@ -50,19 +52,21 @@ def get(
     """
     if sum(one is not None for one in (subject, schema_id, guid)) != 1:
         raise click.UsageError("give SUBJECT, --id or --guid, and only one of them")
+    if as_json and output == STANDARD_OUTPUT:
+        raise click.UsageError("--json and --output - both print; leave one of them out")
     if version != "latest" and not (version.isascii() and version.isdigit()):
         raise click.UsageError(f"VERSION is {version!r}; expected a number or latest")
     with registry.open() as client:
         found, facts = _found(client, subject, version, schema_id, guid)
     from counterfoil.schema.rest.schemas import schema_document
 
-    if output is not None:
+    if output is not None and not is_printed(output):
         from pathlib import Path
 
         Path(output).write_text(found.text, encoding="utf-8", newline="")
     if as_json:
         print_json({**facts, **schema_document(found)})
-    elif output is None:
+    elif is_printed(output):
         click.echo(found.text, nl=not found.text.endswith("\n"))
 
 

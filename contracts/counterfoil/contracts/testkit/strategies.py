@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHARACTERS: Final = st.characters(exclude_categories=["Cs"])
+_PREPARED: Final = 3
+"""How many values are made before Hypothesis draws one."""
 _MAX_TRIES: Final = 10
 """How often values are drawn until one keeps the rules of its contract."""
 
@@ -97,7 +99,11 @@ def schema_values(text: str, language: SchemaType, message: str | None) -> st.Se
 def values_of(
     examples: Examples, is_kept: Callable[[Any], bool] | None = None, seen: Callable[[Any], Any] | None = None
 ) -> st.SearchStrategy[Any]:
-    """Return a strategy for the values of examples that keep rules; ``seen`` gets each of them, and may replace it."""
+    """Return a strategy for the values of examples that keep rules; ``seen`` gets each of them, and may replace it.
+
+    Everything that the first value needs is compiled here, since Hypothesis limits the time in which values are drawn.
+    """
+    _prepare(examples, is_kept)
 
     @st.composite
     def values(draw: st.DrawFn) -> Any:
@@ -109,6 +115,18 @@ def values_of(
         return reject()
 
     return values()
+
+
+def _prepare(examples: Examples, is_kept: Callable[[Any], bool] | None) -> None:
+    """Make some values of examples, write and read them, and evaluate their rules, so that all of it is compiled."""
+    st.text(_CHARACTERS).validate()
+    for seed in range(_PREPARED):
+        try:
+            value = examples.decode(examples.encode(examples.value(examples.make(SeededChoices(seed)))))
+        except NoExample:
+            return  # drawing says so
+        if is_kept is not None:
+            is_kept(value)
 
 
 def values_of_contract(found: FoundContract, seen: Callable[[Any], Any] | None = None) -> st.SearchStrategy[Any]:
@@ -126,9 +144,8 @@ def values_of_contract(found: FoundContract, seen: Callable[[Any], Any] | None =
 
 
 def _load(found: FoundContract) -> None:
-    """Load what values need, so that Hypothesis, which limits the time of drawing them, measures that alone."""
+    """Load what values of a contract need besides, as :func:`values_of` does."""
     found.records().make(SeededChoices(0))
-    st.text(_CHARACTERS).validate()
     for each in found.promise.fields:
         if each.pattern is not None:
             _matching(each.pattern).validate()

@@ -17,6 +17,7 @@ from counterfoil.converter.page.page import PageContent, page_of
 from counterfoil.converter.run.checkpoint import default_folder
 from counterfoil.converter.run.watch import now_ms
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import is_printed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,9 @@ def report_bridge(
         verification=None if verification is None else _verification(verification),
         made_ts=now_ms(),
     )
+    if is_printed(out):
+        click.echo(page_of(content), nl=False)
+        return ExitCode.OK
     try:
         out.write_text(page_of(content), encoding="utf-8")
     except OSError as refusal:

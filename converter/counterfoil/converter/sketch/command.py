@@ -19,6 +19,7 @@ from counterfoil.schema.sampling.moments import FORMS, read_moment_ms
 from counterfoil.schema.sketch import PartSketch, write_sketch
 from counterfoil.schema.sketch.document import sketch_document
 from counterfoil.schema.sketch.model import print_place
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -157,6 +158,9 @@ def _moment_ms(text: str) -> int:
 
 
 def _write(request: SketchRequest, sketch: TopicSketch, took_s: float) -> None:
+    if str(request.out) == STANDARD_OUTPUT:
+        click.echo(write_sketch(sketch), nl=False)
+        return
     if request.out is not None:
         try:
             request.out.write_text(write_sketch(sketch), encoding="utf-8")

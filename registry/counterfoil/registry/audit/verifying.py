@@ -80,6 +80,10 @@ def read_line(place: str, line: bytes) -> Line:
     return Line(place, facts)
 
 
+def _chains(heads: Iterable[StoredHead]) -> dict[str, None]:
+    return dict.fromkeys(each.chain for each in heads)
+
+
 class Verifier:
     """Follows the chains of all processes through the lines of files.
 
@@ -158,8 +162,20 @@ class Verifier:
         return None if self._keys is None else self._keys.mistake(facts)
 
     def _misfits_of_heads(self) -> Iterator[Misfit]:
-        """Yield the heads in the store that the files do not have."""
+        """Yield the heads in the store that the files do not have.
+
+        Of a process of which the files have no line at all, a file is missing: each server writes one of its own.
+        """
+        absent = [each for each in self._heads if each.chain not in self._first]
+        if not self._is_continued:
+            lines = {chain: max(each.line for each in absent if each.chain == chain) for chain in _chains(absent)}
+            for chain, line in lines.items():
+                place = next(each.place for each in absent if each.chain == chain)
+                text = f"the store has {line:,} lines of {chain}, of which no file was given: name its file, too"
+                yield Misfit(place, text if self.count else f"{text}, or it was removed")
         for each in self._heads:
+            if each.chain not in self._first:
+                continue
             found = self._hash_by_line[each.chain, each.line]
             begun = self._first.get(each.chain)
             if found == each.head or (self._is_continued and (begun is None or each.line < begun)):

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.registry.auth.authenticator import RegistryAuthenticator
+from counterfoil.registry.auth.errors import InvalidAccessFile
 from counterfoil.registry.auth.file.model import AccessFile
-from counterfoil.registry.auth.file.warnings import find_warnings
+from counterfoil.registry.auth.file.warnings import Doubt, find_warnings
 from counterfoil.registry.auth.file.watching import EVERY_S, WatchedAccessFile
 from counterfoil.registry.auth.stored import StoredTokens, StoredUsers, WeakHashes
 from counterfoil.registry.domain.access.measures import IssuerState
@@ -162,3 +163,10 @@ class AccessInForce:
 def _log_warnings(file: AccessFile) -> None:
     for warning in find_warnings(file):
         _LOGGER.warning("the access file: %s", warning)
+
+
+def require_private_files(file: AccessFile) -> None:
+    """Raise ``InvalidAccessFile`` where others can read the file, or one that it names, and it holds secrets."""
+    exposed = [each for each in find_warnings(file) if each.doubt is Doubt.READABLE]
+    if exposed:
+        raise InvalidAccessFile(exposed[0].place, f"strict_files is set, and others can read it: {exposed[0].text}")

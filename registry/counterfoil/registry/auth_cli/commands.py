@@ -18,7 +18,7 @@ from counterfoil.registry.auth_cli.administration import (
     token,
     unbind,
 )
-from counterfoil.registry.auth_cli.door import RECORDS, ask, ask_each
+from counterfoil.registry.auth_cli.door import RECORDS, ask, ask_each, stored_access
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
@@ -54,21 +54,31 @@ for _command in (init, disable, service, token, bind, unbind, bindings):
 @auth.command()
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings.")
-def check(*, path: Path, strict: bool) -> ExitCode:
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Also read what this store declares: its users and services are names, and its rules are checked.",
+)
+def check(*, path: Path, strict: bool, store: str | None) -> ExitCode:
     """Check an access file and the files that it names; exit code 1 when a server would refuse them.
 
     Warnings: unknown names, rules that never apply, weak hashes, nobody in admins, prefixes that clash, files with
-    hashes that others can read.
+    hashes that others can read; with --store also rules of the store that whoever made them could no longer give.
     """
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.auth.errors import InvalidAccessFile
+        from counterfoil.registry.auth.file.stored_warnings import find_stored_warnings
         from counterfoil.registry.auth.file.warnings import find_idle_rules, find_warnings
     try:
         file = _load(path)
     except InvalidAccessFile as mistake:
         click.echo(str(mistake))
         return ExitCode.BROKEN
-    warnings = (*find_warnings(file), *find_idle_rules(file))
+    stored = None if store is None else stored_access(store)
+    known = () if stored is None else stored.names
+    warnings = (*find_warnings(file), *find_idle_rules(file, known=known))
+    if stored is not None:
+        warnings = (*warnings, *find_stored_warnings(file, stored))
     for warning in warnings:
         click.echo(str(warning))
     counts = (counted(len(file.rules), "rule"), counted(len(file.users), "user"), counted(len(file.issuers), "issuer"))

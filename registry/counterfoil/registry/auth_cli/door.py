@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from counterfoil.registry.domain.access.identity import Credentials, Identity
+    from counterfoil.registry.domain.access.stored import StoredAccess
+    from counterfoil.registry.service.access.administration import AccessAdministration
     from counterfoil.registry.service.storage import Storage
     from counterfoil.sdk.operations.operation import Operation
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -144,6 +146,18 @@ async def _answer(app: ASGIApp, question: Question) -> Any:
     if status >= 400:  # noqa: PLR2004  the statuses of errors
         raise error_for_code(reply["error_code"], reply["message"], status=status)
     return reply
+
+
+def stored_access(store: str) -> StoredAccess:
+    """Return what the store at ``store`` declares."""
+    found: list[StoredAccess] = []
+
+    async def read(administration: AccessAdministration) -> None:
+        await administration.records.catch_up()
+        found.append(await administration.records.current())
+
+    asyncio.run(over_store(store, read))
+    return found[0]
 
 
 async def over_store(store: str, change: Callable[[Any], Any]) -> None:

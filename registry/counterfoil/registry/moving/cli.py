@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from counterfoil.sdk.commands.output import require_file
 from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryRole, registry_options
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=
 
 
 @click.command(name="export")
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(dir_okay=False), callback=require_file)
 @_STORE
 @registry_options(_REGISTRY)
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and list it.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.sdk.commands.output import as_json, print_json, require_file
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("file", type=click.Path(dir_okay=False), callback=require_file)
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
 @registry_options(THE_REGISTRY)
 @click.option("--prefix", metavar="TEXT", help="Also all subjects whose names begin with this.")

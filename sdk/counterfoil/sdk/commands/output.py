@@ -16,6 +16,22 @@ confirmed: Final = click.option(
 )
 
 
+STANDARD_OUTPUT: Final = "-"
+"""The name of a file that means standard output."""
+
+
+def is_printed(file: object) -> bool:
+    """Return whether what a command makes goes to standard output: without a file, and with ``-`` for its name."""
+    return file is None or str(file) == STANDARD_OUTPUT
+
+
+def require_file(_context: click.Context, _parameter: click.Parameter, file: str | None) -> str | None:
+    """Return the name of a file; raise ``BadParameter`` for ``-``: the command writes the file anew, or not at all."""
+    if file == STANDARD_OUTPUT:
+        raise click.BadParameter("expected the name of a file; this command does not write to standard output")
+    return file
+
+
 def print_json(document: Any) -> None:
     """Print one JSON document, indented."""
     click.echo(json.dumps(document, indent=2, ensure_ascii=False))

@@ -38,6 +38,9 @@ def test_users_have_the_rights_of_their_bindings_at_once() -> None:
         assert await world.register("other", BOB) == 40301
         bindings = await world.done("GET", "/auth/v1/bindings")
         [of_bob] = [each for each in bindings if each["to"] == "User:bob"]
+        assert (of_bob["by"], of_bob["ts"] > 0) == ("User:root", True)
+        [of_root] = [each for each in bindings if each["to"] == "User:root"]
+        assert of_root["by"] == "User:whoever owns the store"
         denial = {"to": "User:*", "deny": ["WRITE"], "on": "pay.a"}
         made = await world.done("POST", "/auth/v1/bindings", body=denial)
         assert await world.register("pay.a", BOB) == 40301

@@ -327,7 +327,10 @@ def _shown(stored: StoredAccess, binding_id: str) -> Any:
 async def create_binding(administration: Administration, call: CallOfRequest, body: BindingBody) -> Any:
     """Add a rule, inside what the caller may grant."""
     made = await administration.put_binding(
-        body.binding(), permit=partial(permit_rule, call), permit_held=partial(permit_held_rule, call)
+        body.binding(),
+        maker=call.caller_name,
+        permit=partial(permit_rule, call),
+        permit_held=partial(permit_held_rule, call),
     )
     return SHOWN_BINDING.write(ShownBinding.of(*made))
 
@@ -339,6 +342,7 @@ async def change_binding(
     await _require_known(administration, call, name)
     changed = await administration.put_binding(
         body.binding(name),
+        maker=call.caller_name,
         permit=partial(permit_rule, call),
         permit_held=partial(permit_held_rule, call),
         revision=revision,

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from counterfoil.registry.api.openapi.shapes import ANY_OBJECT
 from counterfoil.registry.domain.access.records import (
     BINDING,
+    MADE,
+    MADE_BY,
     SHOWN_TOKEN,
     AccessBinding,
     TokenScope,
@@ -118,7 +120,7 @@ class BindingBody(_Body):
 
 @dataclass(frozen=True, slots=True)
 class ShownBinding:
-    """A binding with its revision."""
+    """A binding with its revision, who made it as it is, and when."""
 
     id: str
     to: str
@@ -126,12 +128,14 @@ class ShownBinding:
     revision: int
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    maker: str = ""
+    made_ts: int | None = None
 
     @classmethod
     def of(cls, binding: AccessBinding, revision: int) -> ShownBinding:
         """Return a binding with its revision."""
-        words = {"allow" if binding.allows else "deny": binding.operations}
-        return cls(binding.id, binding.principal, binding.on, revision, **words)
+        allow, deny = (binding.operations, ()) if binding.allows else ((), binding.operations)
+        return cls(binding.id, binding.principal, binding.on, revision, allow, deny, binding.maker, binding.made_ts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,8 @@ SHOWN_BINDING: Final = ObjectForm(
         Member("deny", "deny", TEXTS, about="Names of operations or of roles."),
         Member("on", "on", TEXT, otherwise=REQUIRED),
         Member("revision", "revision", INTEGER, otherwise=REQUIRED, about="For `If-Match`."),
+        MADE_BY,
+        MADE,
     ),
 )
 MADE_TOKEN: Final = ObjectForm(

@@ -19,7 +19,7 @@ from counterfoil.registry.domain.access.rules import ANONYMOUS, EVERYBODY
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from counterfoil.registry.auth.file.model import AccessFile
     from counterfoil.registry.domain.access.rules import Rule
@@ -37,6 +37,7 @@ class Doubt(Enum):
     IDLE_RULE = "rule without effect"
     PREFIX = "prefixes that clash"
     ROLE = "role without a new operation"
+    MAKER = "maker without the right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +57,12 @@ def find_warnings(file: AccessFile) -> tuple[AccessWarning, ...]:
     return (*_readable(file), *_weak(file), *_no_admin(file), *_prefixes(file), *_roles(file))
 
 
-def find_idle_rules(file: AccessFile) -> tuple[AccessWarning, ...]:
-    """Return the rules that never apply, with names that nobody has, or that others decide; it takes longer."""
-    return (*_unknown(file), *_covered(file), *_registry_only(file.rules))
+def find_idle_rules(file: AccessFile, *, known: Collection[str] = ()) -> tuple[AccessWarning, ...]:
+    """Return the rules that never apply, with names that nobody has, or that others decide; it takes longer.
+
+    ``known`` are the principals that a store has.
+    """
+    return (*_unknown(file, known), *_covered(file), *_registry_only(file.rules))
 
 
 def _readable(file: AccessFile) -> Iterator[AccessWarning]:
@@ -104,14 +108,15 @@ def _roles(file: AccessFile) -> Iterator[AccessWarning]:
             yield AccessWarning(Doubt.ROLE, str(file.path), f"the role {name} {lack}")
 
 
-def _unknown(file: AccessFile) -> Iterator[AccessWarning]:
+def _unknown(file: AccessFile, known: Collection[str]) -> Iterator[AccessWarning]:
     """Yield the principals of rules and members of groups that no source of names can have."""
     outside = [prefix for _, prefix in file.prefixes]
     used = [(rule.principal, rule.source) for rule in file.rules]
     used += [(member, str(file.places[group])) for group, members in file.groups.items() for member in members]
     for principal, source in dict.fromkeys(used):
         word, name = principal.split(":", 1)
-        is_known = principal in file.places or principal in {ANONYMOUS, EVERYBODY} or f"{word}:" == SERVICE
+        is_named = principal in file.places or principal in known or principal in {ANONYMOUS, EVERYBODY}
+        is_known = is_named or f"{word}:" == SERVICE
         if not is_known and not any(name.startswith(prefix) for prefix in outside):
             kind = "group" if f"{word}:" == GROUP else "user"
             text = f"{principal}: no {kind} of the file, and no issuer or proxy names it; a certificate may"

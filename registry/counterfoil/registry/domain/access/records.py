@@ -59,13 +59,18 @@ class AccessToken:
 
 @dataclass(frozen=True, slots=True)
 class AccessBinding:
-    """A rule: names of roles or operations that ``principal`` may, or may not, do to a pattern."""
+    """A rule: names of roles or operations that ``principal`` may, or may not, do to a pattern.
+
+    ``maker`` is the principal that made it as it is, at ``made_ts`` (epoch ms); empty and None where that is not known.
+    """
 
     id: str
     principal: str
     allows: bool
     operations: tuple[str, ...]
     on: str
+    maker: str = ""
+    made_ts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,8 @@ SHOWN_TOKEN: Final = ObjectForm(
     ),
 )
 SERVICE: Final = ObjectForm(AccessService, (_NAME, Member("description", "description", TEXT), _DISABLED, _CREATED))
+MADE_BY: Final = Member("by", "maker", TEXT, about="The principal that made it as it is; absent if not known.")
+MADE: Final = Member("ts", "made_ts", INTEGER, about="When it was made as it is (epoch ms).")
 BINDING: Final = ObjectForm(
     AccessBinding,
     (
@@ -123,6 +130,8 @@ BINDING: Final = ObjectForm(
         Member("allows", "allows", FLAG, otherwise=REQUIRED, about="Whether it allows or denies."),
         _OPERATIONS,
         _ON,
+        MADE_BY,
+        MADE,
     ),
 )
 ROLE: Final = ObjectForm(AccessRole, (_NAME, _OPERATIONS))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 from uuid import uuid4
 
 from counterfoil.registry.domain.access.administration import has_administrator, united
-from counterfoil.registry.domain.access.names import GROUP, SERVICE, USER, is_name, is_user_name
+from counterfoil.registry.domain.access.names import GROUP, SERVICE, STORE_OWNER, USER, is_name, is_user_name
 from counterfoil.registry.domain.access.patterns import InvalidPattern, parse_pattern
 from counterfoil.registry.domain.access.records import (
     BINDINGS,
@@ -145,7 +145,15 @@ class AccessAdministration:
         def change(state: StoredAccess) -> _Change:
             held = state.users.get(name)
             user = AccessUser(name, hashed, create_ts=self._now_ms() if held is None else held.create_ts)
-            binding = AccessBinding(f"{ADMIN}-{name}", USER + name, allows=True, operations=(ADMIN,), on="registry")
+            binding = AccessBinding(
+                f"{ADMIN}-{name}",
+                USER + name,
+                allows=True,
+                operations=(ADMIN,),
+                on="registry",
+                maker=STORE_OWNER,
+                made_ts=self._now_ms(),
+            )
             after = replace(
                 state,
                 is_required=True,
@@ -347,16 +355,17 @@ class AccessAdministration:
         self,
         given: AccessBinding,
         *,
+        maker: str,
         permit: Callable[[Rule], None],
         permit_held: Callable[[Rule], None],
         revision: int | None = None,
     ) -> tuple[AccessBinding, int]:
-        """Store a binding, a new one if it has no id; return it with its revision.
+        """Store a binding, a new one if it has no id; return it with its revision. ``maker`` is the caller.
 
         ``permit`` raises ``Forbidden`` for a rule that the caller may not make, ``permit_held`` for one that it may not
         change; ``revision`` is the one that the binding must have.
         """
-        binding = given if given.id else replace(given, id=uuid4().hex[:16])
+        binding = replace(given, id=given.id or uuid4().hex[:16], maker=maker, made_ts=self._now_ms())
 
         def change(state: StoredAccess) -> _Change:
             if given.id:
