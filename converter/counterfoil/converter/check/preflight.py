@@ -17,7 +17,7 @@ from counterfoil.schema.bridges.model import Delivery, Partitioning
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
@@ -92,16 +92,23 @@ class TopicFacts:
 
 
 def ready_topics(
-    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
+    file: BridgeFile,
+    cluster: Cluster,
+    checkpoint: Checkpoint | None,
+    *,
+    create_target: bool,
+    require: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Create missing topics, check all topics, and return sentences about both.
 
-    Raises ``PreflightFailed``, before anything is created, when a correct run is not possible.
+    ``require`` raises if something else is missing that the run needs; it is called after the checks. Raises
+    ``PreflightFailed``, before anything is created, when a correct run is not possible.
     """
     findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
     errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise PreflightFailed(errors)
+    require()
     created = prepare_topics(file, cluster, create_target=create_target)
     return [*created, *(str(finding) for finding in findings)]
 
