@@ -189,6 +189,7 @@ def _numbers(scalar: Scalar, limit: Range) -> Sequence[Any]:
     """Return numbers within a limit: usual ones, its ends and what is beside them, then others, the same every time."""
     least, most = _RANGE_BY_WORD.get(scalar.word, (None, None))
     low, high = _ends(limit, scalar)
+    further: Iterator[float]
     if least is not None and most is not None:
         usual: tuple[Any, ...] = (1, 0, -1, least, most, low, high, *_beside(low, high, 1))
         further = wholes_between(low, high)
