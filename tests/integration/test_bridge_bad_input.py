@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fastavro
@@ -24,7 +26,6 @@ from local_services import RegistryProcess, connector_jars, free_port, wait_unti
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from local_services import KafkaClient
 
@@ -298,7 +299,8 @@ def test_a_session_without_connectors_ends_the_run_before_anything_is_created(av
     for lacking in connector_jars().glob("*.jar"):
         with zipfile.ZipFile(empty / lacking.name, "w"):
             pass
-    code, _, complained = avro_case.run("run", "bridge.yaml", "--create-topics", COUNTERFOIL_JARS=str(empty))
+    cold = replace(avro_case, counterfoil=Path(sys.executable).with_name("counterfoil"))
+    code, _, complained = cold.run("run", "bridge.yaml", "--create-topics", COUNTERFOIL_JARS=str(empty))
     assert code == ExitCode.PRECONDITION
     assert "has no connector for Kafka" in complained
     assert_nothing_was_created(avro_case)
