@@ -51,6 +51,14 @@ _UNKNOWN_IDS = click.option(
 )
 
 
+_CHECKPOINT = click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
+    "[default: checkpoints/BRIDGE beside FILE]",
+)
+
+
 def _formats(names: str) -> Callable[..., Any]:
     """Return the option ``--format`` of a report that has these formats."""
     return click.option(
@@ -118,7 +126,7 @@ def plan(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT, _FORMAT)
 @click.option("--sample", default=1000, show_default=True, help="How many records to try: oldest, newest and random.")
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
@@ -129,13 +137,7 @@ def check(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS)
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
-    "[default: checkpoints/BRIDGE beside FILE]",
-)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT)
 @click.option(
     "--available-now/--continuous",
     default=True,

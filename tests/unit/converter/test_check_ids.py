@@ -10,14 +10,16 @@ import pytest
 from counterfoil.converter.bridge.file import parse_bridge_file
 from counterfoil.converter.bridge.resolve import resolve, resolve_with
 from counterfoil.converter.check.ids import id_findings
-from counterfoil.converter.check.preflight import Check, Severity, plan_findings
+from counterfoil.converter.check.preflight import Check, Severity, plan_findings, state_findings
 from counterfoil.converter.check.sampling import Sampled
+from counterfoil.converter.run.checkpoint import Checkpoint, Identity
 from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.testing import InMemoryRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from counterfoil.sdk import Registry
 
@@ -101,6 +103,21 @@ def test_a_bridge_that_was_begun_keeps_its_plan_and_what_changes_is_named(regist
     assert (finding.severity, finding.check) == (Severity.WARNING, Check.STORED)
     assert "nick is filled from last by its number alone" in finding.text
     assert resolve_with(file, access, new.hash).plan.hash == new.plan.hash
+
+
+def test_a_checkpoint_of_another_plan_is_an_error_as_the_run_would_not_begin(
+    registry: Registry, tmp_path: Path
+) -> None:
+    bridge = resolve(parse_bridge_file(FILE), registry)
+    checkpoint = Checkpoint(tmp_path / "state")
+    assert not state_findings(bridge, checkpoint)
+    assert not checkpoint.folder.exists()
+    checkpoint.claim(Identity.of(bridge), force=False)
+    assert not state_findings(bridge, checkpoint)
+    other = resolve(parse_bridge_file(f"{FILE}fields: {{id: {{const: 1}}}}\ndrop: [id]\n"), registry)
+    (finding,) = state_findings(other, checkpoint)
+    assert (finding.severity, finding.check) == (Severity.ERROR, Check.CHECKPOINT)
+    assert "was made with plan" in finding.text
 
 
 def test_a_question_about_numbers_is_answered_once(registry: Registry) -> None:

@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.check.rights import missing_rights
-from counterfoil.converter.errors import PreflightFailed
+from counterfoil.converter.errors import CheckpointConflict, PreflightFailed
 from counterfoil.converter.kafka.groups import group_of
+from counterfoil.converter.run.checkpoint import Identity
 from counterfoil.schema.bridges.model import Delivery, Partitioning
 from counterfoil.schema.counting import counted
 
@@ -194,6 +195,16 @@ def plan_findings(bridge: ResolvedBridge) -> list[Finding]:
         _warning(Check.STORED, f"the bridge keeps the plan with which it was stored or begun: {change}")
         for change in bridge.changes
     ]
+
+
+def state_findings(bridge: ResolvedBridge, checkpoint: Checkpoint | None) -> list[Finding]:
+    """Return whether the checkpoint is that of another bridge, with which a run does not begin."""
+    try:
+        if checkpoint is not None:
+            checkpoint.check(Identity.of(bridge), force=False)
+    except CheckpointConflict as conflict:
+        return [_error(Check.CHECKPOINT, str(conflict))]
+    return []
 
 
 def _partitions(topic: TopicFacts) -> str:
