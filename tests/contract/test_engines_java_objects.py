@@ -73,6 +73,28 @@ def test_java_keeps_the_branch_of_every_value(seed: int, convert: Convert) -> No
         assert branched(target, made[5:]) == branched(source, whole, namespaces)
 
 
+def test_java_has_points_in_time_of_the_years_1_to_9999(convert: Convert) -> None:
+    proto = schema(
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; message R { google.protobuf.Timestamp at = 1; }'
+    )
+    texts = ["9999-12-31 12:00:00.123456", "0001-01-01 00:00:00.000000", "2024-05-01 00:00:00.000001"]
+    rule = {"parse": "at", "as": "yyyy-MM-dd HH:mm:ss.SSSSSS", "zone": "Europe/Paris"}
+    parsed = conversion_of(avro(record(("at", "string"))), proto, {"at": rule})
+    assert parsed is not None
+    answers = check(parsed, [frame(SOURCE_ID, encode_long(len(text)) + text.encode()) for text in texts], convert)
+    assert [failure and failure[0] for _, failure in answers] == [None, "out-of-range", None]
+    for unit, ticks in (("millis", 10**3), ("micros", 10**6)):
+        other = avro(record(("at", {"type": "long", "logicalType": f"timestamp-{unit}"})))
+        first, last = -62_135_596_800 * ticks, 253_402_300_800 * ticks - 1
+        there, back = conversion_of(other, proto), conversion_of(proto, other)
+        assert there is not None
+        assert back is not None
+        numbers = [first - 1, first, -1, 0, 1, last, last + 1, 2**63 - 1, -(2**63)]
+        answers = check(there, [frame(SOURCE_ID, encode_long(number)) for number in numbers], convert)
+        assert [number for number, (made, _) in zip(numbers, answers, strict=True) if made] == [first, -1, 0, 1, last]
+        check(back, [frame(SOURCE_ID, made[5:]) for made, _ in answers if made is not None], convert)
+
+
 def is_writable(target: AvroSchema) -> bool:
     try:
         compile_encoder(target)

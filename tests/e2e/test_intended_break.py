@@ -59,7 +59,7 @@ def test_a_break_is_approved_with_a_converter_that_passes(check):
 
 BROKEN = {
     "a record that the converter refuses": (
-        {CONVERTER: BACK.replace('{expr: "total * 100"}', "{from: total, cast: long}")},
+        {CONVERTER: BACK.replace('{expr: "round(total * 100)"}', "{from: total, cast: long}")},
         "it cannot be converted",
     ),
     "a record that breaks a promise": (
@@ -67,7 +67,7 @@ BROKEN = {
         "total_cents is 1000000000, and >= 0 and <= 100000000 is expected",
     ),
     "a field without a value": (
-        {CONVERTER: BACK.replace('  total_cents: {expr: "total * 100"}\n', "  order_id: {from: order_id}\n")},
+        {CONVERTER: BACK.replace('  total_cents: {expr: "round(total * 100)"}\n', "  order_id: {from: order_id}\n")},
         "the converter is not complete: total_cents",
     ),
     "no converter": (
@@ -106,10 +106,10 @@ def test_recorded_records_are_converted_too(check, shop):
     for path, text in AFTER.items():
         shop.write(path, text)
     recorded = ("--recorded", "recorded", "--format", "json")
-    shop.write("recorded/orders.placed.v2.jsonl", '{"value": {"order_id": "a", "total": 0.001, "shop": "x"}}\n')
+    shop.write("recorded/orders.placed.v2.jsonl", '{"value": {"order_id": "a", "total": 2000000.5, "shop": "x"}}\n')
     outcome = check({}, *recorded)
     [failed] = [one for one in outcome.report["findings"] if one["rule"] == "migration-failed"]
-    assert failed["witness"]["datum"] == {"order_id": "a", "total": 0.001, "shop": "x"}
+    assert failed["witness"]["datum"] == {"order_id": "a", "total": 2000000.5, "shop": "x"}
     shop.write("recorded/orders.placed.v2.jsonl", '{"value": {"order_id": "a", "total": 12.34, "shop": "x"}}\n')
     assert check({}, *recorded).code == 0
 

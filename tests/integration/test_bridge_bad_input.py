@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+import zipfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fastavro
@@ -19,11 +22,10 @@ from counterfoil.schema.model import Schema, SchemaType
 from counterfoil.schema.rest.bridges import NewBridge
 from counterfoil.sdk import Registry, operations
 from kafka_records import produce
-from local_services import RegistryProcess, free_port, wait_until
+from local_services import RegistryProcess, connector_jars, free_port, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from local_services import KafkaClient
 
@@ -289,6 +291,19 @@ def test_a_checkpoint_of_another_plan_ends_the_run_before_anything_is_created(av
     assert "was made with plan" in complained
     assert "--force" in complained
     assert avro_case.cluster.partition_count(f"{avro_case.target}.dead") is None
+
+
+def test_a_session_without_connectors_ends_the_run_before_anything_is_created(avro_case: Case) -> None:
+    empty = avro_case.folder / "jars"
+    empty.mkdir()
+    for lacking in connector_jars().glob("*.jar"):
+        with zipfile.ZipFile(empty / lacking.name, "w"):
+            pass
+    cold = replace(avro_case, counterfoil=Path(sys.executable).with_name("counterfoil"))
+    code, _, complained = cold.run("run", "bridge.yaml", "--create-topics", COUNTERFOIL_JARS=str(empty))
+    assert code == ExitCode.PRECONDITION
+    assert "has no connector for Kafka" in complained
+    assert_nothing_was_created(avro_case)
 
 
 def test_a_registry_that_is_away_at_the_start_ends_the_run_before_anything_is_created(avro_case: Case) -> None:

@@ -120,7 +120,7 @@ PAIRS = {
     "protobuf to protobuf": Pair(
         PROTO_SCHEMA,
         Schema(PROTO_V1, SchemaType.PROTOBUF),
-        "fields:\n" + FARE + "drop: [at]\n",
+        "fields:\n" + FARE + "drop: [at]\nnumbers: same\n",
         ProtobufSerializer,
         lambda registry: ProtobufDeserializer(registry, values="dict"),
         row,

@@ -200,7 +200,8 @@ class _Bytes:
         if kind in {"int", "long"}:
             return self.long()
         if kind in {"float", "double"}:
-            return struct.unpack("<f" if kind == "float" else "<d", self.take(4 if kind == "float" else 8))[0]
+            real = struct.unpack("<f" if kind == "float" else "<d", self.take(4 if kind == "float" else 8))[0]
+            return real if real == real else "NaN"  # noqa: PLR0124 - NaN is not equal to itself
         if kind == "boolean":
             return self.take(1) == b"\x01"
         if kind == "enum":

@@ -67,7 +67,7 @@ bridge: {BRIDGE}
 source: {{topic: orders.placed.v2}}
 target: {{topic: orders.placed, version: 1}}
 fields:
-  total_cents: {{expr: "total * 100"}}
+  total_cents: {{expr: "round(total * 100)"}}
 drop: [shop]
 """
 

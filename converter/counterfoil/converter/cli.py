@@ -41,6 +41,24 @@ _JARS = click.option(
 _MASTER = click.option("--master", help="Spark's master.  [default: local[*], or the one that spark-submit is given]")
 
 
+_UNKNOWN_IDS = click.option(
+    "--unknown-ids",
+    type=click.Choice(["stop", "dead-letters"]),
+    default="stop",
+    show_default=True,
+    help="What to do with records whose schema the registry has and the plan cannot convert; new versions that it can "
+    "convert are converted, and ids that the registry does not have are dead letters.",
+)
+
+
+_CHECKPOINT = click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
+    "[default: checkpoints/BRIDGE beside FILE]",
+)
+
+
 def _formats(names: str) -> Callable[..., Any]:
     """Return the option ``--format`` of a report that has these formats."""
     return click.option(
@@ -108,7 +126,7 @@ def plan(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _FORMAT)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT, _FORMAT)
 @click.option("--sample", default=1000, show_default=True, help="How many records to try: oldest, newest and random.")
 @click.option("--seed", default=0, show_default=True, help="The seed of the random choice of records.")
 def check(**options: Any) -> ExitCode:
@@ -119,13 +137,7 @@ def check(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER)
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder in which the progress is stored, local or mounted. Give a restart the same one.  "
-    "[default: checkpoints/BRIDGE beside FILE]",
-)
+@_options(_FILE, _REGISTRY, kafka_options, _ENGINE, _JARS, _MASTER, _UNKNOWN_IDS, _CHECKPOINT)
 @click.option(
     "--available-now/--continuous",
     default=True,
@@ -155,14 +167,6 @@ def check(**options: Any) -> ExitCode:
     "--create-topics",
     is_flag=True,
     help="Create the target topic with the source's settings, and the topic of progress, if they do not exist.",
-)
-@click.option(
-    "--unknown-ids",
-    type=click.Choice(["stop", "dead-letters"]),
-    default="stop",
-    show_default=True,
-    help="What to do with records whose schema the registry has and the plan cannot convert; new versions that it can "
-    "convert are converted, and ids that the registry does not have are dead letters.",
 )
 @click.option(
     "--id-service",

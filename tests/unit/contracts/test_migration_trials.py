@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from typing import Any
 
 import pytest
@@ -10,12 +11,14 @@ import pytest
 from counterfoil.contracts.migrating.trial import Outcome, Side, Trial, try_converter
 from counterfoil.contracts.migrating.values import misfit_function, recorded_function, shown, unkept
 from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.model import Application, Contract, Promise, Read
+from counterfoil.schema.agreements.model import Application, Contract, FieldPromise, Promise, Range, Read
 from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import ParsedSchema, Validation
+from counterfoil.schema.paths.model import member
+from counterfoil.schema.position import Position
 from counterfoil.schema.reads.generation import generated
 from counterfoil.schema.reads.json_base import NoValues
 from intended_break import BACK, CENTS, EUROS, NEW_SCHEMA, OLD_READS, OLD_SCHEMA, contract, product
@@ -127,14 +130,73 @@ def test_a_consumer_that_expects_more_than_the_old_version_promised_does_not_cou
 
 def test_recorded_records_come_first_and_show_what_fails() -> None:
     old, new = LANGUAGES["avro"]
-    recorded = recorded_function(new)({"order_id": "a", "total": 12.345, "shop": ""})
+    recorded = recorded_function(new)({"order_id": "a", "total": 2000000.5, "shop": ""})
     outcome = tried(old, new, BACK, recorded=[recorded])
     assert outcome.failure is not None
-    assert json.loads(outcome.failure.record) == {"order_id": "a", "total": 12.345, "shop": ""}
+    assert json.loads(outcome.failure.record) == {"order_id": "a", "total": 2000000.5, "shop": ""}
     with pytest.raises(NoValues, match="total"):
         recorded_function(new)({"order_id": "a", "total": "x", "shop": ""})
     of_json = recorded_function(LANGUAGES["json"][0])({"order_id": "o1", "total_cents": 5})
     assert of_json == {"order_id": "o1", "total_cents": 5, "shop": None}
+
+
+EXACT = BACK.replace("round(total * 100)", "total * 100")
+ANY_PRICE = json_schema("total", type="number", minimum=0, maximum=10**6)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_formula_that_only_suits_round_amounts_fails(language: str) -> None:
+    old, new = LANGUAGES[language]
+    file = EXACT if language == "avro" else EXACT.replace("drop: [shop]\n", "")
+    outcome = tried(old, ANY_PRICE if language == "json" else new, file)
+    assert outcome.failure is not None
+    assert "is no whole number" in outcome.failure.text
+
+
+def test_the_outcome_says_how_many_distinct_numbers_were_tried() -> None:
+    outcome = tried(*LANGUAGES["avro"], BACK)
+    assert outcome.numbers["total"] > 40
+    assert outcome.variety == f"with {outcome.numbers['total']} distinct values of total"
+
+
+def numbers_of(node: Any, **limits: Any) -> list[Any]:
+    document = {"type": "record", "name": "R", "fields": [{"name": "n", "type": node}]}
+    promise = FieldPromise((member("n"),), Position(1, 1), range=Range(**limits))
+    return [each["n"] for each in generated(avro(json.dumps(document)), 100, lambda _: promise)]
+
+
+@pytest.mark.parametrize(
+    ("node", "limits", "expected"),
+    [
+        ("double", {"minimum": 0, "maximum": 100}, {0.0, 100.0, 0.07, 0.29, 19.99, 0.01, 99.99, 5e-324}),
+        ("double", {"minimum": 1000, "maximum": 2000}, {1000.0, 2000.0, 1000.01, 1999.99}),
+        ("double", {"minimum": 0, "maximum": 1, "is_open_below": True, "is_open_above": True}, {5e-324, 0.29}),
+        ("int", {"minimum": 5, "maximum": 500}, {5, 6, 499, 500}),
+        ("int", {"minimum": 5, "maximum": 9, "is_open_below": True, "is_open_above": True}, {6, 7, 8}),
+        ("long", {}, {1, 0, -1, 2**63 - 1, -(2**63)}),
+    ],
+)
+def test_generated_numbers_have_ends_neighbours_and_others(
+    node: str, limits: dict[str, Any], expected: set[Any]
+) -> None:
+    found = numbers_of(node, **limits)
+    assert expected <= set(found)
+    assert len(set(found)) > min(20, len(expected) - 1)
+    low, high = limits.get("minimum", -(2**63)), limits.get("maximum", 2**63 - 1)
+    assert all(low <= each <= high for each in found)
+    assert found == numbers_of(node, **limits)
+    if node == "double" and low >= 1000:
+        assert any(each * 100 != round(each * 100) for each in found)
+
+
+def test_generated_decimals_and_floats_are_values_of_their_types() -> None:
+    decimal = {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2}
+    unscaled = {int.from_bytes(each, "big", signed=True) for each in numbers_of(decimal, minimum=0, maximum="50.5")}
+    assert {7, 29, 1999, 0, 1, 5050, 5049} <= unscaled <= set(range(5051))
+    assert len(unscaled) > 20
+    floats = numbers_of("float", minimum=0, maximum=20)
+    assert len(set(floats)) > 20
+    assert all(each == struct.unpack("<f", struct.pack("<f", each))[0] for each in floats)
 
 
 def test_schemas_without_a_value_cannot_be_tried() -> None:

@@ -31,6 +31,7 @@ from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.wire import frame
 from counterfoil.sdk.serde.avro_codec import compile_decoder
+from counterfoil.sdk.serde.avro_codec.varint import encode_long
 from counterfoil.sdk.serde.protobuf_codec.message_types import MessageTypes, class_of
 
 if TYPE_CHECKING:
@@ -644,3 +645,32 @@ def test_what_a_stored_plan_does_otherwise_is_named():
     assert filled(earlier)["nick"] == ("same number", "last")
     (change,) = changes_since(earlier, plan)
     assert change.startswith("nick is filled from last by its number alone, which a rule or drop uses as well")
+
+
+YEAR_1, YEAR_10000 = -62_135_596_800, 253_402_300_800
+
+
+@pytest.mark.parametrize(("unit", "ticks"), [("millis", 10**3), ("micros", 10**6)])
+def test_points_in_time_of_the_years_1_to_9999_are_timestamps(unit: str, ticks: int):
+    source = avro(("at", {"type": "long", "logicalType": f"timestamp-{unit}"}))
+    target = proto("google.protobuf.Timestamp at = 1;")
+    there = plan_of(source, target)
+    back = plan_of(target, source, at={"from": "at", "cast": f"timestamp-{unit}", "null": "error"})
+    for value in (YEAR_1 * ticks, 0, -1, YEAR_10000 * ticks - 1, 253_402_214_400 * ticks):
+        body = encode_long(value)
+        made = converted(there, body)
+        assert isinstance(made, bytes)
+        assert converted(back, made) == body
+    last = as_dict(target, converted(there, encode_long(YEAR_10000 * ticks - 1)))
+    assert last["at"].startswith("9999-12-31T23:59:59.999")
+    for value in (YEAR_1 * ticks - 1, YEAR_10000 * ticks, 2**63 - 1, -(2**63)):
+        assert converted(there, encode_long(value)) == "at out-of-range"
+
+
+def test_a_text_becomes_a_timestamp_of_any_year():
+    rule = {"parse": "text", "as": "yyyy-MM-dd HH:mm:ss.SSSSSS", "zone": "Europe/Paris"}
+    source, target = avro(("text", "string")), proto("google.protobuf.Timestamp at = 1;")
+    plan = plan_of(source, target, at=rule)
+    made = converted(plan, encode_long(26) + b"9999-12-31 12:00:00.123456")
+    assert as_dict(target, made) == {"at": "9999-12-31T11:00:00.123456Z"}
+    assert converted(plan, encode_long(26) + b"0001-01-01 00:00:00.000000") == "at out-of-range"

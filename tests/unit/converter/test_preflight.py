@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.converter.check.preflight import Severity, inspect, overtaken, prepare_topics, ready_topics
-from counterfoil.converter.errors import PreflightFailed
+from counterfoil.converter.errors import MissingPart, PreflightFailed
 from counterfoil.schema.bridges.model import BridgeFile, Delivery, Partitioning
 
 if TYPE_CHECKING:
@@ -167,6 +167,16 @@ def test_nothing_is_created_while_there_is_an_error():
         with pytest.raises(PreflightFailed, match=word):
             ready_topics(file(), found, None, create_target=False)
         assert set(found.topics) == before
+
+
+def test_nothing_is_created_while_something_else_is_missing():
+    def refuse() -> None:
+        raise MissingPart("no connectors")
+
+    found = cluster(out=None, dead=None)
+    with pytest.raises(MissingPart):
+        ready_topics(file(progress_topic="progress"), found, None, create_target=True, require=refuse)
+    assert set(found.topics) == {"in"}
 
 
 def test_topics_are_created_when_there_is_no_error():

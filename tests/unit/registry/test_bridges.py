@@ -78,6 +78,26 @@ def test_a_bridge_is_accepted_before_its_version() -> None:
     play(story)
 
 
+NUMBERED = "bridge: people\nsource: {topic: users}\ntarget: {topic: people}\n"
+
+
+def test_a_plan_that_matches_by_number_is_asked_for_it_and_a_stored_one_keeps_its_meaning() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        for topic, names in (("users", ("first", "last")), ("people", ("given", "family"))):
+            fields = "".join(f"string {name} = {number}; " for number, name in enumerate(names, start=1))
+            text = f'syntax = "proto3"; message User {{ {fields}}}'
+            await registry.register(f"{topic}-value", text, schemaType="PROTOBUF")
+        refused = await registry.post(ALL, new_bridge(plan=NUMBERED))
+        assert (refused.code, "say numbers: same" in refused.text) == (42280, True)
+        made = (await registry.post(ALL, new_bridge(plan=f"{NUMBERED}numbers: same\n"))).json
+        # as version 0.2 stored it: the same plan of a file that does not say what numbers mean
+        kept = (await registry.put(f"{ALL}/people", {"plan": NUMBERED})).json
+        assert (kept["plan"], kept["planHash"]) == (NUMBERED, made["planHash"])
+        assert (await registry.post(ALL, new_bridge(plan=NUMBERED))).json == kept
+
+    play(story)
+
+
 @pytest.mark.parametrize("prevented", ["policy", "retired", "deleted", "not the latest"])
 def test_no_other_incompatible_version_is_registered(prevented: str) -> None:
     async def story(registry: InProcessRegistry) -> None:

@@ -121,8 +121,10 @@ class _Attempt:
         if result.outcome.failure is not None:
             return replace(report, findings=(*report.findings, *more))
         written, read = self._names(is_back=result.is_back)
+        variety = f", {result.outcome.variety}," if result.outcome.variety else ""
+        records = counted(result.outcome.converted, "record")
         approval = Approval(
-            reason=f"it is intended; {counted(result.outcome.converted, 'record')} of {written} can be read as {read}",
+            reason=f"it is intended; {records} of {written}{variety} can be read as {read}",
             owner=self._contract.owner or self._contract.id,
             until=f"{self._migration.sunset}",
             migration=below(self._path, self._migration.converter),

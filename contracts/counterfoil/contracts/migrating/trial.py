@@ -11,7 +11,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.migrating.conditions import Conditions
-from counterfoil.contracts.migrating.values import misfit_function, shown, unkept
+from counterfoil.contracts.migrating.values import misfit_function, numbers_in, shown, unkept
+from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution import ConversionError, derive_both_ways, derive_plan, evaluator, with_message
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.reads.cover import uncovered
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 GENERATED: Final = 100
 """How many records are generated for a trial."""
 _TRIES: Final = 20
+_FEWEST: Final = 2
+"""How many fields a sentence names, those with the fewest distinct values."""
 _FILLED: Final = frozenset({"default", "null"})
 
 
@@ -79,11 +82,23 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result: how many records were converted, what failed first, and what is not carried, as sentences."""
+    """The result: how many records were converted, what failed first, and what is not carried, as sentences.
+
+    ``numbers`` is how many distinct values were tried of each field that is a number, by its path.
+    """
 
     converted: int = 0
     failure: Failure | None = None
     lossy: tuple[str, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def variety(self) -> str:
+        """How many distinct numbers were tried, as words: of the two fields with the fewest; empty without numbers."""
+        fewest = sorted(self.numbers.items(), key=lambda each: each[1])[:_FEWEST]
+        listed = [f"{counted(count, 'distinct value')} of {path}" for path, count in fewest]
+        least = "at least " if len(self.numbers) > _FEWEST else ""
+        return f"with {least}{' and '.join(listed)}" if listed else ""
 
 
 def try_converter(trial: Trial, count: int = GENERATED) -> Outcome:
@@ -139,18 +154,21 @@ class _Run:
 
     def outcome(self, count: int, lossy: tuple[str, ...]) -> Outcome:
         done = 0
+        numbers: dict[str, set[Any]] = {}
         try:
             for value in chain(self._trial.recorded, self._generated(count)):
                 if (text := self._failure(value)) is not None:
                     return Outcome(done, Failure(text, shown(self._source, value)), lossy)
                 done += 1
+                for path, number in numbers_in(self._source_tree, value):
+                    numbers.setdefault(path, set()).add(number)
         except NoValues as problem:
             if not self._trial.recorded:
                 return Outcome(done, Failure(f"no record could be generated: {problem}; give recorded ones"), lossy)
         if not done:
             text = "no record was found that keeps the promises of the contract; give recorded ones"
             return Outcome(0, Failure(text), lossy)
-        return Outcome(done, None, lossy)
+        return Outcome(done, None, lossy, {path: len(found) for path, found in numbers.items()})
 
     def _generated(self, count: int) -> Iterator[Any]:
         """Yield generated records that keep what the contract promises of them."""

@@ -9,6 +9,7 @@ from counterfoil.contracts.values.form import form_of, one_line, shown_bytes, sh
 from counterfoil.schema.evolution import base_schema
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record, Union, branch_of
+from counterfoil.schema.evolution.types import NUMERIC
 from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
@@ -155,6 +156,23 @@ def _in_record(node: Record, value: Any, step: Step, rest: FieldPath) -> Iterato
     field = next((each for each in node.fields if each.name == step.name), None)
     if field is not None:
         yield from at(field.type, value[field.name], rest)
+
+
+def numbers_in(node: Node, value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the numbers in a base value, with their paths; a decimal is its bytes."""
+    node_of, inner = _present(node, value)
+    match node_of:
+        case Record() if isinstance(inner, dict):
+            for each in node_of.fields:
+                yield from numbers_in(each.type, inner[each.name], f"{path}.{each.name}" if path else each.name)
+        case Array() if isinstance(inner, list):
+            for each in inner:
+                yield from numbers_in(node_of.items, each, f"{path}[]")
+        case Map() if isinstance(inner, dict):
+            for each in inner.values():
+                yield from numbers_in(node_of.values, each, f"{path}{{}}")
+        case Leaf() if inner is not None and (node_of.scalar.word in NUMERIC or node_of.scalar.word == "decimal"):
+            yield path, inner
 
 
 def without_tags(node: Node, value: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
-from counterfoil.converter.check.preflight import Check, facts_of, inspect, plan_findings
+from counterfoil.converter.check.ids import id_findings
+from counterfoil.converter.check.preflight import Check, facts_of, inspect, plan_findings, state_findings
 from counterfoil.converter.check.report import CheckReport, check_group
 from counterfoil.converter.check.sampling import frame_of, sample, try_out
 from counterfoil.converter.engines.choice import choose_engine
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
+    from counterfoil.converter.check.preflight import Finding
+    from counterfoil.converter.check.sampling import Sampled
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.kafka.access import KafkaAccess
@@ -45,22 +48,28 @@ def check_bridge(
     formats: Sequence[str],
     sample: int,
     seed: int,
+    unknown_ids: str,
+    checkpoint: Path | None,
 ) -> ExitCode:
     """Run ``bridge check``: try the plan on sampled records."""
     forms = parse_forms(formats, WITH_JUNIT)
     declared = load_bridge_file(file)
     with failures_as_cases(forms, check_group(declared.name)), tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
-        begun = Checkpoint(default_folder(file, declared.name)).identity()
+        state = Checkpoint(checkpoint or default_folder(file, declared.name))
+        begun = state.identity()
         resolved = resolve_with(declared, registry, None if begun is None else begun.plan)
         log = Path(folder) / "spark.log"
-        report = check_with(
-            resolved,
-            named_cluster(kafka),
-            lambda: start_session(master=master, jars=jars, log_file=log),
-            engine=engine,
-            size=sample,
-            seed=seed,
-        )
+        with registry.open() as client:
+            report = check_with(
+                resolved,
+                named_cluster(kafka),
+                lambda: start_session(master=master, jars=jars, log_file=log),
+                engine=engine,
+                size=sample,
+                seed=seed,
+                checkpoint=state,
+                look_up=lambda taken: id_findings(resolved, taken, client, policy=unknown_ids),
+            )
     give(forms, lines=report.lines, document=report.as_json, suite=report.suite)
     return report.exit_code
 
@@ -73,16 +82,23 @@ def check_with(
     engine: str,
     size: int,
     seed: int,
+    checkpoint: Checkpoint | None = None,
+    look_up: Callable[[Sequence[Sampled]], list[Finding]] = lambda _taken: [],
 ) -> CheckReport:
-    """Inspect the topics and, if they can be read, try the engine on a sample in a ``session``, which ends then."""
+    """Inspect the topics and, if they can be read, try the engine on a sample in a ``session``, which ends then.
+
+    ``checkpoint`` is that of the next run, and ``look_up`` returns what a run would do at the schema ids of sampled
+    records that the bridge does not know.
+    """
     from counterfoil.converter.check.throughput import measure
 
     file, conversion, keys = resolved.file, resolved.conversion(), resolved.key_conversion()
     choice = choose_engine(engine, conversion, keys)
-    findings = [*inspect(file, cluster, None), *plan_findings(resolved)]
+    findings = [*inspect(file, cluster, checkpoint), *plan_findings(resolved), *state_findings(resolved, checkpoint)]
     trial = throughput = None
     if not any(finding.check is Check.RIGHTS for finding in findings):
         taken = list(sample(cluster, file.source_topic, size=size, seed=seed))
+        findings = sorted([*findings, *look_up(taken)], key=lambda finding: finding.severity)
         target = facts_of(file.target_topic, cluster)
         offsets = sum(end - first for first, end in cluster.watermarks(file.source_topic).values())
         with session() as spark:

@@ -11,13 +11,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.check.rights import missing_rights
-from counterfoil.converter.errors import PreflightFailed
+from counterfoil.converter.errors import CheckpointConflict, PreflightFailed
 from counterfoil.converter.kafka.groups import group_of
+from counterfoil.converter.run.checkpoint import Identity
 from counterfoil.schema.bridges.model import Delivery, Partitioning
 from counterfoil.schema.counting import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from counterfoil.converter.bridge.resolve import ResolvedBridge
     from counterfoil.converter.kafka.cluster import Cluster
@@ -92,16 +93,23 @@ class TopicFacts:
 
 
 def ready_topics(
-    file: BridgeFile, cluster: Cluster, checkpoint: Checkpoint | None, *, create_target: bool
+    file: BridgeFile,
+    cluster: Cluster,
+    checkpoint: Checkpoint | None,
+    *,
+    create_target: bool,
+    require: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Create missing topics, check all topics, and return sentences about both.
 
-    Raises ``PreflightFailed``, before anything is created, when a correct run is not possible.
+    ``require`` raises if something else is missing that the run needs; it is called after the checks. Raises
+    ``PreflightFailed``, before anything is created, when a correct run is not possible.
     """
     findings = inspect(file, cluster, checkpoint, will_create_target=create_target)
     errors = [finding.text for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise PreflightFailed(errors)
+    require()
     created = prepare_topics(file, cluster, create_target=create_target)
     return [*created, *(str(finding) for finding in findings)]
 
@@ -187,6 +195,16 @@ def plan_findings(bridge: ResolvedBridge) -> list[Finding]:
         _warning(Check.STORED, f"the bridge keeps the plan with which it was stored or begun: {change}")
         for change in bridge.changes
     ]
+
+
+def state_findings(bridge: ResolvedBridge, checkpoint: Checkpoint | None) -> list[Finding]:
+    """Return whether the checkpoint is that of another bridge, with which a run does not begin."""
+    try:
+        if checkpoint is not None:
+            checkpoint.check(Identity.of(bridge), force=False)
+    except CheckpointConflict as conflict:
+        return [_error(Check.CHECKPOINT, str(conflict))]
+    return []
 
 
 def _partitions(topic: TopicFacts) -> str:

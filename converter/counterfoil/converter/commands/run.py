@@ -95,7 +95,8 @@ def _run_with(
     cluster = named_cluster(kafka)
     choice = choose_engine(engine, conversion, keys)
     folder.check(Identity.of(resolved), force=force)
-    for line in ready_topics(resolved.file, cluster, folder, create_target=create_topics):
+    ready = ready_topics(resolved.file, cluster, folder, create_target=create_topics, require=start.check)
+    for line in ready:
         display.say(line)
 
     from counterfoil.converter.monitoring.observers import observers_of

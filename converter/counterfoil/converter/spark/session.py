@@ -159,6 +159,20 @@ def check_session(session: SparkSession) -> None:
             )
 
 
+def check_connectors(session: SparkSession) -> None:
+    """Raise ``MissingPart`` if the session has no connector for Kafka, as one that was submitted without it."""
+    from pyspark.errors import AnalysisException
+
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}  # not connected to
+    try:
+        session.readStream.format("kafka").options(**options).load()
+    except AnalysisException as failure:
+        raise MissingPart(
+            f"The Spark session has no connector for Kafka: {' '.join(str(failure).split())[:200]}; submit it with "
+            f"--packages org.apache.spark:{_CONNECTORS[0]}:{pyspark_version()} or with --jars"
+        ) from None
+
+
 @contextmanager
 def local_checkpoints(session: SparkSession) -> Iterator[None]:
     """Have the checkpoints of queries that start in the block written as those in a local folder need it.

@@ -7,6 +7,7 @@ knows that it will run, so that a refused run creates nothing.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.converter.errors import MissingPart
 from counterfoil.converter.spark.archive import pyspark_version
-from counterfoil.converter.spark.session import log_to, start_session
+from counterfoil.converter.spark.session import check_connectors, log_to, start_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -48,16 +49,34 @@ class SessionStart:
             self._failure = failure
         self._took_s = time.monotonic() - self._begun
 
-    def session(self, log_file: Path) -> SparkSession:
-        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+    def check(self) -> None:
+        """Wait for the session; raise ``MissingPart`` if there is none, or none that reads Kafka.
+
+        The log of a session that did not start is kept in a file of its own, which the error names.
+        """
         before = time.monotonic()
         self._thread.join()
-        self._waited_s = time.monotonic() - before
+        self._waited_s += time.monotonic() - before
+        if self._session is None:
+            raise self._explained()
+        check_connectors(self._session)
+
+    def _explained(self) -> Exception:
+        text = str(self._failure)
+        if str(self._log) in text and self._log.exists():
+            number, kept = tempfile.mkstemp(prefix="counterfoil-spark-", suffix=".log")
+            os.close(number)
+            self._final_log = Path(kept)
+            text = text.replace(str(self._log), kept)
+        return MissingPart(text) if isinstance(self._failure, MissingPart) else self._failure or MissingPart(text)
+
+    def session(self, log_file: Path) -> SparkSession:
+        """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
+        self.check()
+        if self._session is None:  # has been refused
+            raise MissingPart("Spark did not start")
         log_file.parent.mkdir(parents=True, exist_ok=True)
         self._final_log = log_file
-        if self._session is None:
-            text = str(self._failure).replace(str(self._log), str(log_file))
-            raise MissingPart(text) if isinstance(self._failure, MissingPart) else self._failure or MissingPart(text)
         log_to(self._session, log_file)
         return self._session
 

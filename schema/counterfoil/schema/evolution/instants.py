@@ -13,9 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.evolution.errors import ConversionError, FailureCode, shown
-from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE
 from counterfoil.schema.evolution.patterns import WIDTH_BY_LETTERS, zone_of
-from counterfoil.schema.evolution.types import ticks_per_second
+from counterfoil.schema.evolution.types import range_of, ticks_per_second
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Format, Parse, Scalar
@@ -85,7 +84,7 @@ def _number(op: Parse, wall: datetime, text: str, field: str) -> int:
         offset = wall.replace(tzinfo=zone_of(op.zone)).utcoffset() or timedelta()
         micros -= offset // _MICROSECOND
     number = micros * ticks_per_second(op.target) // _MICROS_PER_SECOND
-    low, high = INT_RANGE if op.target.base == "int" else LONG_RANGE
+    low, high = range_of(op.target)
     if not low <= number <= high:
         raise ConversionError(FailureCode.OUT_OF_RANGE, field, f"{shown(text)} does not fit {op.target}")
     return number

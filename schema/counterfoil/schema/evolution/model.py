@@ -14,7 +14,7 @@ import json
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 Path: TypeAlias = tuple[str, ...]
+_IMPLIED: Final = "is_wide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Scalar:
     """A type without parts, as it is named in operations.
 
     ``word`` is the Avro type, or its logical type where it has one (``timestamp-millis``); ``base`` the Avro type
-    below. The other members are set if the type has them.
+    below. The other members are set if the type has them. ``is_wide``: nanoseconds of the years 1 to 9999, which need
+    more than 64 bits; the language of a schema says so, and it is no part of a plan's hash.
     """
 
     word: str
@@ -40,6 +42,7 @@ class Scalar:
     precision: int | None = None
     scale: int = 0
     size: int | None = None
+    is_wide: bool = False
 
     def __str__(self) -> str:
         if self.word == "decimal":
@@ -323,7 +326,8 @@ class ConversionPlan:
 def encoded(value: Any) -> Any:
     """Return operations as JSON: the text is equal exactly for equal meaning."""
     if is_dataclass(value) and not isinstance(value, type):
-        parts = {member.name: encoded(getattr(value, member.name)) for member in fields(value)}
+        names = [member.name for member in fields(value) if member.name != _IMPLIED]
+        parts = {name: encoded(getattr(value, name)) for name in names}
         return {"op": type(value).__name__, **parts}
     if isinstance(value, Enum):
         return value.value

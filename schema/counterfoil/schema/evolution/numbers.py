@@ -28,6 +28,8 @@ INT_RANGE: Final = (-(2**31), 2**31 - 1)
 LONG_RANGE: Final = (-(2**63), 2**63 - 1)
 UINT32_RANGE: Final = (0, 2**32 - 1)
 UINT64_RANGE: Final = (0, 2**64 - 1)
+NANOS_RANGE: Final = -62_135_596_800 * 10**9, 253_402_300_800 * 10**9 - 1
+"""The nanoseconds since 1970 of the years 1 to 9999."""
 
 _WHOLE: Final = re.compile(WHOLE_PATTERN)
 _REAL: Final = re.compile(REAL_PATTERN)

@@ -263,7 +263,9 @@ class _Writer:
             return {"map": self.write(node.values), "key": node.key}
         if isinstance(node, Opaque):
             return {"opaque": node.text}
-        return {"leaf": asdict(node.scalar)} if isinstance(node, Leaf) else None
+        if not isinstance(node, Leaf):
+            return None
+        return {"leaf": {name: fact for name, fact in asdict(node.scalar).items() if name != "is_wide"}}
 
     def _record(self, node: Record) -> Any:
         if id(node) in self._number_by_record:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from counterfoil.schema.evolution.branches import branch_pairs
 from counterfoil.schema.evolution.model import Scalar, Shape
-from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE, nearest_float
+from counterfoil.schema.evolution.numbers import (
+    INT_RANGE,
+    LONG_RANGE,
+    NANOS_RANGE,
+    UINT32_RANGE,
+    UINT64_RANGE,
+    nearest_float,
+)
 from counterfoil.schema.evolution.tree import Array, Kind, Leaf, Map, Null, Opaque, Record, Union
 
 if TYPE_CHECKING:
@@ -171,6 +178,8 @@ def keeps_meaning(source: Scalar, target: Scalar) -> bool:
 
 def range_of(scalar: Scalar) -> tuple[int, int]:
     """Return the smallest and the largest whole number of a type."""
+    if scalar.is_wide:
+        return NANOS_RANGE
     if scalar.word == "uint32":
         return UINT32_RANGE
     return {"int": INT_RANGE, "uint64": UINT64_RANGE}.get(scalar.base, LONG_RANGE)

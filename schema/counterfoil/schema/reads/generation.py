@@ -1,4 +1,4 @@
-"""Generated base values of a schema: usual ones first, then those at the limits. Equal on every call.
+"""Generated base values of a schema: usual ones first, then those at the limits, then others. Equal on every call.
 
 What a contract promises of a field narrows its values; where nothing is promised, the limits are those of the type.
 Values of a JSON schema come from the search for values that fit it, since a tree has no constraints.
@@ -6,19 +6,28 @@ Values of a JSON schema come from the search for values that fit it, since a tre
 
 from __future__ import annotations
 
+import math
+import random
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.agreements.model import Range
 from counterfoil.schema.evolution.languages.table import tree_of
-from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE
+from counterfoil.schema.evolution.numbers import (
+    INT_RANGE,
+    LONG_RANGE,
+    UINT32_RANGE,
+    UINT64_RANGE,
+    nearest_float,
+)
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, NotPlannable, Null, Opaque, Record, Union
+from counterfoil.schema.evolution.types import split_null
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths.model import ITEMS, VALUES, member
-from counterfoil.schema.reads.json_base import NoValues, base_of_json
+from counterfoil.schema.reads.json_base import NoValues, base_of_json, json_of_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +47,15 @@ _MOMENT: Final = datetime(2024, 5, 1, 12, 34, 56, 789_000, UTC)
 _SECONDS: Final = int(_MOMENT.timestamp())
 _UNIT_BY_SUFFIX: Final = {"millis": 10**3, "micros": 10**6, "nanos": 10**9}
 _TEXTS: Final = ("text", "A", "", "é", "\U0001f600", "A" * 65)
+_SEED: Final = 7
+_FURTHER: Final = 24
+"""How many numbers are chosen at random in a range."""
+_WIDE: Final = 1_000_000
+_JSON_NUMBERS: Final = frozenset({"int", "long", "uint64", "number"})
 _RANGE_BY_WORD: Final = {"int": INT_RANGE, "long": LONG_RANGE, "uint32": UINT32_RANGE, "uint64": UINT64_RANGE}
 _REALS: Final = (1.5, 0.0, -1.5, 0.1, 1e15, 1.7976931348623157e308)
+_PRICES: Final = (0.07, 0.29, 19.99, 1.1, 4.35, 1.005)
+"""Decimals that binary fractions do not hold: the hundredfold of 19.99 is 1998.9999999999998."""
 _FLOATS: Final = (1.5, 0.0, -1.5, 0.25, 2.0**24, 3.4028234663852886e38)
 _BYTES_AS_TEXT: Final = ("AB", "", "\x00", "\xff")
 _TEXTS_BY_WORD: Final = {
@@ -55,14 +71,14 @@ def generated(
 ) -> Iterator[Any]:
     """Yield ``count`` base values of a schema within what is promised of each path. Raises ``NoValues``.
 
-    Those of a JSON schema may be fewer, and are within the schema's own limits alone.
+    Those of a JSON schema may be fewer, and are within the schema's own limits alone, except for numbers.
     """
     try:
         tree = tree_of(schema)
     except NotPlannable as problem:
         raise NoValues(problem.problem) from None
     if schema.schema_type is SchemaType.JSON:
-        yield from islice(_json_values(schema, tree, count), count)
+        yield from islice(_json_values(schema, tree, count, promised), count)
         return
     made = _Values(promised)
     for number in range(count):
@@ -170,35 +186,94 @@ def _candidates(node: Leaf, promise: FieldPromise | None) -> Sequence[Any]:
 
 
 def _numbers(scalar: Scalar, limit: Range) -> Sequence[Any]:
-    """Return numbers within a limit: its ends, and usual numbers between them."""
+    """Return numbers within a limit: usual ones, its ends and what is beside them, then others, the same every time."""
     least, most = _RANGE_BY_WORD.get(scalar.word, (None, None))
-    is_whole = least is not None
-    usual = (1, 0, -1, least, most) if is_whole else _FLOATS if scalar.word == "float" else _REALS
-    step = 1 if is_whole else 0.5
-    ends = [
-        None if not isinstance(end, int | float) else end + sign * step * is_open
-        for end, sign, is_open in (
-            (limit.minimum, 1, limit.is_open_below),
-            (limit.maximum, -1, limit.is_open_above),
-        )
-    ]
-    low, high = (end if end is None or not is_whole else int(end) for end in ends)
-    found = [
-        each
-        for each in (*usual, low, high)
-        if each is not None and (low is None or each >= low) and (high is None or each <= high)
-    ]
-    made = list(dict.fromkeys(each if is_whole else float(each) for each in found))
-    return made or [low if low is not None else high if high is not None else 0]
+    low, high = _ends(limit, scalar)
+    further: Iterator[float]
+    if least is not None and most is not None:
+        usual: tuple[Any, ...] = (1, 0, -1, least, most, low, high, *_beside(low, high, 1))
+        further = wholes_between(low, high)
+    else:
+        usual = (*(_FLOATS if scalar.word == "float" else _REALS), low, high, *_PRICES, *_beside(low, high, 0.01))
+        further = reals_between(low, high)
+    made: dict[Any, None] = {}
+    for each in chain(usual, further):
+        number = each if least is not None or each is None else _as_real(float(each), scalar)
+        if number is not None and (low is None or number >= low) and (high is None or number <= high):
+            made[number] = None
+    fitting = [each for each in made if least is None or most is None or least <= each <= most]
+    return fitting or [low if low is not None else high if high is not None else 0]
+
+
+def _ends(limit: Range, scalar: Scalar) -> tuple[Any, Any]:
+    """Return the smallest and the largest number within a limit, None for one that is not limited."""
+    low, high = (end if isinstance(end, int | float) else None for end in (limit.minimum, limit.maximum))
+    if scalar.word in _RANGE_BY_WORD:
+        least = None if low is None else math.floor(low) + 1 if limit.is_open_below else math.ceil(low)
+        most = None if high is None else math.ceil(high) - 1 if limit.is_open_above else math.floor(high)
+        return least, most
+    if low is not None and limit.is_open_below:
+        low = math.nextafter(low, math.inf)
+    return low, math.nextafter(high, -math.inf) if high is not None and limit.is_open_above else high
+
+
+def _beside(low: Any, high: Any, step: float) -> Iterator[Any]:
+    """Yield the numbers beside the ends of a range, inside it: by a step, and for real numbers the next ones."""
+    for end, sign in ((low, 1), (high, -1)):
+        if end is not None:
+            yield end + sign * step
+            if not isinstance(step, int):
+                yield math.nextafter(end, sign * math.inf)
+
+
+def _as_real(number: float, scalar: Scalar) -> float:
+    return nearest_float(number) if scalar.word == "float" else number
+
+
+def wholes_between(low: int | None, high: int | None) -> Iterator[int]:
+    """Yield whole numbers of a range, and some beyond a small one; equal on every call."""
+    first, last = _span(low, high)
+    chooser = random.Random(_SEED)  # noqa: S311 - examples, not secrets
+    smallest, largest = math.ceil(first), math.floor(last)
+    for number in range(_FURTHER):
+        yield chooser.randint(smallest, max(smallest, largest))
+        yield smallest + chooser.randint(0, 10 ** (1 + number % 4))  # small ones, which a large range seldom gives
+
+
+def reals_between(low: float | None, high: float | None) -> Iterator[float]:
+    """Yield real numbers of a range, such as prices, most with two decimals; equal on every call.
+
+    First those whose hundredfold, computed with binary fractions, is no whole number, as that of 0.07.
+    """
+    first, last = _span(low, high)
+    chooser = random.Random(_SEED)  # noqa: S311 - examples, not secrets
+    prices = [round(chooser.uniform(first, last), 2) for _ in range(_TRIED * _FURTHER)]
+    yield from islice((each for each in prices if each * 100 != round(each * 100)), _FURTHER // 3)
+    for number, each in enumerate(prices[:_FURTHER]):
+        yield each
+        if number % 3 == 0:
+            yield round(chooser.uniform(first, last), 1 + number % 4)
+            yield chooser.uniform(first, last)
+
+
+def _span(low: float | None, high: float | None) -> tuple[float, float]:
+    """Return the ends of a range, or a part of it that ends where it is not limited."""
+    if low is None and high is None:
+        return -_WIDE, _WIDE
+    if low is None or high is None:
+        return (high - _WIDE, high) if high is not None else ((low or 0), (low or 0) + _WIDE)
+    return low, high
 
 
 def _decimals(scalar: Scalar, limit: Range) -> Sequence[str | bytes]:
     most = 10 ** (scalar.precision or 1) - 1
     low, high = _unscaled(limit.minimum, scalar.scale), _unscaled(limit.maximum, scalar.scale)
-    wanted = (1234, 0, 1, -1, most, -most, low, high)
+    prices = (_unscaled(each, scalar.scale) for each in ("0.07", "0.29", "19.99"))
+    wanted = (1234, 0, 1, -1, most, -most, low, high, *prices, *_beside(low, high, 1))
+    ends = (-most if low is None else max(low, -most), most if high is None else min(high, most))
     found = [
         each
-        for each in wanted
+        for each in (*wanted, *(wholes_between(*ends) if ends[0] <= ends[1] else ()))
         if each is not None and abs(each) <= most and (low is None or each >= low) and (high is None or each <= high)
     ]
     return [_twos_complement(each, scalar.size) for each in dict.fromkeys(found)] or [_twos_complement(0, scalar.size)]
@@ -234,16 +309,63 @@ def _texts(scalar: Scalar, pattern: str | None) -> Sequence[str]:
     return _TEXTS_BY_WORD.get(scalar.word, _TEXTS)
 
 
-def _json_values(schema: Any, tree: Node, count: int) -> Iterator[Any]:
+def _json_values(
+    schema: Any, tree: Node, count: int, promised: Callable[[FieldPath], FieldPromise | None]
+) -> Iterator[Any]:
     from counterfoil.schema.formats.jsonschema.values.samples import Sampler
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
     from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
     from counterfoil.schema.formats.jsonschema.view.written import root_of
 
     root = root_of(schema)
-    sampler = Sampler(Solver(Evaluator(_TRIED * 4000), trusts_unknown=True), variations=count)
+    evaluator = Evaluator(_TRIED * 4000)
+    sampler = Sampler(Solver(evaluator, trusts_unknown=True), variations=count)
+    numbers = _JsonNumbers(promised)
     try:
-        for value in islice(sampler.values([(root, True)], []), count * _TRIED):
-            yield base_of_json(tree, value)
+        for turn, value in enumerate(islice(sampler.values([(root, True)], []), count * _TRIED)):
+            base = base_of_json(tree, value)
+            yield base
+            other = numbers.value(tree, base, (), turn)
+            if other != base and evaluator.accepts(root, _exact(json_of_base(tree, other))):
+                yield other
     except OutOfSteps:
         return
+
+
+class _JsonNumbers:
+    """Replaces the numbers of a value by others, which the schema need not accept."""
+
+    def __init__(self, promised: Callable[[FieldPath], FieldPromise | None]) -> None:
+        self._promised = promised
+        self._known: dict[FieldPath, Sequence[Any]] = {}
+
+    def value(self, node: Node, value: Any, path: FieldPath, turn: int) -> Any:
+        """Return a base value with the numbers of a turn."""
+        _, inner = split_null(node)
+        match inner:
+            case Record() if value is not None:
+                return {
+                    each.name: self.value(each.type, value[each.name], (*path, member(each.name)), turn)
+                    for each in inner.fields
+                }
+            case Array() if value is not None:
+                return [self.value(inner.items, each, (*path, ITEMS), turn + place) for place, each in enumerate(value)]
+            case Leaf() if value is not None and inner.scalar.word in _JSON_NUMBERS:
+                return self._number(inner, path, turn)
+        return value
+
+    def _number(self, node: Leaf, path: FieldPath, turn: int) -> Any:
+        if path not in self._known:
+            promise = self._promised(path)
+            self._known[path] = _numbers(node.scalar, Range() if promise is None else promise.range)
+        found = self._known[path]
+        return found[turn % len(found)]
+
+
+def _exact(value: Any) -> Any:
+    """Return a JSON value with decimals instead of binary fractions, as a validator reads the text of it."""
+    if isinstance(value, float):
+        return Decimal(repr(value))
+    if isinstance(value, dict):
+        return {key: _exact(each) for key, each in value.items()}
+    return [_exact(each) for each in value] if isinstance(value, list) else value

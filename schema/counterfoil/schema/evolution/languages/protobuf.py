@@ -6,7 +6,7 @@ field without presence          has the default of its type
 ``repeated``, ``map``           an array, a map; empty by default
 ``uint32``, ``uint64``          whole numbers with ranges of their own
 enum                            its symbols; a number without a symbol cannot be read
-``Timestamp``, ``Duration``     nanoseconds
+``Timestamp``, ``Duration``     nanoseconds; those of a ``Timestamp`` in the years 1 to 9999
 wrappers                        the value, nullable
 ``google.type.Date``            a date
 ``Struct``, ``Any``, …          can only be copied to a field of the same type
@@ -55,7 +55,7 @@ _SCALAR_BY_WORD: Final[Mapping[str, Scalar]] = {
     "bytes": Scalar("bytes", "bytes"),
 }
 _SCALAR_BY_MESSAGE: Final[Mapping[str, Scalar]] = {
-    "google.protobuf.Timestamp": Scalar("timestamp-nanos", "long"),
+    "google.protobuf.Timestamp": Scalar("timestamp-nanos", "long", is_wide=True),
     "google.protobuf.Duration": Scalar("duration-nanos", "long"),
     "google.type.Date": Scalar("date", "int"),
 }

@@ -15,7 +15,7 @@ from counterfoil.converter.engines.java.slots import ENGINE
 from counterfoil.converter.engines.java.source import quoted
 from counterfoil.schema.evolution.expr import Binary, Call, FieldValue, Negate
 from counterfoil.schema.evolution.forms import form_function
-from counterfoil.schema.evolution.model import Arithmetic, Cast, Format, Read, Scalar, Widen
+from counterfoil.schema.evolution.model import Arithmetic, Cast, Format, Parse, Read, Scalar, Widen
 from counterfoil.schema.evolution.tree import Leaf
 from counterfoil.schema.evolution.types import is_instant, range_of, ticks_per_second
 
@@ -81,6 +81,8 @@ class MessageOperations(Operations):
     def _casted(self, op: Cast, scope: Slot, where: str) -> Value:
         if form_function(op.source, op.target) is not None:
             return self._form(op, scope, where)
+        if op.target.is_wide and is_instant(op.source):
+            return self._wide(self.scalar(op.of, scope, where), op.source, op.target, where)
         if is_object(op.source):
             return self._of_object(op, self.scalar(op.of, scope, where), where)
         if op.target.word in {"uint32", "uint64"}:
@@ -108,6 +110,11 @@ class MessageOperations(Operations):
             decimals = op.decimals or 0 if op.source.base == "number" else 0
             return self._made_text(value, lambda name: f"Wholes.text({name}, {value.value}, {decimals}, {field})")
         raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
+
+    def _wide(self, value: Value, source: Scalar, target: Scalar, where: str) -> Value:
+        """Return a point in time as nanoseconds of more than 64 bits."""
+        up = ticks_per_second(target) // ticks_per_second(source)
+        return self._object(value, f"Wholes.wide({value.value}, {up}L, {quoted(str(target))}, {quoted(where)})")
 
     def _whole_of_object(self, value: Value, target: Scalar, where: str) -> Value:
         low, high = range_of(target)
@@ -176,6 +183,11 @@ class MessageOperations(Operations):
         instants = self._instants(op, source)
         return self._made_text(value, lambda name: f"{instants}.format({name}, {ticks}, {quoted(where)})")
 
+    def _parsed(self, op: Parse, scope: Slot, where: str) -> Value:
+        if not op.target.is_wide:
+            return self._parse(op, scope, where)
+        return self._wide(self._parse(replace(op, target=_MICROS), scope, where), _MICROS, op.target, where)
+
     def _computed_formula(self, op: Arithmetic, scope: Slot, where: str) -> Value:
         objects: set[tuple[str, ...]] = set()
 
@@ -204,6 +216,7 @@ class MessageOperations(Operations):
         Widen: _widened,
         Cast: _casted,
         Format: _formatted,
+        Parse: _parsed,
         Arithmetic: _computed_formula,
     }
 

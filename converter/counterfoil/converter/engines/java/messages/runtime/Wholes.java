@@ -3,6 +3,8 @@ package counterfoil.messages;
 /** Numbers of any size as values: Long, BigInteger and Double; the meaning is that of counterfoil.schema.evolution. */
 public final class Wholes {
   private static final java.math.BigInteger THOUSAND = java.math.BigInteger.valueOf(1000);
+  private static final java.math.BigInteger FIRST_NANOS = new java.math.BigInteger("-62135596800000000000");
+  private static final java.math.BigInteger LAST_NANOS = new java.math.BigInteger("253402300799999999999");
 
   private Wholes() {
   }
@@ -91,6 +93,15 @@ public final class Wholes {
       throw beyond(field, value, type);
     }
     return scaled.longValue();
+  }
+
+  /** Return a point in time as nanoseconds of any size, in the years 1 to 9999. */
+  public static Object wide(long value, long up, String type, String field) {
+    java.math.BigInteger made = java.math.BigInteger.valueOf(value).multiply(java.math.BigInteger.valueOf(up));
+    if (made.compareTo(FIRST_NANOS) < 0 || made.compareTo(LAST_NANOS) > 0) {
+      throw beyond(field, Long.valueOf(value), type);
+    }
+    return Values.whole(made);
   }
 
   /** Return nanoseconds as microseconds; one that is beyond all years for one that has more than 64 bits. */
