@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -22,7 +21,7 @@ from counterfoil.sdk.encryption.executors import FieldEncryption
 from counterfoil.sdk.errors import KeyMissing, NotDecrypted, NotEncrypted, RuleConditionFailed, RuleError
 from counterfoil.sdk.serde.rules.settings import Override, Rules
 from counterfoil.sdk.testing import InMemoryRegistry
-from tagged_places import CASES, MARK, NUMBER, Case, obj
+from tagged_places import CASES, MARK, NUMBER, Case
 
 CTX = SerializationContext("people", "value")
 KEY = SerializationContext("people", "key")
