@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 CONF = {"secret": "s3cret"}
 LATEST = {"auto.register.schemas": False, "use.latest.version": True}
 QUICK = {
-    ("json", "a property"), ("json", "beside anyOf with null"), ("json", "a property in two branches"), ("json", "a map"),
-    ("json", "in anyOf"), ("avro", "a map"), ("avro", "a recursive record"), ("avro", "a field with a record"),
+    ("json", "a property"), ("json", "beside anyOf with null"), ("json", "a property in two branches"),
+    ("json", "a map"), ("json", "in anyOf"), ("avro", "a map"), ("avro", "a recursive record"),
+    ("avro", "a field with a record"),
     ("protobuf", "a oneof"), ("protobuf", "StringValue"), ("protobuf", "a map"),
 }  # fmt: skip
 LocalKmsDriver.register()

@@ -17,7 +17,7 @@ from counterfoil.schema.model import SchemaType
 from protobuf_classes import generated_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 MARK = "SECRETMARK"
 NUMBER = 123456789
@@ -27,14 +27,13 @@ META = "confluent/meta.proto"
 
 @dataclass(frozen=True)
 class Case:
-    """A schema and a value; ``make`` makes the value of the class of a Protobuf message."""
+    """A schema and a value; that of a Protobuf message is a dict, None for one with an extension."""
 
     name: str
     theirs: str
     text: str
     schema_type: SchemaType
     value: Any = None
-    make: Callable[[Any], Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.schema_type.lower()}: {self.name}"
@@ -47,9 +46,9 @@ class Case:
 
     def message(self) -> Any:
         """Return a new value: rules of confluent-kafka change values."""
-        if self.make is not None:
-            return self.make(self.message_class)
-        return deepcopy(self.value)
+        if self.schema_type is not SchemaType.PROTOBUF:
+            return deepcopy(self.value)
+        return extended(self.message_class) if self.value is None else self.message_class(**self.value)
 
 
 # --- JSON
@@ -143,7 +142,8 @@ JSON_CASES: dict[str, list[tuple[str, dict[str, Any], Any]]] = {
         ("a property with a length", obj(a={**LONG, **PII}), A),
         ("a type beside anyOf", obj(a={"type": "string", "anyOf": [LONG], **PII}), A),
         ("a type beside a reference", {**NEW, **obj(a={**ref("s"), **TS}), **defined(s=LONG)}, A),
-        ("properties beside a reference", {**NEW, **obj(a={**ref("s"), **obj(b=TS)}), **defined(s={})}, {"a": {"b": MARK}}),
+        ("properties beside a reference", {**NEW, **obj(a={**ref("s"), **obj(b=TS)}), **defined(s={})},
+         {"a": {"b": MARK}}),
         ("in then", {**obj(b=INT), "if": {}, "then": obj(a=TS)}, A),
         ("in else", {**obj(b=INT), "if": {"required": ["b"]}, "else": obj(a=TS)}, A),
         ("in dependentSchemas", {**NEW, **obj(b=INT), "dependentSchemas": {"b": obj(a=TS)}}, {"b": 1, **A}),
@@ -237,7 +237,7 @@ AVRO_CASES: dict[str, list[tuple[str, Any, Any]]] = {
 HEAD = 'syntax = "{}"; package tagged.places; import "confluent/meta.proto";\n'
 T = '[(confluent.field_meta).tags = "PII"]'
 OF_MESSAGE = 'option (confluent.message_meta).tags = "PII";'
-STRUCT = 'import "google/protobuf/struct.proto"; message R { google.protobuf.Struct a = 1 %s; }' % T
+STRUCT = f'import "google/protobuf/struct.proto"; message R {{ google.protobuf.Struct a = 1 {T}; }}'
 WRAPPERS = 'import "google/protobuf/wrappers.proto"; '
 
 
@@ -247,44 +247,72 @@ def extended(kind: Any) -> Any:
     return message
 
 
-PROTOBUF_CASES: dict[str, list[tuple[str, str, Callable[[Any], Any]]]] = {
+PROTOBUF_CASES: dict[str, list[tuple[str, str, Any]]] = {
     "known": [
-        ("a string", f"message R {{ string a = 1 {T}; }}", lambda kind: kind(a=MARK)),
-        ("bytes", f"message R {{ bytes a = 1 {T}; }}", lambda kind: kind(a=MARK.encode())),
-        ("an optional", f"message R {{ optional string a = 1 {T}; }}", lambda kind: kind(a=MARK)),
-        ("repeated", f"message R {{ repeated string a = 1 {T}; }}", lambda kind: kind(a=[MARK])),
-        ("a oneof", f"message R {{ oneof o {{ string a = 1 {T}; int32 b = 2; }} }}", lambda kind: kind(a=MARK)),
-        ("a nested message", f"message R {{ I i = 1; message I {{ string b = 1 {T}; }} }}", lambda kind: kind(i={"b": MARK})),
-        ("repeated messages", f"message R {{ repeated I i = 1; }} message I {{ string b = 1 {T}; }}", lambda kind: kind(i=[{"b": MARK}])),
-        ("messages in a map", f"message R {{ map<string,I> i = 1; }} message I {{ string b = 1 {T}; }}", lambda kind: kind(i={"k": {"b": MARK}})),
-        ("a recursive message", f"message R {{ string a = 1 {T}; R n = 2; }}", lambda kind: kind(a="x", n={"a": MARK})),
-        ("required", f"message R {{ required string a = 1 {T}; }}", lambda kind: kind(a=MARK)),
+        ("a string", f"message R {{ string a = 1 {T}; }}", {"a": MARK}),
+        ("bytes", f"message R {{ bytes a = 1 {T}; }}", {"a": MARK.encode()}),
+        ("an optional", f"message R {{ optional string a = 1 {T}; }}", {"a": MARK}),
+        ("repeated", f"message R {{ repeated string a = 1 {T}; }}", {"a": [MARK]}),
+        ("a oneof", f"message R {{ oneof o {{ string a = 1 {T}; int32 b = 2; }} }}", {"a": MARK}),
+        ("a nested message", f"message R {{ I i = 1; message I {{ string b = 1 {T}; }} }}", {"i": {"b": MARK}}),
+        (
+            "repeated messages",
+            f"message R {{ repeated I i = 1; }} message I {{ string b = 1 {T}; }}",
+            {"i": [{"b": MARK}]},
+        ),
+        (
+            "messages in a map",
+            f"message R {{ map<string,I> i = 1; }} message I {{ string b = 1 {T}; }}",
+            {"i": {"k": {"b": MARK}}},
+        ),
+        ("a recursive message", f"message R {{ string a = 1 {T}; R n = 2; }}", {"a": "x", "n": {"a": MARK}}),
+        ("required", f"message R {{ required string a = 1 {T}; }}", {"a": MARK}),
     ],
     "error": [
-        ("a map", f"message R {{ map<string,string> a = 1 {T}; }}", lambda kind: kind(a={"k": MARK})),
-        ("a map of bytes", f"message R {{ map<string,bytes> a = 1 {T}; }}", lambda kind: kind(a={"k": MARK.encode()})),
+        ("a map", f"message R {{ map<string,string> a = 1 {T}; }}", {"a": {"k": MARK}}),
+        ("a map of bytes", f"message R {{ map<string,bytes> a = 1 {T}; }}", {"a": {"k": MARK.encode()}}),
     ],
     "plain": [
-        ("a field with a message", f"message R {{ I i = 1 {T}; }} message I {{ string b = 1; }}", lambda kind: kind(i={"b": MARK})),
-        ("a field with messages", f"message R {{ repeated I i = 1 {T}; }} message I {{ string b = 1; }}", lambda kind: kind(i=[{"b": MARK}])),
-        ("a map of messages", f"message R {{ map<string,I> i = 1 {T}; }} message I {{ string b = 1; }}", lambda kind: kind(i={"k": {"b": MARK}})),
-        ("a message", f"message R {{ I i = 1; }} message I {{ {OF_MESSAGE} string b = 1; }}", lambda kind: kind(i={"b": MARK})),
-        ("the root message", f"message R {{ {OF_MESSAGE} string b = 1; }}", lambda kind: kind(b=MARK)),
-        ("the file", 'option (confluent.file_meta).tags = "PII"; message R { string b = 1; }', lambda kind: kind(b=MARK)),
-        ("StringValue", f"{WRAPPERS} message R {{ google.protobuf.StringValue a = 1 {T}; }}", lambda kind: kind(a={"value": MARK})),
-        ("BytesValue", f"{WRAPPERS} message R {{ google.protobuf.BytesValue a = 1 {T}; }}", lambda kind: kind(a={"value": MARK.encode()})),
-        ("repeated StringValue", f"{WRAPPERS} message R {{ repeated google.protobuf.StringValue a = 1 {T}; }}", lambda kind: kind(a=[{"value": MARK}])),
-        ("Struct", STRUCT, lambda kind: kind(a={"fields": {"k": {"string_value": MARK}}})),
-        ("FieldMask", f'import "google/protobuf/field_mask.proto"; message R {{ google.protobuf.FieldMask a = 1 {T}; }}', lambda kind: kind(a={"paths": [MARK]})),
-        ("a group", f"message R {{ optional group G = 1 {{ optional string b = 1 {T}; }} }}", lambda kind: kind(g={"b": MARK})),
-        ("an extension", f"message R {{ extensions 100 to 200; }} extend R {{ optional string e = 100 {T}; }}", extended),
+        ("a field with a message", f"message R {{ I i = 1 {T}; }} message I {{ string b = 1; }}", {"i": {"b": MARK}}),
+        (
+            "a field with messages",
+            f"message R {{ repeated I i = 1 {T}; }} message I {{ string b = 1; }}",
+            {"i": [{"b": MARK}]},
+        ),
+        (
+            "a map of messages",
+            f"message R {{ map<string,I> i = 1 {T}; }} message I {{ string b = 1; }}",
+            {"i": {"k": {"b": MARK}}},
+        ),
+        ("a message", f"message R {{ I i = 1; }} message I {{ {OF_MESSAGE} string b = 1; }}", {"i": {"b": MARK}}),
+        ("the root message", f"message R {{ {OF_MESSAGE} string b = 1; }}", {"b": MARK}),
+        ("the file", 'option (confluent.file_meta).tags = "PII"; message R { string b = 1; }', {"b": MARK}),
+        ("StringValue", f"{WRAPPERS} message R {{ google.protobuf.StringValue a = 1 {T}; }}", {"a": {"value": MARK}}),
+        (
+            "BytesValue",
+            f"{WRAPPERS} message R {{ google.protobuf.BytesValue a = 1 {T}; }}",
+            {"a": {"value": MARK.encode()}},
+        ),
+        (
+            "repeated StringValue",
+            f"{WRAPPERS} message R {{ repeated google.protobuf.StringValue a = 1 {T}; }}",
+            {"a": [{"value": MARK}]},
+        ),
+        ("Struct", STRUCT, {"a": {"fields": {"k": {"string_value": MARK}}}}),
+        (
+            "FieldMask",
+            f'import "google/protobuf/field_mask.proto"; message R {{ google.protobuf.FieldMask a = 1 {T}; }}',
+            {"a": {"paths": [MARK]}},
+        ),
+        ("a group", f"message R {{ optional group G = 1 {{ optional string b = 1 {T}; }} }}", {"g": {"b": MARK}}),
+        ("an extension", f"message R {{ extensions 100 to 200; }} extend R {{ optional string e = 100 {T}; }}", None),
     ],
     "unfit": [
-        ("an int", f"message R {{ optional int32 a = 1 {T}; }}", lambda kind: kind(a=NUMBER)),
-        ("an enum", f"enum E {{ Z = 0; {MARK} = 5; }} message R {{ E a = 1 {T}; }}", lambda kind: kind(a=5)),
-        ("a message with an int", f"message R {{ I i = 1 {T}; }} message I {{ int64 b = 1; }}", lambda kind: kind(i={"b": NUMBER})),
+        ("an int", f"message R {{ optional int32 a = 1 {T}; }}", {"a": NUMBER}),
+        ("an enum", f"enum E {{ Z = 0; {MARK} = 5; }} message R {{ E a = 1 {T}; }}", {"a": 5}),
+        ("a message with an int", f"message R {{ I i = 1 {T}; }} message I {{ int64 b = 1; }}", {"i": {"b": NUMBER}}),
     ],
-}  # fmt: skip
+}
 _IN_PROTO_2 = ("required", "group", "extend ")
 
 
@@ -296,9 +324,9 @@ def _cases() -> Iterator[Case]:
         for name, schema, value in avro_cases:
             yield Case(name, theirs, json.dumps(schema), SchemaType.AVRO, value)
     for theirs, protobuf_cases in PROTOBUF_CASES.items():
-        for name, body, make in protobuf_cases:
+        for name, body, value in protobuf_cases:
             syntax = "proto2" if any(word in body for word in _IN_PROTO_2) else "proto3"
-            yield Case(name, theirs, HEAD.format(syntax) + body, SchemaType.PROTOBUF, make=make)
+            yield Case(name, theirs, HEAD.format(syntax) + body, SchemaType.PROTOBUF, value)
 
 
 CASES = [*_cases()]
