@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.contracts.registration import Entry, Plan
+    from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
@@ -135,12 +136,26 @@ def register(
             normalize=normalize,
         )
         plan = registration.plan(label=shown_address(registry.url or ""))
+        _warn_of_tags(plan, comparison.head)
         is_refused = plan.report.is_broken(FailOn.ERROR)
         if is_refused and not as_json:
             _print_report(plan, prefix=comparison.scope.prefix)
         entries = iter(plan.entries) if dry_run or is_refused else registration.run(plan)
         _print(entries, is_done=not (dry_run or is_refused), is_refused=is_refused, as_json=as_json)
     return ExitCode.BROKEN if is_refused else ExitCode.OK
+
+
+def _warn_of_tags(plan: Plan, tree: SchemaTree) -> None:
+    """Print the tags of files that would be registered that mark what no field rule reaches."""
+    from counterfoil.contracts.registration import State
+    from counterfoil.schema.tags.reach import has_tags, unreached_tags
+
+    for entry in plan.entries:
+        schema = tree.read(entry.path).schema
+        if entry.state is State.UNCHANGED or schema is None or not has_tags(schema.text, {}):
+            continue
+        for each in unreached_tags(schema, {}):
+            click.echo(f"warning: {entry.path}: {each.text} (tag-not-reached)", err=True)
 
 
 def _print_report(plan: Plan, *, prefix: str) -> None:

@@ -16,6 +16,7 @@ from counterfoil.schema.documents.nodes import InvalidDocument, Repair
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reports.model import Severity
+from counterfoil.schema.tags.reach import has_tags, unreached_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +47,8 @@ class LintInput:
 
 
 BYTE_ORDER_MARK: Final = "\ufeff"
+UNREACHED: Final = "tag-not-reached"
+"""The rule about tags that no field rule reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,21 @@ def _add_warnings(schema: ParsedSchema, findings: FileFindings) -> None:
         place, element = schema.locate(each.pointer), print_path(schema.path_at(each.pointer))
         fix = advice_for(each.rule)
         findings.add(each.rule, each.text, place, element=element, severity=Severity.WARNING, fix=fix)
+    if has_tags(schema.text, {}):
+        _add_tags(schema, findings)
+
+
+def _add_tags(schema: ParsedSchema, findings: FileFindings) -> None:
+    """Add the tags at places that no field rule reaches."""
+    for each in unreached_tags(schema, {}):
+        findings.add(
+            UNREACHED,
+            each.text,
+            schema.locate(each.pointer),
+            element=each.place,
+            severity=Severity.WARNING,
+            fix=advice_for(UNREACHED),
+        )
 
 
 class _Agreements:

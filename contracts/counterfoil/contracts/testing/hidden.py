@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.entity import EntityKind
-from counterfoil.schema.parsed import Validation
-from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths.model import StepKind
-from counterfoil.schema.tags.edit import find_tags
-from counterfoil.schema.tags.paths import tags_by_entity
+from counterfoil.schema.tags.hidden import hidden_by_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.agreements.model import FieldPromise
@@ -40,31 +36,19 @@ def is_hidden(path: FieldPath, hidden: Iterable[FieldPath]) -> bool:
 def hidden_names(schema: Schema, read: ReadSchema) -> frozenset[str]:
     """Return the names of fields that a schema, one of its references or its metadata tags as personal.
 
-    A tag on a whole record hides everything.
+    A tag on a whole record, or at a place without a field around it, hides everything.
     """
-    return frozenset(_hidden_names(schema, read))
+    if read.schema is None:
+        return frozenset()
+    by_path = schema.metadata.tags if schema.metadata is not None else {}
+    hidden = hidden_by_tags(read.schema, read.references, _is_personal, by_path=by_path)
+    names = hidden.names | {path.rpartition(".")[2] for path in hidden.paths}
+    return names | {EVERYTHING} if hidden.is_all or hidden.has_types else names
 
 
 def names_in(path: FieldPath) -> frozenset[str]:
     """Return the names of the fields that a path leads through."""
     return frozenset(step.name for step in path if step.kind is StepKind.MEMBER)
-
-
-def _hidden_names(schema: Schema, read: ReadSchema) -> Iterator[str]:
-    if read.schema is None:
-        return
-    tagged = dict(tags_by_entity(read.schema, schema.metadata.tags if schema.metadata is not None else {}))
-    for index, reference in enumerate(read.references):
-        inner = parse_schema(
-            reference.text,
-            schema.schema_type,
-            references=read.references[:index],
-            validation=Validation.LENIENT,
-        )
-        tagged.update((entity, tags) for entity, tags in find_tags(inner) if tags)
-    for entity, tags in tagged.items():
-        if any(_is_personal(tag) for tag in tags):
-            yield entity.path.rpartition(".")[2] if entity.kind is EntityKind.FIELD else EVERYTHING
 
 
 def _is_personal(tag: object) -> bool:

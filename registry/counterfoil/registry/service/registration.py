@@ -22,6 +22,7 @@ from counterfoil.registry.service.compatibility import check_sound
 from counterfoil.registry.service.matching import completed
 from counterfoil.registry.service.planning import SubjectState, plan_version
 from counterfoil.registry.service.requests import NEXT_VERSION
+from counterfoil.registry.service.tag_warnings import warn_of_tags
 from counterfoil.registry.service.tagging import Tagging
 from counterfoil.schema.errors import InvalidSchema, OperationNotPermitted
 from counterfoil.schema.parsed import Validation
@@ -265,6 +266,7 @@ class Registration:
                 )
         else:
             check_next_version(now.subject, now.history, version)
+        warn_of_tags(now.subject, reading.candidate)
         return await plan_version(
             self._storage,
             SubjectState(now.subject, now.history, now.terms.settings_revision),

@@ -30,7 +30,7 @@ class AvroSketcher:
         self._hidden = hidden
         self._hidden_types = self._types_in_hidden(schema.root)
         self._visit_by_name: dict[str, Visit] = {}
-        self._visit = self._compiled(schema.root, ("",), is_hidden=False)
+        self._visit = self._compiled(schema.root, ("",), is_hidden=hidden.is_all)
 
     def add(self, value: Any, size: int) -> None:
         """Count a record."""
@@ -45,7 +45,7 @@ class AvroSketcher:
         """Return the named types of which a value may be in a hidden field."""
         found: set[str] = set()
         seen: set[tuple[int, bool]] = set()
-        waiting = [(root, False)]
+        waiting = [(root, self._hidden.is_all)]
         while waiting:
             node, is_hidden = waiting.pop()
             if isinstance(node, Record | Enum | Fixed):

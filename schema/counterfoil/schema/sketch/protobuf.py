@@ -68,7 +68,7 @@ class ProtobufSketcher:
         return found
 
     def _at(self, place: Place, kind: str, *, is_hidden: bool = False) -> PlaceCounts:
-        is_hidden = is_hidden or place[0] in (self._hidden_types or ())
+        is_hidden = is_hidden or self._hidden.is_all or place[0] in (self._hidden_types or ())
         return self._builder.at(place, kind, is_hidden=is_hidden)
 
     def _message(self, descriptor: AnyDescriptor) -> Visit:

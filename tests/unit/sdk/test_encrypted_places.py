@@ -1,0 +1,340 @@
+"""Tagged places of schemas: nothing that a tag marks is written as plain text, wherever the tag stands."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType
+from counterfoil.sdk import (
+    AvroDeserializer,
+    AvroSerializer,
+    JsonDeserializer,
+    JsonSerializer,
+    ProtobufDeserializer,
+    ProtobufSerializer,
+    SerializationContext,
+    ValidationError,
+)
+from counterfoil.sdk.encryption.executors import FieldEncryption
+from counterfoil.sdk.errors import KeyMissing, NotDecrypted, NotEncrypted, RuleConditionFailed, RuleError
+from counterfoil.sdk.serde.rules.settings import Override, Rules
+from counterfoil.sdk.testing import InMemoryRegistry
+from tagged_places import CASES, MARK, NUMBER, Case, obj
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CTX = SerializationContext("people", "value")
+KEY = SerializationContext("people", "key")
+PARAMS = {"encrypt.kek.name": "pii", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "one"}
+CONF = {"secret": "s3cret"}
+PLAIN_TEXTS = (MARK.encode(), str(NUMBER).encode())
+PLAIN = Rules(overrides={"ENCRYPT": Override(disabled=True)})
+TEXT = {"type": "string", "confluent:tags": ["PII"]}
+EVERYWHERE = {"encrypt.places": "all"}
+
+
+def hide(**more: Any) -> Rule:
+    return Rule("hide", type="ENCRYPT", **{"tags": ("PII",), "params": PARAMS, **more})
+
+
+class Topic:
+    """A subject of a registry in memory that has the schema of a case and rules."""
+
+    def __init__(
+        self, case: Case, *rules: Rule, metadata: Metadata | None = None, subject: str = "people-value"
+    ) -> None:
+        self.case = case
+        self.registry = InMemoryRegistry().client(retries=0)
+        self.executor = FieldEncryption()
+        schema = Schema(
+            case.text, case.schema_type, metadata=metadata, rule_set=RuleSet(domain_rules=rules or (hide(),))
+        )
+        self.registry.register(subject, schema)
+
+    def rules(self, **conf: Any) -> Rules:
+        conf = {name.replace("_", "."): value for name, value in conf.items()}
+        return Rules(conf={**CONF, **conf}, executors={"ENCRYPT": self.executor})
+
+    def serializer(self, rules: Rules) -> Any:
+        match self.case.schema_type:
+            case SchemaType.AVRO:
+                return AvroSerializer(self.registry, register="latest", rules=rules)
+            case SchemaType.JSON:
+                return JsonSerializer(self.registry, register="latest", rules=rules)
+        model = self.case.message_class
+        return ProtobufSerializer(self.registry, model=model, register="latest", rules=rules)
+
+    def read(self, data: bytes, rules: Rules) -> Any:
+        match self.case.schema_type:
+            case SchemaType.AVRO:
+                return AvroDeserializer(self.registry, rules=rules)(data, CTX)
+            case SchemaType.JSON:
+                return JsonDeserializer(self.registry, rules=rules)(data, CTX)
+        return ProtobufDeserializer(self.registry, model=self.case.message_class, rules=rules)(data, CTX)
+
+
+def some(cases: Sequence[Case]) -> Any:
+    """Return the parameters of a test for these cases: a quarter of them, and the others in `make test-long` alone."""
+    params = [
+        pytest.param(case, marks=[pytest.mark.long] if index % 4 else [], id=str(case))
+        for index, case in enumerate(cases)
+    ]
+    return pytest.mark.parametrize("case", params)
+
+
+def is_equal(read: Any, written: Any) -> bool:
+    if hasattr(written, "DESCRIPTOR"):  # messages of two pools are never equal
+        return bool(read.SerializeToString(deterministic=True) == written.SerializeToString(deterministic=True))
+    return bool(read == written)
+
+
+def refused(call: Any, *arguments: Any) -> NotEncrypted:
+    with pytest.raises(RuleError) as caught:
+        call(*arguments)
+    cause = caught.value.__cause__
+    assert isinstance(cause, NotEncrypted), repr(caught.value)
+    assert MARK not in str(caught.value)
+    return cause
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_a_tag_marks_is_encrypted_or_refused(case: Case) -> None:
+    topic = Topic(case)
+    value = case.message()
+    serialize = topic.serializer(topic.rules())
+    if case.theirs in ("known", "error"):
+        data = serialize(value, CTX)
+        assert not [text for text in PLAIN_TEXTS if text in data]
+        assert is_equal(topic.read(data, topic.rules()), value)
+        assert topic.executor.plain_values == {}
+    else:
+        refused(serialize, value, CTX)
+
+
+@some([case for case in CASES if case.theirs in ("plain", "unfit")])
+def test_by_an_option_what_confluent_does_not_reach_is_encrypted(case: Case) -> None:
+    topic = Topic(case)
+    value = case.message()
+    serialize = topic.serializer(topic.rules(encrypt_places="all"))
+    if case.theirs == "unfit":
+        refused(serialize, value, CTX)
+        return
+    data = serialize(value, CTX)
+    assert MARK.encode() not in data
+    assert is_equal(topic.read(data, topic.rules()), value)
+    assert topic.executor.plain_values == {}
+
+
+@some([case for case in CASES if case.theirs == "plain"])
+def test_plain_text_that_stands_in_a_topic_is_read_and_counted(case: Case) -> None:
+    topic = Topic(case)
+    value = case.message()
+    data = topic.serializer(PLAIN)(value, CTX)
+    assert is_equal(topic.read(data, topic.rules()), value)
+    assert sum(topic.executor.plain_values.values()) >= 1
+    with pytest.raises(RuleError) as caught:
+        topic.read(data, topic.rules(encrypt_plain_text="refuse"))
+    assert isinstance(caught.value.__cause__, (NotDecrypted, KeyMissing))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nothing_that_a_tag_marks_is_in_a_dead_letter_or_in_a_log(case: Case, caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[tuple[Any, ...]] = []
+    quoting = Rule("never", type="CEL", kind="CONDITION", mode="WRITE", expr="false", on_failure="DLQ")
+    topic = Topic(case, quoting, hide(mode="READ"))
+    conf = {"dlq_topic": "dead", "producer": lambda *each: sent.append(each)}
+    with caplog.at_level(logging.DEBUG), pytest.raises(RuleConditionFailed):
+        topic.serializer(topic.rules(**conf))(case.message(), CTX)
+    [(_, key, value, headers)] = sent
+    everything = repr((key, value, headers)) + caplog.text
+    assert MARK not in everything
+    assert str(NUMBER) not in everything
+
+
+# --- tags of the metadata, several rules, wrong settings
+
+
+def case_of(schema: Any, value: Any, schema_type: SchemaType = SchemaType.JSON) -> Case:
+    return Case("own", "plain", schema if isinstance(schema, str) else json.dumps(schema), schema_type, value)
+
+
+FREE = {"type": "object"}
+BY_PATH = [
+    ("a map", {"m": {"type": "object", "additionalProperties": {"type": "string"}}}, {"m": {"k": MARK}}, "$.m.**"),
+    ("one key", {"m": {"type": "object", "additionalProperties": {"type": "string"}}}, {"m": {"k": MARK}}, "$.m.k"),
+    ("what is not declared", {"m": FREE}, {"m": {"k": {"x": MARK}}}, "$.m.**"),
+    ("a name anywhere", {"m": FREE}, {"m": {"k": {"ssn": MARK}}}, "**.ssn"),
+    ("an object", {"m": {"type": "object", "properties": {"a": {"type": "string"}}}}, {"m": {"a": MARK}}, "$.m"),
+]
+
+
+@pytest.mark.parametrize(
+    ("properties", "value", "path"), [each[1:] for each in BY_PATH], ids=[each[0] for each in BY_PATH]
+)
+def test_tags_by_path_mark_places_without_a_schema(properties: Any, value: Any, path: str) -> None:
+    case = case_of({"type": "object", "properties": properties}, value)
+    topic = Topic(case, metadata=Metadata(tags={path: ("PII",)}))
+    refused(topic.serializer(topic.rules()), value, CTX)
+    data = topic.serializer(topic.rules(encrypt_places="all"))(value, CTX)
+    assert MARK.encode() not in data
+    assert topic.read(data, topic.rules()) == value
+
+
+def test_a_path_that_names_a_field_is_reached() -> None:
+    case = case_of(obj(m=obj(a={"type": "string"}, b={"type": "string"})), {"m": {"a": MARK, "b": "open"}})
+    topic = Topic(case, metadata=Metadata(tags={"$.m.a": ("PII",)}))
+    data = topic.serializer(topic.rules())(case.message(), CTX)
+    assert (MARK.encode() in data, b"open" in data) == (False, True)
+    assert topic.read(data, topic.rules()) == case.message()
+
+
+def test_the_error_names_the_places() -> None:
+    schema = obj(a={"type": "object", "additionalProperties": TEXT}, b={"type": "array", "items": TEXT}, c=TEXT)
+    topic = Topic(case_of(schema, {}))
+    problem = refused(topic.serializer(topic.rules()), {}, CTX).problem
+    assert "in additionalProperties of the field $.a.*" in problem
+    assert "in the items of the field $.b" in problem
+    assert "encrypt.places=all" in problem
+    assert "$.c" not in problem
+
+
+def test_a_rule_without_tags_is_about_everything() -> None:
+    case = case_of({"type": "object", "additionalProperties": {"type": "string"}}, {"k": MARK})
+    topic = Topic(case, hide(tags=()))
+    refused(topic.serializer(topic.rules()), case.message(), CTX)
+    data = topic.serializer(topic.rules(encrypt_places="all"))(case.message(), CTX)
+    assert MARK.encode() not in data
+
+
+@pytest.mark.parametrize("on_failure", ["NONE", "NONE,NONE", "ERROR"])
+def test_no_action_permits_plain_text(on_failure: str) -> None:
+    union = json.dumps(
+        {"type": "record", "name": "R", "fields": [{"name": "a", "type": ["string", "int"], "confluent:tags": ["PII"]}]}
+    )
+    topic = Topic(case_of(union, None, SchemaType.AVRO), hide(on_failure=on_failure))
+    serialize = topic.serializer(topic.rules())
+    assert MARK.encode() not in serialize({"a": MARK}, CTX)
+    refused(serialize, {"a": NUMBER}, CTX)
+
+
+@pytest.mark.parametrize(("name", "word"), [("encrypt_places", "some"), ("encrypt_plain_text", "maybe")])
+def test_settings_with_an_unknown_word(name: str, word: str) -> None:
+    topic = Topic(CASES[0])
+    with pytest.raises(RuleError, match=f"is '{word}'; expected"):
+        topic.serializer(topic.rules(**{name: word}))(CASES[0].message(), CTX)
+
+
+def test_the_rule_may_say_that_all_places_are_encrypted() -> None:
+    [case] = [each for each in CASES if str(each) == "json: additionalProperties"]
+    topic = Topic(case, hide(params={**PARAMS, **EVERYWHERE}))
+    data = topic.serializer(topic.rules())(case.message(), CTX)
+    assert MARK.encode() not in data
+
+
+def test_what_no_tag_marks_arrives_as_it_is_and_no_key_is_made() -> None:
+    case = case_of({"type": "object", "additionalProperties": {"type": "string"}}, {"k": MARK})
+    topic = Topic(case, hide(tags=("OTHER",)))
+    assert MARK.encode() in topic.serializer(topic.rules())(case.message(), CTX)
+
+
+# --- other rules follow the same walk
+
+
+def cel(kind: str, expr: str, **more: Any) -> Rule:
+    return Rule("rule", type="CEL_FIELD", kind=kind, mode="WRITE", expr=expr, tags=("PII",), **more)
+
+
+@some([case for case in CASES if case.theirs == "plain"])
+def test_conditions_and_transformations_of_fields_reach_every_marked_place(case: Case) -> None:
+    ruled = Topic(case, cel("CONDITION", f"typeName != 'STRING' || value != '{MARK}'"))
+    if "Bytes" not in case.name:
+        with pytest.raises(RuleConditionFailed):
+            ruled.serializer(ruled.rules())(case.message(), CTX)
+    masked = Topic(case, cel("TRANSFORM", "typeName == 'BYTES' ? b'masked' : 'masked'"))
+    assert MARK.encode() not in masked.serializer(masked.rules())(case.message(), CTX)
+
+
+CHECKED = {"type": "string", "confluent:rules": [{"name": "short", "expr": "size(this) < 3"}]}
+INLINE = [
+    ({"type": "object", "additionalProperties": CHECKED}, {"k": "long"}, SchemaType.JSON),
+    ({"type": "object", "patternProperties": {"^k": CHECKED}}, {"k": "long"}, SchemaType.JSON),
+    (obj(a={"type": "array", "prefixItems": [CHECKED]}, b={"$ref": "#/$defs/none"}), {"a": ["long"]}, SchemaType.JSON),
+    ({"type": "array", "contains": CHECKED}, ["long"], SchemaType.JSON),
+    ({"type": "record", "name": "R", "fields": [{"name": "a", "type": CHECKED}]}, {"a": "long"}, SchemaType.AVRO),
+    ({"type": "array", "items": CHECKED}, ["long"], SchemaType.AVRO),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "schema_type"), INLINE)
+def test_inline_rules_are_checked_at_every_place(schema: Any, value: Any, schema_type: SchemaType) -> None:
+    modern = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": {"none": {}}}
+    written = {**modern, **schema} if schema_type is SchemaType.JSON else schema
+    topic = Topic(case_of(written, value, schema_type))
+    with pytest.raises(ValidationError, match="short"):
+        topic.serializer(Rules(check="before"))(value, CTX)
+
+
+# --- dead letters
+
+
+def dead_letter(topic: Topic, value: Any, **more: Any) -> tuple[Any, ...]:
+    sent: list[tuple[Any, ...]] = []
+    conf = {"dlq_topic": "dead", "producer": lambda *each: sent.append(each), **more}
+    with pytest.raises(RuleError):
+        topic.serializer(topic.rules(**conf))(value, CTX)
+    [(_, *record)] = sent
+    return tuple(record)
+
+
+def never(expr: str = "false", **more: Any) -> Rule:
+    return Rule("never", type="CEL", kind="CONDITION", mode="WRITE", expr=expr, on_failure="DLQ", **more)
+
+
+def test_a_dead_letter_of_a_rule_about_everything_shows_nothing() -> None:
+    case = case_of({"type": "object", "additionalProperties": {"type": "string"}}, {"k": MARK})
+    assert dead_letter(Topic(case, never(), hide(mode="READ", tags=())), case.message())[1] == b"<REDACTED>"
+
+
+def test_values_that_do_not_fit_their_schema_are_hidden() -> None:
+    [case] = [each for each in CASES if str(each) == "avro: a record"]
+    for value in ({"a": [MARK]}, {"a": MARK}, {"a": {"b": {"c": MARK}}}):
+        assert MARK.encode() not in dead_letter(Topic(case, never(), hide(mode="READ")), value)[1]
+
+
+def test_the_names_in_a_tagged_map_are_hidden() -> None:
+    [case] = [each for each in CASES if str(each) == "avro: a map"]
+    value = dead_letter(Topic(case, never(), hide(mode="READ")), {"a": {MARK: "x", "y": "z"}})[1]
+    assert json.loads(value) == {"a": {"<REDACTED>": "<REDACTED>", "<REDACTED> 2": "<REDACTED>"}}
+
+
+def test_a_reason_that_quotes_a_marked_value_is_hidden() -> None:
+    case = CASES[0]
+    quoting = never(doc=f"{MARK} is not allowed")
+    headers = dict(dead_letter(Topic(case, quoting, hide(mode="READ")), case.message())[2])
+    assert headers["__rule.exception"] == b"RuleConditionFailed (<REDACTED>)"
+
+
+def test_the_key_of_a_dead_letter_is_without_what_its_own_rules_encrypt() -> None:
+    key_case, case = case_of(obj(a=TEXT, b={"type": "string"}), None), CASES[0]
+    topic = Topic(case, never())
+    keys = Topic(key_case, hide(), subject="people-key")
+    dead_letter(topic, case.message())  # from here on, keys are kept
+    write_key = keys.serializer(keys.rules(dlq_topic="dead"))
+    write_key({"a": MARK, "b": "open"}, KEY)
+    key = dead_letter(topic, case.message())[0]
+    assert json.loads(key) == {"a": "<REDACTED>", "b": "open"}
+
+
+def test_a_key_whose_own_rule_fails_is_hidden() -> None:
+    sent: list[tuple[Any, ...]] = []
+    keys = Topic(case_of(TEXT, MARK), never(), hide(mode="READ"), subject="people-key")
+    rules = keys.rules(dlq_topic="dead", producer=lambda *each: sent.append(each))
+    with pytest.raises(RuleConditionFailed):
+        keys.serializer(rules)(MARK, KEY)
+    [(_, key, value, _)] = sent
+    assert (key, value) == (b"<REDACTED>", None)
