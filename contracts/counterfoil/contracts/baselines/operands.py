@@ -12,6 +12,7 @@ from counterfoil.contracts.baselines.git import find_repository, inside, open_re
 from counterfoil.contracts.baselines.history import missing_ref, states_at
 from counterfoil.contracts.baselines.registry import read_version
 from counterfoil.contracts.baselines.workspace import (
+    Scope,
     neighbours,
     paths_below,
     read_head,
@@ -224,5 +225,5 @@ def _state(repository: GitRepository, ref: str, path: str, current: str) -> tupl
     if path.startswith(("./", "../")):
         path = scope_of(current, [path], repository=repository).wanted[0]
     path = posixpath.normpath(path)
-    states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: has_schema_suffix(one) or one == path)
+    states, _ = states_at(repository, commit, ref=ref, scope=Scope(repository.top, "", (path,)))
     return states[0], path

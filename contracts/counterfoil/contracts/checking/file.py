@@ -11,7 +11,7 @@ from counterfoil.contracts.checking.records import TopicWeights
 from counterfoil.contracts.checking.versions import VersionCheck
 from counterfoil.contracts.folding import Draft
 from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
-from counterfoil.contracts.model import FileOutcome, Status, fingerprint
+from counterfoil.contracts.model import FileOutcome, Status
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.formats.table import format_for
@@ -47,20 +47,23 @@ class FileCheck:
         self._subject = baseline.subject(path) or request.subject or (names and names.name) or path
         self._confirmed = 0
         self._compared: tuple[str, ...] = ()
-        self.drafts = FileDrafts(head, path, self._subject)
+        self.drafts = FileDrafts(head, path, self._subject, is_shared=bool(request.rivals))
         self._weights = TopicWeights(self._candidate.schema, request, self.drafts)
 
     def run(self) -> FileOutcome:
         """Check the file and return its outcome."""
+        if self._request.is_first:
+            self._report_rivals()
         if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
+        self._report_other_subject(history or ())
         if self._candidate.problem is not None:
             self._report_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
-            self._report_not_judged("subject-unknown", "nothing says which subject this file holds")
+            self._report_unmapped()
             return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
             self._report_move(history[0])
@@ -69,16 +72,42 @@ class FileCheck:
         self._report_warnings(history)
         if not history:
             where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
-            self._report_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
+            text = f"new: there is no earlier version{where} in {self._baseline.label}"
+            self.drafts.report("schema-new", Severity.NOTICE, text)
             return self._outcome(Status.NEW)
         return self._compare(history)
 
-    def _report_not_judged(self, rule: str, text: str) -> None:
-        """Add a notice, or a warning if every file must be judged."""
-        if self._request.needs_all:
-            self.drafts.report(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
+    def _report_unmapped(self) -> None:
+        """Add a notice about a file without a subject, or a warning if every file needs one."""
+        text = "nothing says which subject this file holds"
+        if self._request.needs_subject:
+            self.drafts.report("subject-unknown", Severity.WARNING, f"{text}; --allow-unmapped allows that")
         else:
-            self.drafts.report(rule, Severity.NOTICE, text)
+            self.drafts.report("subject-unknown", Severity.NOTICE, text)
+
+    def _report_rivals(self) -> None:
+        """Add an error for each subject that other files have as well."""
+        for subject, others in self._request.rivals.items():
+            text = rivals_text(subject, others)
+            self.drafts.report("subject-taken", Severity.ERROR, text, identity=(subject, self._path, others))
+
+    def _report_other_subject(self, history: Sequence[ReadSchema]) -> None:
+        """Add a warning if the file had other subjects before."""
+        earlier = self._request.earlier_subjects
+        if earlier is None or not history:
+            return
+        before, now = earlier.of(history[0]), self._request.subjects
+        if not before or set(before) <= set(now):
+            return
+        was, is_now = (" and ".join(map(repr, each)) for each in (before, now))
+        moved = f"; the file was {history[0].path}" if history[0].path != self._path else ""
+        text = f"the subject of this file is {is_now} now, and was {was}{moved}"
+        if not now:
+            text = f"this file has no subject now, and had {was}{moved}"
+        identity = (before, now)
+        self.drafts.report(
+            "subject-changed", Severity.WARNING, text, identity=identity, against=(history[0].label,)
+        )
 
     def findings(self) -> list[Finding]:
         """Return the findings in the order of their positions, each with its proof."""
@@ -97,8 +126,8 @@ class FileCheck:
             found,
             subject=self._subject,
             path=self._path,
-            fingerprint=fingerprint(
-                found.rule, self._subject, found.direction, names_of(element), [print_pointer(cause.steps)], facts
+            fingerprint=self.drafts.fingerprint(
+                found.rule, found.direction, names_of(element), [print_pointer(cause.steps)], facts
             ),
             position=schema.locate(cause.steps),
             element=print_path(element),
@@ -207,6 +236,11 @@ class FileCheck:
     def has_sketch(self) -> bool:
         """Whether a sketch has the records of this schema's subject."""
         return self._weights.has_sketch
+
+
+def rivals_text(subject: str, others: Sequence[str]) -> str:
+    """Return the sentence that other files have the same subject."""
+    return f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} the same subject {subject!r}; a subject has one file"
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:

@@ -86,7 +86,10 @@ class Judging(NamedTuple):
                 topics=topics,
                 project=comparison.project,
                 generated_code=GeneratedCode(generated_code),
+                subjects=comparison.subjects,
+                earlier_project=comparison.earlier_project,
             )
+            report = _noted(comparison, report)
             report = self._with_migrations(comparison, self._with_consumers(comparison, report))
         if self.environment is not None:
             report = self._with_live(comparison, report, self.environment)
@@ -214,6 +217,16 @@ class Judging(NamedTuple):
             if self.offline
             else lambda address: NamedRegistry(shown_address(address), self.registry.at(address).open),
         )
+
+
+def _noted(comparison: Comparison, report: CheckReport) -> CheckReport:
+    """Return the report with notes about files that are not checked, and entries of the project without files."""
+    from dataclasses import replace
+
+    from counterfoil.contracts.project.notes import notes_of
+
+    notes = notes_of(comparison.project, comparison.head, comparison.undeclared)
+    return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
 
 
 def _accepted(comparison: Comparison, report: CheckReport, approvals: tuple[ApprovalRecord, ...]) -> CheckReport:
