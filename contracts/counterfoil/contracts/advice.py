@@ -74,8 +74,8 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         ),
         FileRule(
             "subject-taken",
-            "Several files have the same subject, so that each of them would be a version after the other, and none can "
-            "be registered without the risk of replacing another one.",
+            "Several files have the same subject, so that each of them would be a version after the other, and nothing "
+            "says which of them is the latest.",
             "Give each file a subject of its own in counterfoil.yaml, or remove all files but one.",
         ),
         FileRule(

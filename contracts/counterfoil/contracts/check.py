@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.baselines.registry import RegistryBaseline
 from counterfoil.contracts.checking.file import FileCheck
 from counterfoil.contracts.checking.request import EarlierSubjects, FileRequest
 from counterfoil.contracts.folding import fold
@@ -85,7 +84,7 @@ def check_files(
     outcomes: list[FileOutcome] = []
     findings: list[Finding] = []
     has_sketch = False
-    further = baseline.further if isinstance(baseline, RegistryBaseline) else ()
+    further = baseline.further if baseline.names_subjects else ()
     sources: list[tuple[Baseline, Iterable[str]]] = [(baseline, settings)]
     sources += [(each, sorted(each.paths)) for each in further]
     for source, checked in sources:

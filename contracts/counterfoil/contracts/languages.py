@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _META_SCHEMA: Final = re.compile(r"https?://(json-schema\.org|spec\.openapis\.org)/\S*")
 _DECLARATION: Final = re.compile(r'"\$schema"\s*:\s*"([^"\\]*)"')
 _SEARCHED_BYTES: Final = 65_536
-_TYPE_NAMES: Final = frozenset(
-    "object array string number integer boolean null record enum fixed map int long float double bytes".split()
-)
+_JSON_TYPES: Final = ("object", "array", "string", "number", "integer", "boolean", "null")
+_AVRO_TYPES: Final = ("record", "enum", "fixed", "map", "int", "long", "float", "double", "bytes")
+_TYPE_NAMES: Final = frozenset((*_JSON_TYPES, *_AVRO_TYPES))
 """The types that a JSON schema, or an Avro schema, may have at its top."""
 _SUBJECT_ENDS: Final = ("-key", "-value")
 

@@ -6,7 +6,7 @@ In this order: the subject that the command line names, what the project file sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +19,7 @@ from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.formats.table import format_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.tree import SchemaTree
@@ -73,7 +73,9 @@ class Subjects:
     the entries of a project do not map have no subjects.
     """
 
-    def __init__(self, tree: SchemaTree, project: Project | None = None, given: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, tree: SchemaTree, project: Project | None = None, given: Mapping[str, str] | None = None
+    ) -> None:
         self.tree = tree
         self.project = project
         self._given = dict(given or {})
@@ -133,13 +135,22 @@ class Subjects:
         names. Raises the errors of the client.
         """
         known = Subjects(self.tree, self.project, self._given)
-        known._registered = {**self._registered}  # noqa: SLF001 (of the same class)
+        known._registered = {**self._registered}
         for path in paths:
             found = self.of(path)
             if not found.older or path in known._registered:
                 continue
             candidates = (*found.names, *found.older)
             known._registered[path] = next((each for each in candidates if _exists(registry, each)), candidates[0])
+        return known
+
+    def restricted(self, wanted: Container[tuple[str, str]]) -> Subjects:
+        """Return the same with those subjects of files alone that are among ``wanted``, pairs of path and subject."""
+        known = Subjects(self.tree, self.project, self._given)
+        for path in self.tree.paths:
+            found = self.of(path)
+            kept = tuple(each for each in found.subjects if (path, each.name) in wanted)
+            known._found[path] = replace(found, subjects=kept)
         return known
 
     def _of(self, path: str) -> FileSubjects:
@@ -196,6 +207,12 @@ class Subjects:
             for name in filter(None, (*own, self._given.get(path))):
                 paths_by_name.setdefault(name, set()).add(path)
         return frozenset(name for name, paths in paths_by_name.items() if len(paths) > 1)
+
+
+def rivals_text(subject: str, others: Sequence[str]) -> str:
+    """Return the sentence that other files have the same subject."""
+    have = "has" if len(others) == 1 else "have"
+    return f"{' and '.join(others)} {have} the same subject {subject!r}; a subject has one file"
 
 
 def _is_relative(name: str) -> bool:

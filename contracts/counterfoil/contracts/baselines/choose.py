@@ -236,7 +236,8 @@ class Comparison:
             repository,
             commit,
             ref=ref,
-            scope=self.scope,
+            is_schema=self.scope.may_be_schema,
+            holds=self.scope.is_schema,
             also=by_name,
             is_transitive=self._is_transitive,
         )

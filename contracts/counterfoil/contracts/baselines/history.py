@@ -5,7 +5,7 @@ A commit that is not in this clone is a ``BaselineNotFound`` whose message says 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.baselines.git import reader_of_blobs, short
 from counterfoil.contracts.errors import BaselineNotFound
@@ -14,7 +14,7 @@ from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from counterfoil.contracts.baselines.git import GitRepository
 
@@ -26,16 +26,6 @@ _UNSHALLOW: Final = (
     "the clone is shallow: fetch the rest with `git fetch --unshallow`, or check out with `fetch-depth: 0` "
     "(actions/checkout) or `GIT_DEPTH: 0` (GitLab)"
 )
-
-
-class SchemaTest(Protocol):
-    """The test for schema files, first by their paths alone; a ``Scope`` of the files that are checked is one."""
-
-    def may_be_schema(self, path: str) -> bool:
-        """Return whether the file at ``path`` may be a schema."""
-
-    def is_schema(self, file: SchemaFile) -> bool:
-        """Return whether a file that may be a schema is one."""
 
 
 def default_base(repository: GitRepository) -> tuple[str, str]:
@@ -63,7 +53,8 @@ def states_at(
     commit: str,
     *,
     ref: str,
-    scope: SchemaTest,
+    is_schema: Callable[[str], bool],
+    holds: Callable[[SchemaFile], bool] = lambda _: True,
     also: Sequence[str] = (),
     is_transitive: bool = False,
 ) -> tuple[list[SchemaTree], str]:
@@ -71,8 +62,9 @@ def states_at(
 
     Without ``is_transitive`` the first state is the only one. The commits are those of the first-parent line, so each
     state is one that the branch itself was in, and at most ``HISTORY_LIMIT``; the second value is a sentence when there
-    are more, and empty otherwise. ``scope`` says which files are schemas, ``also`` has those of them without the usual
-    suffix. ``ref`` is the name of the commit in messages.
+    are more, and empty otherwise. ``is_schema`` says which files may be schemas by their paths, ``holds`` which of
+    these are schemas, and ``also`` has those of them without the usual suffix. ``ref`` is the name of the commit in
+    messages.
     """
     commits = [commit]
     if is_transitive:
@@ -82,24 +74,28 @@ def states_at(
         specs = [*suffixes, *(f":(top,literal){path}" for path in also)]
         commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
     cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were read"
-    states = _read_states(repository, commits[:HISTORY_LIMIT], ref, scope)
+    states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema, holds)
     return states, cut if len(commits) > HISTORY_LIMIT else ""
 
 
 def _read_states(
-    repository: GitRepository, commits: Sequence[str], ref: str, scope: SchemaTest
+    repository: GitRepository,
+    commits: Sequence[str],
+    ref: str,
+    is_schema: Callable[[str], bool],
+    holds: Callable[[SchemaFile], bool],
 ) -> list[SchemaTree]:
     """Return the trees of ``commits``; a content that occurs in many of them is read once.
 
     Plain JSON files are read only when a schema refers to them.
     """
-    listed = [repository.blobs(commit, lambda path: scope.may_be_schema(path) or is_plain(path)) for commit in commits]
-    blobs = [[blob for blob in at_commit if scope.may_be_schema(blob.path)] for at_commit in listed]
+    listed = [repository.blobs(commit, lambda path: is_schema(path) or is_plain(path)) for commit in commits]
+    blobs = [[blob for blob in at_commit if is_schema(blob.path)] for at_commit in listed]
     contents = repository.contents(blob.object_id for at_commit in blobs for blob in at_commit)
     newest = short(commits[0]) if commits[0].startswith(ref) else f"{ref}@{short(commits[0])}"
     return [
         SchemaTree(
-            filter(scope.is_schema, (SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit)),
+            filter(holds, (SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit)),
             label=label,
             validation=Validation.LENIENT,
             other=reader_of_blobs(repository, all_there),

@@ -68,7 +68,7 @@ class RegistryBaseline:
         further: Sequence[RegistryBaseline] = (),
     ) -> None:
         self.label = label
-        self.further = further
+        self.further: Sequence[RegistryBaseline] = further
         self._registry = registry
         self._subject_by_path = subject_by_path
         self._version = version

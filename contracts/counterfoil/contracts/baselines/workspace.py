@@ -43,9 +43,7 @@ class Scope:
 
     def is_schema(self, file: SchemaFile) -> bool:
         """Return whether a file is a schema: by its suffix, because its name was given, or by the project."""
-        return self._is_named(file.path) or (
-            self.project is not None and self.project.is_schema(file.path, file.data)
-        )
+        return self._is_named(file.path) or (self.project is not None and self.project.is_schema(file.path, file.data))
 
     def _is_named(self, path: str) -> bool:
         return has_schema_suffix(path) or path in self.wanted

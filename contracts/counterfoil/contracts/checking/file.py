@@ -12,6 +12,7 @@ from counterfoil.contracts.checking.versions import VersionCheck
 from counterfoil.contracts.folding import Draft
 from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
 from counterfoil.contracts.model import FileOutcome, Status
+from counterfoil.contracts.subjects import rivals_text
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.formats.table import format_for
@@ -105,9 +106,7 @@ class FileCheck:
         if not now:
             text = f"this file has no subject now, and had {was}{moved}"
         identity = (before, now)
-        self.drafts.report(
-            "subject-changed", Severity.WARNING, text, identity=identity, against=(history[0].label,)
-        )
+        self.drafts.report("subject-changed", Severity.WARNING, text, identity=identity, against=(history[0].label,))
 
     def findings(self) -> list[Finding]:
         """Return the findings in the order of their positions, each with its proof."""
@@ -236,11 +235,6 @@ class FileCheck:
     def has_sketch(self) -> bool:
         """Whether a sketch has the records of this schema's subject."""
         return self._weights.has_sketch
-
-
-def rivals_text(subject: str, others: Sequence[str]) -> str:
-    """Return the sentence that other files have the same subject."""
-    return f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} the same subject {subject!r}; a subject has one file"
 
 
 def _reading_order(finding: Finding) -> tuple[Position, str, str, str]:

@@ -15,8 +15,8 @@
     accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD, [ migration: path ] }, ... ]
     globs     = glob | [ glob, ... ]
 
-The first entry of ``schemas`` that matches a file is the one that counts; no glob may be in two of them. :mod:`.editors` has the same grammar as a
-JSON schema.
+The first entry of ``schemas`` that matches a file is the one that counts; no glob may be in two of them.
+:mod:`.editors` has the same grammar as a JSON schema.
 """
 
 from __future__ import annotations
