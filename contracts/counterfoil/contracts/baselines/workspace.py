@@ -141,12 +141,12 @@ def schema_paths_below(root: str) -> list[str]:
 
 
 def paths_below(root: str, is_wanted: Callable[[str], bool]) -> list[str]:
-    """Return the paths, relative to ``root``, of the files below it with such a name; hidden folders are left out."""
-    found = []
+    """Return the paths, relative to ``root``, of the files below it with such a path; hidden folders are left out."""
+    found: list[str] = []
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
         below = _relative(folder, root)
-        found += [posixpath.join(below, file) for file in files if is_wanted(file)]
+        found += filter(is_wanted, (posixpath.join(below, file) for file in files))
     return sorted(found)
 
 
