@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.advice import advice_for
@@ -61,6 +62,7 @@ def check_files(
     baseline; where a file had another subject then, that is a warning.
     """
     named = subjects or Subjects(head, project)
+    earlier_subjects = EarlierSubjects(earlier_project or project, is_by_path=earlier_project is project is None)
     settings = {path: settings_of(project, head, path) for path in sorted(paths)}
 
     def request_of(path: str, source: Baseline, *, is_first: bool) -> FileRequest:
@@ -77,8 +79,8 @@ def check_files(
             generated_code=generated_code,
             rivals=named.rivals(path) if names_subjects else {},
             is_first=is_first,
-            earlier_subjects=None if source.names_subjects else EarlierSubjects(earlier_project or project),
-            subjects=named.known_as(path),
+            earlier_subjects=None if source.names_subjects else earlier_subjects,
+            subjects=partial(named.known_as, path),
         )
 
     outcomes: list[FileOutcome] = []

@@ -237,7 +237,7 @@ class Comparison:
             commit,
             ref=ref,
             is_schema=self.scope.may_be_schema,
-            holds=self.scope.is_schema,
+            only_schemas=self.scope.only_schemas,
             also=by_name,
             is_transitive=self._is_transitive,
         )
@@ -284,7 +284,7 @@ class Comparison:
         laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
         beside = reader_of(str(place))
         tree = SchemaTree(
-            filter(self.scope.is_schema, laid),
+            self.scope.only_schemas(laid),
             label=label,
             validation=Validation.LENIENT,
             other=lambda path: beside(path.removeprefix(prefix)) if path.startswith(prefix) else None,

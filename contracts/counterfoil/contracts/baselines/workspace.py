@@ -39,11 +39,16 @@ class Scope:
 
     def may_be_schema(self, path: str) -> bool:
         """Return whether the file at ``path`` may be a schema, by its name, by the project, or as it was given."""
-        return self._is_named(path) or (self.project is not None and self.project.may_be_schema(path))
+        if has_schema_suffix(path) or path in self.wanted:
+            return True
+        return self.project is not None and self.project.may_be_schema(path)
 
-    def is_schema(self, file: SchemaFile) -> bool:
-        """Return whether a file is a schema: by its suffix, because its name was given, or by the project."""
-        return self._is_named(file.path) or (self.project is not None and self.project.is_schema(file.path, file.data))
+    def only_schemas(self, files: Iterable[SchemaFile]) -> Iterable[SchemaFile]:
+        """Return those of the files that may be schemas which are: some that the project maps are known by content."""
+        project = self.project
+        if project is None:
+            return files
+        return (file for file in files if self._is_named(file.path) or project.is_schema(file.path, file.data))
 
     def _is_named(self, path: str) -> bool:
         return has_schema_suffix(path) or path in self.wanted
@@ -97,7 +102,7 @@ def read_head(
         contents = repository.contents(blob.object_id for blob in sparse)
         for blob in sparse:
             files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
-    return SchemaTree(filter(scope.is_schema, files.values()), validation=validation, other=reader_of(scope.root))
+    return SchemaTree(scope.only_schemas(files.values()), validation=validation, other=reader_of(scope.root))
 
 
 def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
@@ -106,7 +111,7 @@ def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
     schemas = [blob for blob in blobs if scope.may_be_schema(blob.path)]
     contents = repository.contents(blob.object_id for blob in schemas)
     files = (SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas)
-    kept = filter(scope.is_schema, files)
+    kept = scope.only_schemas(files)
     return SchemaTree(kept, validation=Validation.STRICT, other=reader_of_blobs(repository, blobs))
 
 

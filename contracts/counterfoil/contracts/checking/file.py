@@ -95,10 +95,13 @@ class FileCheck:
     def _report_other_subject(self, history: Sequence[ReadSchema]) -> None:
         """Add a warning if the file had other subjects before."""
         earlier = self._request.earlier_subjects
-        if earlier is None or not history:
+        if earlier is None or not history or (earlier.is_by_path and history[0].path == self._path):
             return
-        before, now = earlier.of(history[0]), self._request.subjects
-        if not before or set(before) <= set(now):
+        before = earlier.of(history[0])
+        if not before:
+            return
+        now = self._request.subjects()
+        if set(before) <= set(now):
             return
         was, is_now = (" and ".join(map(repr, each)) for each in (before, now))
         moved = f"; the file was {history[0].path}" if history[0].path != self._path else ""

@@ -9,7 +9,7 @@ from counterfoil.contracts.generated_code import GeneratedCode
 from counterfoil.contracts.languages import subject_in_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.topic_records import Topics
@@ -23,6 +23,8 @@ class EarlierSubjects:
     """The subjects that files had in a baseline, in which the project was ``project``."""
 
     project: Project | None
+    is_by_path: bool = False
+    """Whether subjects are those of the files' names, as they are now."""
 
     def of(self, earlier: ReadSchema) -> tuple[str, ...]:
         """Return the subjects of an earlier version of a file; none where they are not known."""
@@ -37,8 +39,8 @@ class EarlierSubjects:
 class FileRequest:
     """The level and policy of a file, and what else determines its check, as for :func:`..check.check_files`.
 
-    ``needs_subject``: a file without a subject is no answer. ``rivals`` are the other files that have a subject of
-    this one, by subject. ``subjects`` are the names of its subjects, and ``earlier_subjects`` those that it had before.
+    ``needs_subject``: a file without a subject is no answer. ``rivals`` are the other files that have a subject of this
+    one, by subject. ``subjects`` returns the names of its subjects, and ``earlier_subjects`` those that it had before.
     ``is_first`` is false for a check against a further subject, in which the file itself is not judged again.
     """
 
@@ -51,6 +53,6 @@ class FileRequest:
     subject: str | None = None
     generated_code: GeneratedCode = GeneratedCode.NONE
     rivals: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    subjects: tuple[str, ...] = ()
+    subjects: Callable[[], tuple[str, ...]] = tuple
     earlier_subjects: EarlierSubjects | None = None
     is_first: bool = True
