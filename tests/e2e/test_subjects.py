@@ -76,6 +76,21 @@ def test_a_mapped_file_is_checked_everywhere(counterfoil, shop, name, glob):
     assert counterfoil("apply", folder=shop.folder).code == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ('syntax = "proto3"; message Order { string id = 1; }', SchemaType.PROTOBUF),
+        (json.dumps(JSON_ORDER), SchemaType.JSON),
+        (json.dumps({"type": "record", "name": "Order", "fields": []}), SchemaType.AVRO),
+    ],
+)
+def test_a_mapped_file_with_another_suffix_says_its_language(counterfoil, shop, registry, text, language):
+    shop.declare("{{files: '*.txt', subject: '{p}-{{stem}}'}}")
+    shop.write("order.txt", text)
+    assert counterfoil("apply", folder=shop.folder).code == 0
+    assert registry.version(f"{shop.prefix}-order.txt").schema.schema_type is language
+
+
 def test_a_json_schema_that_nothing_maps_is_named(counterfoil, shop):
     shop.declare("{{files: 'schemas/*.avsc', subject: '{p}-{{stem}}'}}")
     shop.write("schemas/order.avsc", record("Order"))
@@ -343,6 +358,23 @@ def test_a_file_that_moves_to_another_subject(counterfoil, workshop, order, temp
     assert (result.code, finding["rule"], finding["severity"]) == (0, "subject-changed", "warning")
     assert repr(was) in finding["text"]
     assert repr(now) in finding["text"]
+
+
+def test_a_file_that_moves_to_a_new_subject_of_the_registry(counterfoil, shop, order):
+    shop.declare("{{files: '*.avsc', subject: '{p}-{{stem}}'}}")
+    shop.write("order.avsc", order(id="string"))
+    shop.commit()
+    assert counterfoil("apply", folder=shop.folder).code == 0
+    shop.git("mv", "order.avsc", "purchase.avsc")
+    shop.write("added.avsc", {**order(id="string"), "name": "Added"})
+    result = counterfoil("check", "--against", "registry", "--format", "json", folder=shop.folder)
+    found = [(each["path"], each["rule"]) for each in result.report["findings"]]
+    assert found == [
+        ("added.avsc", "schema-new"),
+        ("purchase.avsc", "schema-new"),
+        ("purchase.avsc", "subject-changed"),
+    ]
+    assert repr(f"{shop.prefix}-order") in result.report["findings"][-1]["text"]
 
 
 def test_a_file_whose_entry_changes_its_subject(counterfoil, workshop, order):

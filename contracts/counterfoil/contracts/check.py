@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.checking.file import FileCheck
-from counterfoil.contracts.checking.request import EarlierSubjects, FileRequest
+from counterfoil.contracts.checking.request import Before, EarlierSubjects, FileRequest
 from counterfoil.contracts.folding import fold
 from counterfoil.contracts.generated_code import GeneratedCode
 from counterfoil.contracts.model import CheckReport, FileOutcome, Finding, Status, fingerprint
@@ -18,7 +18,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.project.model import Project
@@ -42,7 +42,7 @@ def check_files(
     project: Project | None = None,
     generated_code: GeneratedCode = GeneratedCode.NONE,
     subjects: Subjects | None = None,
-    earlier_project: Project | None = None,
+    before: Callable[[], Before] | None = None,
 ) -> CheckReport:
     """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -58,11 +58,11 @@ def check_files(
 
     ``topics`` are sketches of topics: each finding gets the number of records that trigger it. With ``generated_code``,
     changes that break code generated from the newest earlier version are errors, too. ``subjects`` are those of the
-    files of ``head``, by default as ``project`` declares them. ``earlier_project`` is the project as it was in the
-    baseline; where a file had another subject then, that is a warning.
+    files of ``head``, by default as ``project`` declares them. ``before`` returns the files and the project as they
+    were, by default the baseline and the present project; where a file had another subject then, that is a warning.
     """
     named = subjects or Subjects(head, project)
-    earlier_subjects = EarlierSubjects(earlier_project or project, is_by_path=earlier_project is project is None)
+    earlier = EarlierSubjects(before or (lambda: Before(None if baseline.names_subjects else baseline, project)))
     settings = {path: settings_of(project, head, path) for path in sorted(paths)}
 
     def request_of(path: str, source: Baseline, *, is_first: bool) -> FileRequest:
@@ -79,7 +79,8 @@ def check_files(
             generated_code=generated_code,
             rivals=named.rivals(path) if names_subjects else {},
             is_first=is_first,
-            earlier_subjects=None if source.names_subjects else earlier_subjects,
+            is_by_name=project is None,
+            earlier_subjects=earlier if is_first else None,
             subjects=partial(named.known_as, path),
         )
 

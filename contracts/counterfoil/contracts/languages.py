@@ -8,15 +8,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.table import FORMATS
-from counterfoil.schema.model import DEFAULT_TYPE
+from counterfoil.schema.model import DEFAULT_TYPE, SchemaType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.model import SchemaType
-
 _META_SCHEMA: Final = re.compile(r"https?://(json-schema\.org|spec\.openapis\.org)/\S*")
 _DECLARATION: Final = re.compile(r'"\$schema"\s*:\s*"([^"\\]*)"')
+_PROTOBUF: Final = re.compile(rb"^\s*(syntax|edition)\s*=\s*[\"']", re.MULTILINE)
 _SEARCHED_BYTES: Final = 65_536
 _JSON_TYPES: Final = ("object", "array", "string", "number", "integer", "boolean", "null")
 _AVRO_TYPES: Final = ("record", "enum", "fixed", "map", "int", "long", "float", "double", "bytes")
@@ -84,6 +83,22 @@ def says_it_is_schema(data: bytes) -> bool:
     """
     found = _DECLARATION.search(data[:_SEARCHED_BYTES].decode("utf-8", "replace"))
     return found is not None and _META_SCHEMA.fullmatch(found[1]) is not None
+
+
+def has_known_suffix(path: str) -> bool:
+    """Return whether the file's name says which language it may be in."""
+    return path.endswith((*TYPE_BY_SUFFIX, *_TYPE_BY_PLAIN_SUFFIX))
+
+
+def language_in(data: bytes) -> SchemaType | None:
+    r"""Return the language that a text says it is in; None if it says none.
+
+    >>> language_in(b'// orders\nsyntax = "proto3";'), language_in(b'{"type": "string"}')
+    (<SchemaType.PROTOBUF: 'PROTOBUF'>, None)
+    """
+    if says_it_is_schema(data):
+        return SchemaType.JSON
+    return SchemaType.PROTOBUF if _PROTOBUF.search(data[:_SEARCHED_BYTES]) else None
 
 
 def claiming_languages(path: str) -> list[SchemaType]:

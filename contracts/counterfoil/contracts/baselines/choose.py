@@ -26,7 +26,13 @@ from counterfoil.contracts.baselines.workspace import (
     scope_of,
     undeclared_schemas,
 )
-from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
+from counterfoil.contracts.errors import (
+    BaselineNotFound,
+    InputNotFound,
+    NoRepository,
+    PreconditionFailed,
+    UsageMistake,
+)
 from counterfoil.contracts.languages import has_schema_suffix, is_plain
 from counterfoil.contracts.matching import match_paths
 from counterfoil.contracts.project.mapping import settings_of
@@ -137,9 +143,9 @@ class Comparison:
 
     @cached_property
     def earlier_project(self) -> Project | None:
-        """The project as it was in the baseline; the present one where the baseline has none that is valid."""
-        baseline, place = self.baseline, self.project_file
-        if place is None or not isinstance(baseline, TreeBaseline) or baseline.yaml_files is None:
+        """The project as it was :attr:`before`; the present one where there was none that is valid."""
+        baseline, place = self.before, self.project_file
+        if place is None or baseline is None or baseline.yaml_files is None:
             return self.project
         folder = place.folder_below(self.scope.root)
         path = f"{folder}/{place.place.name}" if folder else place.place.name
@@ -163,6 +169,19 @@ class Comparison:
         root = self.scope.root
         listed = self.repository.working_paths() if self.repository else paths_below(root, is_yaml)
         return _on_disk(root, listed)
+
+    @cached_property
+    def before(self) -> TreeBaseline | None:
+        """The files as they were: the baseline, or else the merge base with the default branch; None without one."""
+        if isinstance(self.baseline, TreeBaseline):
+            return self.baseline
+        if self.repository is None or self.repository.commit(HEAD) is None:
+            return None
+        try:
+            branch, base = default_base(self.repository)
+        except PreconditionFailed:  # a shallow clone, or no default branch
+            return None
+        return self._at_commit(self.repository, base, ref=branch, is_transitive=False)
 
     @property
     def _is_transitive(self) -> bool:
@@ -230,7 +249,9 @@ class Comparison:
             yaml_files=lambda: YamlFiles((), lambda _: {}),
         )
 
-    def _at_commit(self, repository: GitRepository, commit: str, *, ref: str, note: str = "") -> Baseline:
+    def _at_commit(
+        self, repository: GitRepository, commit: str, *, ref: str, note: str = "", is_transitive: bool | None = None
+    ) -> TreeBaseline:
         by_name = [path for path in self.head.paths if not has_schema_suffix(path)]
         states, cut = states_at(
             repository,
@@ -239,7 +260,7 @@ class Comparison:
             is_schema=self.scope.may_be_schema,
             only_schemas=self.scope.only_schemas,
             also=by_name,
-            is_transitive=self._is_transitive,
+            is_transitive=self._is_transitive if is_transitive is None else is_transitive,
         )
         self._insist_on_paths(known=states[0].paths)
         notes = "; ".join(one for one in (note, cut) if one)

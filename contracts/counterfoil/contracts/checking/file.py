@@ -59,7 +59,8 @@ class FileCheck:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
-        self._report_other_subject(history or ())
+        if history is not None and not (history and self._baseline.names_subjects):
+            self._report_other_subject(next(iter(history), None))
         if self._candidate.problem is not None:
             self._report_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
@@ -92,24 +93,24 @@ class FileCheck:
             text = rivals_text(subject, others)
             self.drafts.report("subject-taken", Severity.ERROR, text, identity=(subject, self._path, others))
 
-    def _report_other_subject(self, history: Sequence[ReadSchema]) -> None:
-        """Add a warning if the file had other subjects before."""
-        earlier = self._request.earlier_subjects
-        if earlier is None or not history or (earlier.is_by_path and history[0].path == self._path):
+    def _report_other_subject(self, earlier: ReadSchema | None) -> None:
+        """Add a warning if the file had other subjects before; ``earlier`` is its earlier version, if that is known."""
+        found = self._request.earlier_subjects
+        if earlier is not None and earlier.path == self._path and self._request.is_by_name:
             return
-        before = earlier.of(history[0])
-        if not before:
+        before = None if found is None else found.of(self._path, earlier)
+        if before is None:
             return
         now = self._request.subjects()
-        if set(before) <= set(now):
+        if set(before.names) <= set(now):
             return
-        was, is_now = (" and ".join(map(repr, each)) for each in (before, now))
-        moved = f"; the file was {history[0].path}" if history[0].path != self._path else ""
+        was, is_now = (" and ".join(map(repr, each)) for each in (before.names, now))
+        moved = f"; the file was {before.path}" if before.path != self._path else ""
         text = f"the subject of this file is {is_now} now, and was {was}{moved}"
         if not now:
             text = f"this file has no subject now, and had {was}{moved}"
-        identity = (before, now)
-        self.drafts.report("subject-changed", Severity.WARNING, text, identity=identity, against=(history[0].label,))
+        identity = (before.names, now)
+        self.drafts.report("subject-changed", Severity.WARNING, text, identity=identity, against=(before.label,))
 
     def findings(self) -> list[Finding]:
         """Return the findings in the order of their positions, each with its proof."""

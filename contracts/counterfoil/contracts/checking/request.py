@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.contracts.generated_code import GeneratedCode
 from counterfoil.contracts.languages import subject_in_name
@@ -11,6 +12,7 @@ from counterfoil.contracts.languages import subject_in_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.contracts.tree import ReadSchema
@@ -18,21 +20,52 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierSubjects:
-    """The subjects that files had in a baseline, in which the project was ``project``."""
+class Before(NamedTuple):
+    """The files as they were, None where that is not known, and the project as it was."""
 
+    files: Baseline | None
     project: Project | None
-    is_by_path: bool = False
-    """Whether subjects are those of the files' names, as they are now."""
 
-    def of(self, earlier: ReadSchema) -> tuple[str, ...]:
-        """Return the subjects of an earlier version of a file; none where they are not known."""
-        if self.project is None or not self.project.schemas:
-            own = subject_in_name(earlier.path)
-            return () if own is None else (own,)
-        mapping = self.project.mapping(earlier.path, name=earlier.schema.name if earlier.schema else None)
-        return () if mapping is None else tuple(each.name for each in mapping.subjects)
+
+class EarlierSubjects:
+    """The subjects that files had before; ``before`` is called when they are first needed."""
+
+    def __init__(self, before: Callable[[], Before]) -> None:
+        self._call = before
+
+    @cached_property
+    def _before(self) -> Before:
+        return self._call()
+
+    def of(self, path: str, earlier: ReadSchema | None = None) -> EarlierSubject | None:
+        """Return the subjects of the file that the one at ``path`` comes from; None where they are not known.
+
+        ``earlier`` is that file if it is known already.
+        """
+        files, project = self._before
+        if earlier is None:
+            history = files.history(path, is_transitive=False) if files is not None else ()
+            if not history:
+                return None
+            earlier = history[0]
+        names = _subjects_in(project, earlier)
+        return EarlierSubject(earlier.path, earlier.label, names) if names else None
+
+
+def _subjects_in(project: Project | None, earlier: ReadSchema) -> tuple[str, ...]:
+    if project is None or not project.schemas:
+        own = subject_in_name(earlier.path)
+        return () if own is None else (own,)
+    mapping = project.mapping(earlier.path, name=earlier.schema.name if earlier.schema else None)
+    return () if mapping is None else tuple(each.name for each in mapping.subjects)
+
+
+class EarlierSubject(NamedTuple):
+    """The subjects of an earlier file, with its path and the name of the side that has it."""
+
+    path: str
+    label: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +74,8 @@ class FileRequest:
 
     ``needs_subject``: a file without a subject is no answer. ``rivals`` are the other files that have a subject of this
     one, by subject. ``subjects`` returns the names of its subjects, and ``earlier_subjects`` those that it had before.
-    ``is_first`` is false for a check against a further subject, in which the file itself is not judged again.
+    ``is_by_name``: nothing but the path says which subject it is. ``is_first`` is false for a check against a further
+    subject, in which the file itself is not judged again.
     """
 
     level: CompatibilityLevel
@@ -56,3 +90,4 @@ class FileRequest:
     subjects: Callable[[], tuple[str, ...]] = tuple
     earlier_subjects: EarlierSubjects | None = None
     is_first: bool = True
+    is_by_name: bool = False

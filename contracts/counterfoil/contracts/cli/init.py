@@ -60,7 +60,7 @@ def _found() -> Found:
     prefix, given = collected.prefix, collected.given
     read = ((path, read_agreement((given.read(path) or b"").decode("utf-8", "replace"))) for path in given.agreements)
     agreements = {path: reading.agreement for path, reading in read}
-    return look(given.tree, agreements, others=given.undeclared).below(prefix)
+    return look(given.tree, agreements, others=given.undeclared()).below(prefix)
 
 
 def _explanation(found: Found, *, has_registry: bool) -> str:

@@ -68,6 +68,7 @@ class Judging(NamedTuple):
         from counterfoil.contracts.approvals.file import load_approvals
         from counterfoil.contracts.baselines.choose import open_comparison
         from counterfoil.contracts.check import check_files
+        from counterfoil.contracts.checking.request import Before
         from counterfoil.contracts.cli.defects import defects_on_stderr
         from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
@@ -87,7 +88,7 @@ class Judging(NamedTuple):
                 project=comparison.project,
                 generated_code=GeneratedCode(generated_code),
                 subjects=comparison.subjects,
-                earlier_project=comparison.earlier_project,
+                before=lambda: Before(comparison.before, comparison.earlier_project),
             )
             report = _noted(comparison, report)
             report = self._with_migrations(comparison, self._with_consumers(comparison, report))

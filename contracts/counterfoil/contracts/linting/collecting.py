@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,7 +68,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
         others=sorted(set(agreements).difference(wanted)),
         all_paths=tree.paths,
         subjects=Subjects(tree, project) if project is not None and project.schemas else None,
-        undeclared=undeclared_schemas(scope, tree, listed, read),
+        undeclared=partial(undeclared_schemas, scope, tree, listed, read),
     )
     return Collected(given, project, scope.prefix, scope.root)
 

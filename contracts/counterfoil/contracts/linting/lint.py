@@ -37,8 +37,8 @@ class LintInput:
 
     ``others`` are agreements that are not checked, in which the contracts of consumers may be. ``read`` returns the
     bytes of a file, None where there is none. ``all_paths`` are the paths to which entries of the project may apply.
-    ``subjects`` are the subjects of all schema files, None without a project that declares any; ``undeclared`` are
-    files that say they are schemas, and that nothing maps.
+    ``subjects`` are the subjects of all schema files, None without a project that declares any; ``undeclared`` returns
+    the files that say they are schemas, and that nothing maps.
     """
 
     tree: SchemaTree
@@ -49,7 +49,7 @@ class LintInput:
     others: Sequence[str] = ()
     all_paths: Sequence[str] = ()
     subjects: Subjects | None = None
-    undeclared: Sequence[str] = ()
+    undeclared: Callable[[], Sequence[str]] = tuple
 
 
 BYTE_ORDER_MARK: Final = "\ufeff"
@@ -84,7 +84,8 @@ def lint_files(given: LintInput, *, today: date) -> LintReport:
     findings += _Agreements(given, today).lint()
     files = (*([given.project] if given.project is not None else []), *given.schemas, *given.agreements)
     ordered = sorted(findings, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.text))
-    note = undeclared_text(given.undeclared) if given.undeclared else ""
+    undeclared = given.undeclared()
+    note = undeclared_text(undeclared) if undeclared else ""
     return LintReport(tuple(sorted(files)), tuple(ordered), note=note)
 
 
