@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.model import CheckReport
-    from counterfoil.contracts.project.model import NamedSubject, Project
+    from counterfoil.contracts.project.model import NamedSubject, Project, Terms
     from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.rest.modes import Mode
@@ -125,7 +125,7 @@ class Registration:
         self._will_be_writable = will_be_writable
         self._latest_by_subject: dict[str, RegisteredSchema | None] = {}
         self._order = self._ordered(sorted(paths))
-        self._subjects = subjects.held_by(registry, self._order)
+        self._subjects = self.subjects = subjects.held_by(registry, self._order)
         for path in self._order:
             self._insist_on_subject(path)
 
@@ -205,6 +205,10 @@ class Registration:
         if version is None:  # before Confluent's 8.0 the response has only the id
             version = self._registry.lookup(entry.subject, schema, normalize=normalize).version
         return replace(entry, version=version, id=found.id)
+
+    def terms(self, entry: Entry) -> Terms:
+        """Return the terms under which a file is registered in the subject of an entry."""
+        return self._named(entry).terms
 
     def _ordered(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the files and all that they refer to, each after what it refers to."""

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.pointer import Pointer
 
-_ABOUT_TEXTS: Final = frozenset({
-    ChangeKind.DOC_CHANGED,
-    ChangeKind.TITLE_CHANGED,
-    ChangeKind.SORT_ORDER_CHANGED,
-    ChangeKind.SYMBOLS_REORDERED,
-})  # fmt: skip
-"""The kinds of changes that break nothing if another change is at the same place."""
+_HARMLESS: Final = frozenset({ChangeKind.DOC_CHANGED, ChangeKind.TITLE_CHANGED, ChangeKind.SORT_ORDER_CHANGED})
+"""The kinds of changes that break nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +79,11 @@ def find_breaks(was: ParsedSchema, now: ParsedSchema, changes: Sequence[Change],
     """
     found: list[list[Break]] = [[] for _ in changes]
     others = []
+    places = _Places(changes)
     judgement = judge(now, [Earlier(was)], CompatibilityLevel.FULL, policy=terms.policy)
     for each in judgement.incompatibilities:
         made = _break(each, terms)
-        numbers = _nearest(each, changes)
+        numbers = places.nearest(each)
         for number in numbers:
             found[number].append(made)
         if not numbers:
@@ -102,18 +98,43 @@ def _break(found: Incompatibility, terms: Terms) -> Break:
     return Break(direction, difference.rule, print_path(difference.element), text, is_allowed)
 
 
-def _nearest(found: Incompatibility, changes: Sequence[Change]) -> list[int]:
-    """Return the numbers of the changes at the place of a difference; several if nothing tells them apart."""
-    difference = found.difference
-    later, earlier = difference.reader_pointer, difference.writer_pointer
-    if found.failure.direction is Direction.FORWARD:
-        later, earlier = earlier, later
-    scores = {number: _score(change, later, earlier) for number, change in enumerate(changes)}
-    best = max(scores.values(), default=0)
-    nearest = [number for number, score in scores.items() if score == best and best > 0]
-    named = [number for number in nearest if _is_named(changes[number], difference)]
-    weighty = [number for number in named or nearest if changes[number].kind not in _ABOUT_TEXTS]
-    return weighty or named or nearest
+class _Places:
+    """The changes by their places, so that those around the place of a difference are found without a look at all."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self._changes = changes
+        weighty = [number for number, change in enumerate(changes) if change.kind not in _HARMLESS]
+        self._only = weighty if len(weighty) == 1 else []
+        self._at: dict[tuple[bool, Pointer], list[int]] = {}
+        self._below: dict[tuple[bool, Pointer], list[int]] = {}
+        for number, change in enumerate(changes):
+            for is_later, pointer in ((True, change.later_pointer), (False, change.earlier_pointer)):
+                self._at.setdefault((is_later, pointer), []).append(number)
+                for length in range(1 if len(pointer) > 1 else 0, len(pointer)):
+                    self._below.setdefault((is_later, pointer[:length]), []).append(number)
+
+    def nearest(self, found: Incompatibility) -> list[int]:
+        """Return the numbers of the changes at the place of a difference; several if nothing tells them apart.
+
+        The only change is the cause of differences at any place of the texts.
+        """
+        difference = found.difference
+        later, earlier = difference.reader_pointer, difference.writer_pointer
+        if found.failure.direction is Direction.FORWARD:
+            later, earlier = earlier, later
+        scores = {number: _score(self._changes[number], later, earlier) for number in self._around(later, earlier)}
+        best = max(scores.values(), default=0)
+        nearest = [number for number, score in scores.items() if score == best and best > 0]
+        named = [number for number in nearest if _is_named(self._changes[number], difference)]
+        return named or nearest or (self._only if _is_own(difference) else [])
+
+    def _around(self, later: Pointer, earlier: Pointer) -> list[int]:
+        found: set[int] = set()
+        for is_later, pointer in ((True, later), (False, earlier)):
+            found.update(self._below.get((is_later, pointer), ()))
+            for length in range(len(pointer) + 1):
+                found.update(self._at.get((is_later, pointer[:length]), ()))
+        return sorted(number for number in found if self._changes[number].kind not in _HARMLESS)
 
 
 def _score(change: Change, later: Pointer, earlier: Pointer) -> int:
@@ -127,11 +148,17 @@ def _score(change: Change, later: Pointer, earlier: Pointer) -> int:
 
 
 def _is_related(mine: Pointer, theirs: Pointer) -> bool:
-    """Return whether one place is inside the other one, which is not the whole schema, or a member of it."""
+    """Return whether one place is inside the other one; in the whole schema are only it and its members."""
     if not mine:
-        return False
+        return len(theirs) <= 1
     is_inside = mine == theirs[: len(mine)] or theirs == mine[: len(theirs)]
     return is_inside and (bool(theirs) or len(mine) == 1)
+
+
+def _is_own(difference: Difference) -> bool:
+    """Return whether a difference is in the texts themselves, and not in one that they refer to."""
+    origins = (difference.reader_origin, difference.writer_origin)
+    return all(origin is None or origin.is_own for origin in origins)
 
 
 def _shared(first: Pointer, second: Pointer) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.registration import Registration, State
@@ -23,6 +23,7 @@ from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ConfigNotFound
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.schemas import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -55,12 +56,14 @@ class Planning:
         _insist_on_lines(found)
         _insist_on_one_file((each.path, name) for each in found if not each.is_part for name in each.names)
         known = [each.path for each in found if not each.is_part]
-        mapped = (each for each in found if each.subjects)
-        self._wanted = {name: self._wanted_of(each.mapping) for each in mapped for name in each.names if each.mapping}
-        writable = {subject for subject, each in self._wanted.items() if each.mode and not each.mode.is_read_only}
+        writable = {
+            name for each in found if each.mapping for name in each.names if _is_writable(each.mapping.line.mode)
+        }
         self.registration = Registration(
             tree, known, subjects=self._subjects, registry=registry, will_be_writable=writable
         )
+        held = (self.registration.subjects.of(each.path) for each in found)
+        self._wanted = {name: self._wanted_of(each.mapping) for each in held if each.mapping for name in each.names}
 
     def plan(self, *, label: str, prune: bool = False, notes: Iterable[str] = ()) -> StatePlan:
         """Return the plan; ``label`` names the registry, ``notes`` are about the files. Nothing is changed.
@@ -166,8 +169,13 @@ class Planning:
         return None if entry.state is State.NEW_SUBJECT else f"version {entry.latest}"
 
     def _digest(self, entry: Entry) -> str:
-        """Return what identifies the text of a file and of all that it refers to."""
-        hashed = json.dumps(self._tree.content(entry.path))
+        """Return what identifies the text of a file, of all that it refers to, and the declared metadata."""
+        content: Any = self._tree.content(entry.path)
+        terms = self.registration.terms(entry)
+        if terms.metadata is not None or terms.normalize is not None:
+            metadata = None if terms.metadata is None else METADATA.write(terms.metadata)
+            content = [*content, metadata, terms.normalize]
+        hashed = json.dumps(content)
         return hashlib.sha256(hashed.encode()).hexdigest()
 
 
@@ -206,6 +214,10 @@ def _deletions(referred: dict[str, set[str]]) -> Iterator[Change]:
         for subject in free or list(referred):  # without a free one, they refer to one another
             del referred[subject]
             yield Change(ChangeKind.SUBJECT, subject, "subject", None)
+
+
+def _is_writable(mode: Mode | None) -> bool:
+    return mode is not None and not mode.is_read_only
 
 
 def _is_of(held: Association, wanted: TopicAssociation) -> bool:
