@@ -120,11 +120,15 @@ def test_diff(counterfoil, shop):
     result = counterfoil("diff", "HEAD:protos/shop/order.proto", "protos/shop/order.proto", folder=shop.folder)
     assert result.code == 0, result
     *changes, count = result.out.splitlines()
+    breaks = "breaks BACKWARD (field-scalar-kind-changed); FORWARD, allowed (field-scalar-kind-changed)"
     assert sorted(changes) == [
         "+ Order.note: field added: string = 4  (protos/shop/order.proto:9:3)",
-        "~ Order.total: type changed: int64 → string  (protos/shop/order.proto:6:3)",
+        f"~ Order.total: type changed: int64 → string  (protos/shop/order.proto:6:3)  {breaks}",
     ]
-    assert count == "2 changes from HEAD:protos/shop/order.proto to protos/shop/order.proto"
+    assert count == (
+        "2 changes from HEAD:protos/shop/order.proto to protos/shop/order.proto  "
+        "(1 is forbidden by BACKWARD under STRICT)"
+    )
 
 
 def test_a_transitive_level_looks_at_every_earlier_file(counterfoil, shop):

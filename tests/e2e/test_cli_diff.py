@@ -42,7 +42,7 @@ def test_json(counterfoil, changed):
         "diff", "HEAD:./order.avsc", "order.avsc", "--format", "json", folder=changed.folder / "schemas"
     )
     report = result.report
-    assert (result.code, list(report)) == (0, ["schemaVersion", "kind", "earlier", "later", "changes"])
+    assert (result.code, list(report)) == (0, ["schemaVersion", "kind", "earlier", "later", "changes", "verdict"])
     assert report["later"] == {"operand": "order.avsc", "name": "shop.Order"}
     assert report["changes"][1] == {
         "kind": "type-changed",
@@ -52,6 +52,15 @@ def test_json(counterfoil, changed):
         "text": "type changed: long → double",
         "earlierPosition": {"line": 12, "column": 12},
         "laterPosition": {"line": 12, "column": 12},
+        "breaks": [
+            {
+                "direction": "FORWARD",
+                "rule": "type-mismatch",
+                "element": "total",
+                "text": "the earlier schema expects long, this one writes double",
+                "allowed": True,
+            }
+        ],
     }
 
 
@@ -149,7 +158,7 @@ def test_folders_outside_of_git(counterfoil, tmp_path):
     out = counterfoil("diff", "a", "b").out
     assert out.splitlines() == [
         "~ x.avsc",
-        "  ~ []: type changed: int → long  (b/x.avsc:1:28)",
+        "  ~ []: type changed: int → long  (b/x.avsc:1:28)  breaks FORWARD, allowed (type-mismatch)",
         "1 changed file from a to b",
     ]
     assert counterfoil("diff", "a", "a").out == "0 changed files from a to a\n"

@@ -79,6 +79,18 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Add the file, or correct the path of the import.",
         ),
         FileRule(
+            "subject-taken",
+            "Several files have the same subject, so that each of them would be a version after the other, and nothing "
+            "says which of them is the latest.",
+            "Give each file a subject of its own in counterfoil.yaml, or remove all files but one.",
+        ),
+        FileRule(
+            "subject-changed",
+            "The file belongs to another subject than before, because it was moved or renamed, or because the project "
+            "file changed. The versions of the earlier subject are not compared with it any more.",
+            "Name the subject in an entry of its own in counterfoil.yaml if it should stay the same.",
+        ),
+        FileRule(
             "schema-type-changed",
             "The subject holds schemas of another language, and records of one cannot be read with the other.",
             "Use another subject, or compare under --level NONE.",

@@ -34,6 +34,14 @@ class Baseline(Protocol):
     def names_subjects(self) -> bool:
         """Whether it knows files by their subjects, so that a wrong name finds nothing."""
 
+    @property
+    def further(self) -> Sequence[Baseline]:
+        """The baselines of the further subjects of files that have several; not read unless it knows subjects."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The paths of the files whose subjects it knows."""
+
     def subject(self, path: str) -> str | None:
         """Return the subject of the file at ``path`` if the baseline knows subjects; None otherwise."""
 
@@ -93,6 +101,16 @@ class TreeBaseline:
     def newest(self) -> SchemaTree | None:
         """The newest state; None without one."""
         return self._states[0] if self._states else None
+
+    @property
+    def further(self) -> Sequence[Baseline]:
+        """Nothing: trees have files, not subjects."""
+        return ()
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Nothing: trees have files, not subjects."""
+        return ()
 
     def subject(self, path: str) -> str | None:
         """Return None: trees have files, not subjects."""

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.checking.file import FileCheck
-from counterfoil.contracts.checking.request import FileRequest
+from counterfoil.contracts.checking.request import Before, EarlierSubjects, FileRequest
 from counterfoil.contracts.folding import fold
 from counterfoil.contracts.generated_code import GeneratedCode
 from counterfoil.contracts.model import CheckReport, FileOutcome, Finding, Status, fingerprint
 from counterfoil.contracts.project.mapping import mapping_of, settings_at, settings_of
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from counterfoil.contracts.baseline import Baseline
-    from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.contracts.tree import SchemaTree
@@ -40,6 +41,8 @@ def check_files(
     topics: Topics | None = None,
     project: Project | None = None,
     generated_code: GeneratedCode = GeneratedCode.NONE,
+    subjects: Subjects | None = None,
+    before: Callable[[], Before] | None = None,
 ) -> CheckReport:
     """Return the report on the files of ``head`` at ``paths``, compared with ``baseline``.
 
@@ -49,37 +52,52 @@ def check_files(
     schema and read with the other; one that is not read, or is read as another value, is a warning, since the rules
     allow it and records are misread; under SOUND it is an error.
 
-    A baseline that knows files by their subjects must know each of them, unless ``allow_unmapped``: a file without a
-    subject or versions there is then a warning, and the report's result is "cannot say".
+    A baseline that knows files by their subjects must know the subject of each of them, unless ``allow_unmapped``: a
+    file without a subject is then a warning, and the report's result is "cannot say". A file with several subjects is
+    judged against each of them.
 
     ``topics`` are sketches of topics: each finding gets the number of records that trigger it. With ``generated_code``,
-    changes that break code generated from the newest earlier version are errors, too.
+    changes that break code generated from the newest earlier version are errors, too. ``subjects`` are those of the
+    files of ``head``, by default as ``project`` declares them. ``before`` returns the files and the project as they
+    were, by default the baseline and the present project; where a file had another subject then, that is a warning.
     """
-    needs_all = baseline.names_subjects and not allow_unmapped
-    checks: dict[str, FileCheck] = {}
-    fail_on_by_path: dict[str, FailOn] = {}
-    for path in sorted(paths):
-        mapping, said = mapping_of(project, head, path), settings_of(project, head, path)
-        request = FileRequest(
-            level or said.level or baseline.level(path) or DEFAULT_LEVEL,
-            policy or said.policy or baseline.policy(path) or DEFAULT_POLICY,
+    named = subjects or Subjects(head, project)
+    earlier = EarlierSubjects(before or (lambda: Before(None if baseline.names_subjects else baseline, project)))
+    settings = {path: settings_of(project, head, path) for path in sorted(paths)}
+
+    def request_of(path: str, source: Baseline, *, is_first: bool) -> FileRequest:
+        said, mapping = settings[path], mapping_of(project, head, path)
+        names_subjects = source.names_subjects or project is not None
+        return FileRequest(
+            level or said.level or source.level(path) or DEFAULT_LEVEL,
+            policy or said.policy or source.policy(path) or DEFAULT_POLICY,
             confirm,
-            needs_all,
-            topics,
+            needs_subject=source.names_subjects and not allow_unmapped,
+            topics=topics,
             owner=said.owner or "",
             subject=mapping.subject if mapping else None,
             generated_code=generated_code,
+            rivals=named.rivals(path) if names_subjects else {},
+            is_first=is_first,
+            is_by_name=project is None,
+            earlier_subjects=earlier if is_first else None,
+            subjects=partial(named.known_as, path),
         )
-        if said.fail_on is not None:
-            fail_on_by_path[path] = said.fail_on
-        checks[path] = FileCheck(head, path, baseline, request)
-    outcomes = [check.run() for check in checks.values()]
-    fold(
-        {path: check.drafts for path, check in checks.items()},
-        referred=lambda path: head.referred(path).values(),
-        move=lambda path, draft: checks[path].take_over(draft, checks[draft.finding.path]),
-    )
-    findings = [finding for check in checks.values() for finding in check.findings()]
+
+    outcomes: list[FileOutcome] = []
+    findings: list[Finding] = []
+    has_sketch = False
+    further = baseline.further if baseline.names_subjects else ()
+    sources: list[tuple[Baseline, Iterable[str]]] = [(baseline, settings)]
+    sources += [(each, sorted(each.paths)) for each in further]
+    for source, checked in sources:
+        is_first = source is baseline
+        checks = {path: FileCheck(head, path, source, request_of(path, source, is_first=is_first)) for path in checked}
+        outcomes += [check.run() for check in checks.values()]
+        _fold(head, checks)
+        findings += [finding for check in checks.values() for finding in check.findings()]
+        has_sketch = has_sketch or any(check.has_sketch for check in checks.values())
+    fail_on_by_path = {path: said.fail_on for path, said in settings.items() if said.fail_on is not None}
     for gone in baseline.removed():
         said = settings_at(project, gone.path, gone.name or None)
         wanted = level or said.level or DEFAULT_LEVEL
@@ -97,16 +115,26 @@ def check_files(
         baseline.label,
         tuple(outcomes),
         tuple(findings),
-        _note(baseline.note, topics, checks.values()),
+        _note(baseline.note, topics, has_sketch=has_sketch),
         names_subjects=baseline.names_subjects,
-        needs_all=needs_all,
+        needs_all=baseline.names_subjects,
+        allows_unmapped=allow_unmapped,
         fail_on_by_path=fail_on_by_path,
     )
 
 
-def _note(note: str, topics: Topics | None, checks: Collection[FileCheck]) -> str:
+def _fold(head: SchemaTree, checks: Mapping[str, FileCheck]) -> None:
+    """Report what one file causes in others once, at its cause."""
+    fold(
+        {path: check.drafts for path, check in checks.items()},
+        referred=lambda path: head.referred(path).values(),
+        move=lambda path, draft: checks[path].take_over(draft, checks[draft.finding.path]),
+    )
+
+
+def _note(note: str, topics: Topics | None, *, has_sketch: bool) -> str:
     """Return the note of a report, also about sketches that are of no checked file."""
-    if topics is None or any(check.has_sketch for check in checks):
+    if topics is None or has_sketch:
         return note
     subjects = ", ".join(subject for sketch in topics.sketches for subject, part in sketch.parts() if part.records)
     unused = f"no checked file is of a subject in the sketch: {subjects or 'it has no records'}"

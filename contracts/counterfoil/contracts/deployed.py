@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
-from counterfoil.contracts.consumers.agreements import Links, named_subject
+from counterfoil.contracts.consumers.agreements import Links
 from counterfoil.contracts.consumers.gates import Gates
 from counterfoil.contracts.consumers.places import is_about_promises, place_in_schema
 from counterfoil.contracts.errors import InvalidOperand, NotKnown, PreconditionFailed
@@ -105,8 +105,8 @@ class _LiveCheck:
             if self._is_wanted(path, schemas) and self._is_changed(path, file, schemas):
                 self._judge_file(file, agreement)
         for path in sorted(self._changed - covered):
-            subject = self._request.subjects.get(path) or named_subject(self._files.project, self._files.tree, path)
-            if subject is not None:
+            given = self._request.subjects.get(path)
+            for subject in self._links.subjects.known_as(path) if given is None else (given,):
                 self._judge_schema(path, subject)
         ordered = sorted(self._findings, key=lambda one: (one.path, one.position or Position(0, 0), one.rule))
         return replace(

@@ -215,7 +215,8 @@ class CheckReport:
 
     ``against`` names what the files were compared with, ``note`` is a sentence about that, usually empty.
     ``names_subjects`` is whether the baseline knows files by their subjects, as a registry does; ``needs_all`` whether
-    the result is "cannot say" if a file could not be judged. ``fail_on_by_path`` has the least severity that fails for
+    the result is "cannot say" if a file could not be judged, though it is not new; ``allows_unmapped`` excepts files
+    whose subject is not known. ``fail_on_by_path`` has the least severity that fails for
     the files that have one of their own. ``consumers`` counts the consumers whose reads were compared; None if none
     were given. ``environment`` is the one whose live versions were considered, if any; ``is_undecided`` means that
     the registry gave no verdict about it.
@@ -227,6 +228,7 @@ class CheckReport:
     note: str = ""
     names_subjects: bool = False
     needs_all: bool = False
+    allows_unmapped: bool = False
     fail_on_by_path: Mapping[str, FailOn] = field(default_factory=dict)
     consumers: int | None = None
     environment: str = ""
@@ -251,6 +253,12 @@ class CheckReport:
     def unmapped(self) -> int:
         """The number of files whose subject is not known."""
         return sum(not outcome.is_mapped for outcome in self.files)
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a file that had to be judged could not be."""
+        skipped = (each for each in self.files if each.status is Status.SKIPPED)
+        return self.needs_all and any(each.is_mapped or not self.allows_unmapped for each in skipped)
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings with this severity that are not approved."""

@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.consumers.agreements import Links, named_subject, read_file
+from counterfoil.contracts.consumers.agreements import Links, read_file
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.linting.agreements import below
 from counterfoil.contracts.registration import Registration
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.schema.agreements.model import Application, Contract, major_of
 from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
@@ -95,10 +96,11 @@ def schema_to_send(
     Raises ``PreconditionFailed`` if not all that it refers to is, ``InvalidOperand`` if it is no valid schema.
     """
     referred = tree.referred(path).values()
-    named = {each: named_subject(project, tree, each) for each in referred}
-    subjects = {path: subject} | {each: name for each, name in named.items() if name is not None}
+    known = Subjects(tree, project)
+    named = {each: names[0] for each in referred if (names := known.known_as(each))}
+    subjects = Subjects(tree, given={**named, path: subject})  # files that nothing maps have the names of references
     try:
-        return Registration(tree, [path], subject_by_path=subjects, registry=registry).schema(path)
+        return Registration(tree, [path], subjects=subjects, registry=registry).schema(path)
     except (SubjectNotFound, SchemaNotFound, VersionNotFound) as missing:
         raise PreconditionFailed(
             f"{path} refers to {', '.join(referred)}, and not all of it is registered ({missing}); register it "

@@ -3,6 +3,10 @@
 A registration is planned without changing anything: which files are registered already, which would be new versions,
 and what the registry's compatibility levels refuse. Only then is anything sent, so that a refusal leaves nothing half
 registered. Registering again what is registered changes nothing.
+
+A file is unchanged if the latest version of its subject has its content. A registry gives a text that it has the
+version that the text has already, so that a file which is an earlier version cannot become the latest by being
+registered.
 """
 
 from __future__ import annotations
@@ -14,14 +18,16 @@ from typing import TYPE_CHECKING, Protocol
 from counterfoil.contracts.baselines.registry import RegistryBaseline, RegistryReader
 from counterfoil.contracts.check import check_files
 from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed, UsageMistake
+from counterfoil.contracts.model import FailOn
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
-from counterfoil.schema.model import Reference, Schema
+from counterfoil.schema.model import Metadata, Reference, Schema
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.model import CheckReport
-    from counterfoil.contracts.project.model import Project
+    from counterfoil.contracts.project.model import NamedSubject, Project, Terms
+    from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.rest.modes import Mode
     from counterfoil.schema.rest.versions import RegisteredSchema
@@ -44,19 +50,46 @@ class State(StrEnum):
     """What a registration does, or has done, with a file."""
 
     UNCHANGED = "unchanged"
+    EARLIER_VERSION = "earlier version"
     NEW_VERSION = "new version"
     NEW_SUBJECT = "new subject"
 
 
+_REGISTERED = frozenset({State.UNCHANGED, State.EARLIER_VERSION})
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file, its subject, and what becomes of it. ``version`` and ``id`` are None until it is registered."""
+    """A file, its subject, and what becomes of it. ``version`` and ``id`` are None until it is registered.
+
+    ``latest`` is the latest version of the subject before; ``same_as`` is a version with the same text, if other
+    metadata make it another one than ``version``.
+    """
 
     path: str
     subject: str
     state: State
     version: int | None = None
     id: int | None = None
+    latest: int | None = None
+    same_as: int | None = None
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the registry has this content already."""
+        return self.state in _REGISTERED
+
+    @property
+    def repair(self) -> str:
+        """The sentence that says what makes an earlier version the latest one; empty for another state."""
+        if self.state is not State.EARLIER_VERSION:
+            return ""
+        return (
+            f"{self.path} is version {self.version} of {self.subject}, whose latest is version {self.latest}; a "
+            f"registry gives an old text its old version, so take the latest text into the file (counterfoil schema "
+            f"get {self.subject}), or delete the versions after it (counterfoil subjects delete {self.subject} "
+            f"--version {self.latest})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +103,10 @@ class Plan:
 class Registration:
     """The registration of the files of ``tree`` at ``paths`` and of all files that they refer to.
 
-    ``subject_by_path`` names the subjects. A file without one gets the name by which others refer to it: the full name
-    of an Avro type, the import path of a Protobuf file, the reference of a JSON schema. ``normalize`` is passed to the
-    registry. ``will_be_writable`` has subjects whose mode is changed first, so that it does not matter. Raises
-    ``InvalidOperand`` for a file that is not a schema, ``UsageMistake`` for one that has no subject.
+    ``subjects`` names the subjects; a file with several is registered under each of them. ``normalize`` is passed to
+    the registry, also for subjects whose terms do not say so. ``will_be_writable`` has subjects whose mode is changed
+    first, so that it does not matter. Raises ``InvalidOperand`` for a file that is not a schema, ``UsageMistake`` for
+    one that has no subject, and for several files with one subject.
     """
 
     def __init__(
@@ -81,7 +114,7 @@ class Registration:
         tree: SchemaTree,
         paths: Iterable[str],
         *,
-        subject_by_path: Mapping[str, str],
+        subjects: Subjects,
         registry: SchemaRegistry,
         normalize: bool = False,
         will_be_writable: Collection[str] = (),
@@ -90,28 +123,40 @@ class Registration:
         self._registry = registry
         self._normalize = normalize
         self._will_be_writable = will_be_writable
-        self._name_by_path: dict[str, str] = {}
+        self._latest_by_subject: dict[str, RegisteredSchema | None] = {}
         self._order = self._ordered(sorted(paths))
-        self._subject_by_path = {path: self._subject(path, subject_by_path) for path in self._order}
+        self._subjects = self.subjects = subjects.held_by(registry, self._order)
+        for path in self._order:
+            self._insist_on_subject(path)
 
-    def plan(self, *, label: str, project: Project | None = None) -> Plan:
+    def plan(self, *, label: str, project: Project | None = None, needs_both: bool = False) -> Plan:
         """Return what the registration would do; ``label`` names the registry. Nothing is changed.
 
-        The files are judged under the levels and policies of ``project``, or else those of the registry.
-        Raises ``PreconditionFailed`` if the mode of a subject permits no new version.
+        The files are judged under the levels and policies of ``project``, or else those of the registry; under both if
+        ``needs_both``, since the levels of the registry stay as they are. Raises ``PreconditionFailed`` if the mode of
+        a subject permits no new version.
         """
-        entries: dict[str, Entry] = {}
+        entries: list[Entry] = []
+        done: dict[str, Entry] = {}
         for path in self._order:
-            entries[path] = self._planned(path, entries)
-        new = [path for path, entry in entries.items() if entry.state is not State.UNCHANGED]
-        baseline = RegistryBaseline(self._registry, self._subject_by_path, label=label)
-        return Plan(
-            tuple(entries.values()),
-            check_files(self._tree, new, baseline=baseline, allow_unmapped=True, project=project),
-        )
+            found = [self._planned(path, subject, done) for subject in self._subjects.of(path).subjects]
+            done[path] = found[0]
+            entries += found
+        report = self._judged(entries, label, project)
+        if needs_both and project is not None and not report.is_broken(FailOn.ERROR):
+            report = self._judged(entries, label, None)
+        return Plan(tuple(entries), report)
+
+    def _judged(self, entries: Sequence[Entry], label: str, project: Project | None) -> CheckReport:
+        """Return the verdict on the files that would be new, each for the subjects in which it would be."""
+        new = {(each.path, each.subject) for each in entries if not each.is_registered}
+        paths = [path for path in self._order if any(path == each for each, _ in new)]
+        chosen = self._subjects.restricted(new)
+        baseline = RegistryBaseline.of(self._registry, chosen, paths, label)
+        return check_files(self._tree, paths, baseline=baseline, allow_unmapped=True, project=project, subjects=chosen)
 
     def held(self) -> Mapping[str, Entry]:
-        """Return the files by path, all of which are registered.
+        """Return the files by path, all of which are registered, in whichever version.
 
         Raises ``SubjectNotFound`` and ``SchemaNotFound`` for one that is not.
         """
@@ -139,22 +184,31 @@ class Registration:
         """
         done: dict[str, Entry] = {}
         for entry in plan.entries:
-            done[entry.path] = self.register(entry, done)
-            yield done[entry.path]
+            registered = self.register(entry, done)
+            done.setdefault(entry.path, registered)
+            yield registered
 
     def register(self, entry: Entry, done: Mapping[str, Entry]) -> Entry:
         """Register one file of a plan, if it is new, and return it with its version and id.
 
         ``done`` has the files that it refers to. Raises the registry's errors.
         """
-        if entry.state is State.UNCHANGED:
+        if entry.is_registered:
             return entry
+        named = self._named(entry)
         schema = self._schema(entry.path, done)
-        found = self._registry.register(entry.subject, schema, normalize=self._normalize)
+        if named.terms.metadata is not None:
+            schema = replace(schema, metadata=self._metadata(named, self._latest(entry.subject)))
+        normalize = self._normalizes(named)
+        found = self._registry.register(entry.subject, schema, normalize=normalize)
         version = found.version
         if version is None:  # before Confluent's 8.0 the response has only the id
-            version = self._registry.lookup(entry.subject, schema).version
+            version = self._registry.lookup(entry.subject, schema, normalize=normalize).version
         return replace(entry, version=version, id=found.id)
+
+    def terms(self, entry: Entry) -> Terms:
+        """Return the terms under which a file is registered in the subject of an entry."""
+        return self._named(entry).terms
 
     def _ordered(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the files and all that they refer to, each after what it refers to."""
@@ -163,46 +217,126 @@ class Registration:
             read = self._tree.read(path)
             if fault := read.problem or next(iter(read.missing), None):
                 raise InvalidOperand(path, fault.text, position=fault.position)
-            for name, referred in self._tree.referred(path).items():
-                self._name_by_path.setdefault(referred, name)
+            for referred in self._tree.referred(path).values():
                 order.setdefault(referred)
             order.setdefault(path)
         return tuple(order)
 
-    def _subject(self, path: str, given: Mapping[str, str]) -> str:
-        subject = given.get(path) or self._name_by_path.get(path)
-        if subject is None:
-            raise UsageMistake(
-                f"{path} has no subject: name it with --subject {path}=SUBJECT, or let the file's name end in -key or "
-                "-value"
-            )
-        return subject
+    def _insist_on_subject(self, path: str) -> None:
+        if not self._subjects.names(path):
+            raise UsageMistake(self._without_subject(path))
+        for subject, others in self._subjects.rivals(path).items():
+            raise UsageMistake(f"{others[0]} and {path} have the same subject {subject!r}; a subject has one file")
 
-    def _planned(self, path: str, entries: Mapping[str, Entry]) -> Entry:
-        subject = self._subject_by_path[path]
-        if all(entries[one].state is State.UNCHANGED for one in self._tree.direct_references(path).values()):
-            try:
-                return self._held(path, entries)
-            except (SubjectNotFound, SchemaNotFound, VersionNotFound):
-                pass
+    def _without_subject(self, path: str) -> str:
+        if self._subjects.project is not None and self._subjects.project.schemas:
+            return (
+                f"counterfoil.yaml names no subject for {path}; add a line under schemas, or name it with --subject "
+                f"{path}=SUBJECT"
+            )
+        return (
+            f"{path} has no subject: name it with --subject {path}=SUBJECT, or let the file's name end in -key or "
+            "-value"
+        )
+
+    def _named(self, entry: Entry) -> NamedSubject:
+        return next(each for each in self._subjects.of(entry.path).subjects if each.name == entry.subject)
+
+    def _normalizes(self, subject: NamedSubject) -> bool:
+        return self._normalize if subject.terms.normalize is None else subject.terms.normalize
+
+    def _planned(self, path: str, named: NamedSubject, entries: Mapping[str, Entry]) -> Entry:
+        subject = named.name
+        if all(entries[one].is_registered for one in self._tree.direct_references(path).values()):
+            held = self._found(path, named, entries)
+            if held is not None:
+                return held
         mode = self._registry.mode(subject, default_to_global=True)
         if mode is not None and mode.is_read_only and subject not in self._will_be_writable:
             raise PreconditionFailed(f"{path} cannot be registered: the mode of subject {subject!r} is {mode.value}")
-        try:
-            self._registry.versions(subject)
-        except SubjectNotFound:
+        latest = self._latest(subject)
+        if latest is None:
             return Entry(path, subject, State.NEW_SUBJECT)
-        return Entry(path, subject, State.NEW_VERSION)
+        return Entry(path, subject, State.NEW_VERSION, latest=latest.version)
+
+    def _found(self, path: str, named: NamedSubject, entries: Mapping[str, Entry]) -> Entry | None:
+        """Return the file as it is registered: unchanged, or as an earlier version; None if it is not."""
+        latest = self._latest(named.name)
+        if latest is None:
+            return None
+        earlier = None
+        for schema in self._schemas(path, entries):
+            like_latest = replace(
+                schema, metadata=self._metadata(named, latest), rule_set=schema.rule_set or latest.schema.rule_set
+            )
+            has_metadata = like_latest.metadata == latest.schema.metadata
+            found = self._looked_up(named, like_latest)
+            plain = self._looked_up(named, schema) if named.terms.metadata is None else found
+            if found is not None and found.version == latest.version and has_metadata:
+                same = plain.version if plain is not None else None
+                return Entry(path, named.name, State.UNCHANGED, latest.version, latest.id, latest.version, same)
+            held = plain or found
+            is_other = held is not None and (has_metadata or held.version != latest.version)
+            if earlier is None and held is not None and is_other and self._has_metadata(named, held):
+                earlier = Entry(path, named.name, State.EARLIER_VERSION, held.version, held.id, latest.version)
+        return earlier
+
+    @staticmethod
+    def _has_metadata(named: NamedSubject, held: RegisteredSchema) -> bool:
+        """Return whether a version has the metadata that the project declares."""
+        declared = named.terms.metadata
+        return declared is None or _over(held.schema.metadata, declared) == held.schema.metadata
+
+    def _looked_up(self, named: NamedSubject, schema: Schema) -> RegisteredSchema | None:
+        try:
+            return self._registry.lookup(named.name, schema, normalize=self._normalizes(named))
+        except (SubjectNotFound, SchemaNotFound, VersionNotFound):
+            return None
+
+    def _metadata(self, named: NamedSubject, latest: RegisteredSchema | None) -> Metadata | None:
+        """Return the metadata of the next version: those of the latest, and over them what the project declares."""
+        held = latest.schema.metadata if latest is not None else None
+        return held if named.terms.metadata is None else _over(held, named.terms.metadata)
+
+    def _latest(self, subject: str) -> RegisteredSchema | None:
+        """Return the latest version of a subject as it was before anything was registered; None without one."""
+        if subject not in self._latest_by_subject:
+            try:
+                self._latest_by_subject[subject] = self._registry.version(subject)
+            except (SubjectNotFound, VersionNotFound):
+                self._latest_by_subject[subject] = None
+        return self._latest_by_subject[subject]
 
     def _held(self, path: str, entries: Mapping[str, Entry]) -> Entry:
-        subject = self._subject_by_path[path]
-        found = self._registry.lookup(subject, self._schema(path, entries), normalize=self._normalize)
-        return Entry(path, subject, State.UNCHANGED, found.version, found.id)
+        named = self._subjects.of(path).subjects[0]
+        schema = self._schema(path, entries)
+        found = self._registry.lookup(named.name, schema, normalize=self._normalizes(named))
+        return Entry(path, named.name, State.UNCHANGED, found.version, found.id)
 
     def _schema(self, path: str, entries: Mapping[str, Entry]) -> Schema:
         """Return the schema of a file, whose references name the subjects and versions of the entries."""
-        references = []
-        for name, target in self._tree.direct_references(path).items():
-            entry = entries[target]
-            references.append(Reference(name=name, subject=entry.subject, version=entry.version or -1))
+        return self._referring(path, {target: entry.version for target, entry in entries.items()}, entries)
+
+    def _schemas(self, path: str, entries: Mapping[str, Entry]) -> Iterator[Schema]:
+        """Yield the schema of a file with references to the versions, then to those with the same texts."""
+        yield self._schema(path, entries)
+        same = {target: entry.same_as or entry.version for target, entry in entries.items()}
+        if any(same[target] != entries[target].version for target in self._tree.direct_references(path).values()):
+            yield self._referring(path, same, entries)
+
+    def _referring(self, path: str, versions: Mapping[str, int | None], entries: Mapping[str, Entry]) -> Schema:
+        references = [
+            Reference(name=name, subject=entries[target].subject, version=versions[target] or -1)
+            for name, target in self._tree.direct_references(path).items()
+        ]
         return Schema(self._tree.text(path), self._tree.language(path), tuple(references))
+
+
+def _over(held: Metadata | None, declared: Metadata) -> Metadata:
+    """Return the metadata of a version with what the project declares over them."""
+    under = held or Metadata()
+    return Metadata(
+        tags={**under.tags, **declared.tags},
+        properties={**under.properties, **declared.properties},
+        sensitive=tuple(sorted({*under.sensitive, *declared.sensitive})),
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.languages import claiming_languages, language_of
+from counterfoil.contracts.languages import claiming_languages, has_known_suffix, language_in, language_of
 from counterfoil.contracts.references import MissingReference, ReferenceFault, ReferenceFinder, References
 from counterfoil.schema.documents.yaml_mistakes import CONFLICT, conflict_in
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
@@ -84,6 +84,7 @@ class SchemaTree:
         self._file_by_path = {file.path: file for file in files}
         self._paths = tuple(sorted(self._file_by_path))
         self._text_by_path: dict[str, str] = {}
+        self._language_by_path: dict[str, SchemaType] = {}
         self._schema_by_path: dict[str, ReadSchema] = {}
         self._references_by_path: dict[str, References] = {}
         self._finder = ReferenceFinder(self)
@@ -112,9 +113,19 @@ class SchemaTree:
         return self._text_by_path[path]
 
     def language(self, path: str) -> SchemaType:
-        """Return the language of the file at ``path`` by its name; plain JSON that declares an Avro type is Avro."""
-        claims = (each for each in claiming_languages(path) if self._declares(path, each))
-        return next(claims, language_of(path))
+        """Return the language of the file at ``path`` by its name; plain JSON that declares an Avro type is Avro.
+
+        A file whose name shows no language may say it in its text: a ``$schema``, or a ``syntax`` of Protobuf.
+        """
+        if path not in self._language_by_path:
+            self._language_by_path[path] = self._language(path)
+        return self._language_by_path[path]
+
+    def _language(self, path: str) -> SchemaType:
+        if has_known_suffix(path) or path not in self._file_by_path:
+            claims = (each for each in claiming_languages(path) if self._declares(path, each))
+            return next(claims, language_of(path))
+        return language_in(self.data(path)) or language_of(path)
 
     def outline(self, path: str) -> Outline | None:
         """Return the names in the file at ``path``; None if it is unreadable."""

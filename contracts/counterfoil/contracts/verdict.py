@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: bool) -> ExitCode:
     """Return BROKEN for a failing finding, CANNOT_SAY if too little could be judged, OK otherwise.
 
-    Too little is no file at all, or, if the report needs all of them, fewer than there are, or what a registry could
-    not say.
+    Too little is no file at all, or, if the report needs all of them, fewer than there are without the new ones, or
+    what a registry could not say.
     """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN
     if report.is_undecided:
         return ExitCode.CANNOT_SAY
-    if report.needs_all and report.judged < len(report.files):
+    if report.is_incomplete:
         return ExitCode.CANNOT_SAY
     if report.checked == 0 and not is_empty_fine:
         return ExitCode.CANNOT_SAY

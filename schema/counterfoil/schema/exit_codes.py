@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     OK = 0, "Success: the command ran and found no problem."
     BROKEN = 1, "Broken: the command ran, and at least one finding has the severity of `--fail-on` or a higher one."
     USAGE = 2, "Usage: an unknown command or option, or options that contradict each other."
-    PENDING = 3, "Pending: there are changes to apply, and an option says that changes are a failure."
+    PENDING = 3, "Pending: there are changes to apply, which an option calls a failure, or the command cannot make."
     CANNOT_SAY = (
         4,
         "Cannot say: nothing was checked, or only a part of what had to be, so the answer is neither yes nor no.",

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from counterfoil.contracts.baselines.registry import RegistryBaseline, read_version, subject_by_path
+from counterfoil.contracts.baselines.registry import RegistryBaseline, read_version
+from counterfoil.contracts.check import check_files
+from counterfoil.contracts.subjects import Subjects
+from counterfoil.contracts.tree import SchemaFile, SchemaTree
+from counterfoil.contracts.verdict import exit_code_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import BadRequest, ConfigNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Reference, Schema, SchemaType
+from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.versions import RegisteredSchema
 
@@ -144,12 +149,32 @@ def test_what_cannot_be_read_is_a_problem(schema):
     assert found.problem
 
 
-def test_subjects_of_files():
-    paths = ["a/orders-value.avsc", "orders-key.proto", "order.avsc", "x-value.avsc", "y-key.schema.json"]
-    assert subject_by_path(paths, {"order.avsc": "mine", "x-value.avsc": "other"}) == {
-        "a/orders-value.avsc": "orders-value",
-        "orders-key.proto": "orders-key",
-        "order.avsc": "mine",
-        "x-value.avsc": "other",
-        "y-key.schema.json": "y-key",
-    }
+def test_a_baseline_of_several_subjects_of_a_file():
+    names = {"o.avsc": ("o-value", "p-value"), "q.avsc": ("q-value",), "r.avsc": ()}
+
+    class Named:
+        def names(self, path):
+            return names[path]
+
+    found = RegistryBaseline.of(THREE, Named(), names, "here")
+    assert (found.paths, [each.paths for each in found.further]) == (("o.avsc", "q.avsc"), [("o.avsc",)])
+    assert (found.subject("o.avsc"), found.further[0].subject("o.avsc"), found.subject("r.avsc")) == (
+        "o-value",
+        "p-value",
+        None,
+    )
+
+
+def test_versions_that_cannot_be_read_are_no_answer_whatever_is_allowed():
+    registry = DictRegistry({"o-value": {1: Schema("{")}})
+    tree = SchemaTree(
+        [SchemaFile("o-value.avsc", b'"int"'), SchemaFile("x.avsc", b'"int"')], validation=Validation.STRICT
+    )
+    subjects = Subjects(tree)
+    for allows, paths, code in ((True, tree.paths, 4), (True, ["x.avsc"], 4), (False, tree.paths, 4)):
+        found = RegistryBaseline.of(registry, subjects, paths, "here")
+        report = check_files(tree, paths, baseline=found, allow_unmapped=allows)
+        assert exit_code_of(report, fail_on=None, is_empty_fine=False) == code
+    found = RegistryBaseline.of(registry, subjects, ["x.avsc"], "here")
+    report = check_files(tree, ["x.avsc"], baseline=found, allow_unmapped=True)
+    assert exit_code_of(report, fail_on=None, is_empty_fine=True) == 0

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.baselines.git import find_repository, open_repository
+from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs
 from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
-from counterfoil.contracts.baselines.registry import RegistryBaseline, subject_by_path
+from counterfoil.contracts.baselines.registry import RegistryBaseline
 from counterfoil.contracts.baselines.submodules import moved_submodules
 from counterfoil.contracts.baselines.workspace import (
     neighbours,
@@ -24,13 +24,20 @@ from counterfoil.contracts.baselines.workspace import (
     read_schema_file,
     read_staged,
     reader_of,
-    schema_paths_below,
     scope_of,
+    undeclared_schemas,
 )
-from counterfoil.contracts.errors import BaselineNotFound, InputNotFound, NoRepository, UsageMistake
-from counterfoil.contracts.languages import has_schema_suffix
+from counterfoil.contracts.errors import (
+    BaselineNotFound,
+    InputNotFound,
+    NoRepository,
+    PreconditionFailed,
+    UsageMistake,
+)
+from counterfoil.contracts.languages import has_schema_suffix, is_plain
 from counterfoil.contracts.matching import match_paths
-from counterfoil.contracts.project.mapping import mapping_of, settings_of
+from counterfoil.contracts.project.mapping import settings_of
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.contracts.yaml_files import YamlFiles, is_yaml
 from counterfoil.schema.parsed import Validation
@@ -43,7 +50,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.baselines.workspace import Scope
     from counterfoil.contracts.project.finding import ProjectFile
-    from counterfoil.contracts.project.model import FileMapping, Project
+    from counterfoil.contracts.project.model import Project
     from counterfoil.schema.model import SchemaType
 
 REGISTRY: Final = "registry"
@@ -96,21 +103,64 @@ class Comparison:
     repository: GitRepository | None
     project_file: ProjectFile | None = None
 
-    @cached_property
+    @property
     def project(self) -> Project | None:
         """The project, with paths relative to the root of the scope; None where there is no project file."""
-        return self.project_file.below(self.scope.root) if self.project_file else None
+        return self.scope.project
+
+    @cached_property
+    def subjects(self) -> Subjects:
+        """The subjects of all files."""
+        return Subjects(self.head, self.project, self._given)
+
+    @property
+    def _given(self) -> dict[str, str]:
+        """The subjects that the request names, by path."""
+        return {self.scope.relative(path): subject for path, subject in (self.request.subjects or {}).items()}
 
     @cached_property
     def selected(self) -> tuple[str, ...]:
         """The paths of the files to check, sorted.
 
-        Against a registry, files that the project declares to be parts of other schemas are not among them.
+        Against a registry, files that the project declares to be parts of other schemas, and to which none refers, are
+        not among them.
         """
         wanted = (path for path in self.head.paths if self.scope.is_wanted(path))
         if self.request.against != REGISTRY:
             return tuple(wanted)
-        return tuple(path for path in wanted if not ((found := self._mapping(path)) and found.line.is_part))
+        return tuple(path for path in wanted if not (self.subjects.of(path).is_part and not self.subjects.names(path)))
+
+    @cached_property
+    def undeclared(self) -> tuple[str, ...]:
+        """The files that say they are JSON schemas and are not checked, since nothing maps them."""
+        root = self.scope.root
+        if self.request.is_staged and self.repository is not None:
+            blobs = self.repository.staged_blobs()
+            return undeclared_schemas(
+                self.scope, self.head, [blob.path for blob in blobs], reader_of_blobs(self.repository, blobs)
+            )
+        listed = self.repository.working_paths() if self.repository else paths_below(root, is_plain)
+        return undeclared_schemas(self.scope, self.head, listed, reader_of(root))
+
+    @cached_property
+    def earlier_project(self) -> Project | None:
+        """The project as it was :attr:`before`; the present one where there was none that is valid."""
+        baseline, place = self.before, self.project_file
+        if place is None or baseline is None or baseline.yaml_files is None:
+            return self.project
+        folder = place.folder_below(self.scope.root)
+        path = f"{folder}/{place.place.name}" if folder else place.place.name
+        files = baseline.yaml_files()
+        data = files.contents([path]).get(path) if path in files.paths else None
+        if data is None:
+            return self.project
+        from counterfoil.contracts.project.document import read_project  # PyYAML costs start time
+        from counterfoil.schema.documents.nodes import InvalidDocument
+
+        try:
+            return read_project(data.decode()).within(folder)
+        except (UnicodeDecodeError, InvalidDocument):
+            return self.project
 
     @cached_property
     def yaml_files(self) -> YamlFiles:
@@ -120,6 +170,19 @@ class Comparison:
         root = self.scope.root
         listed = self.repository.working_paths() if self.repository else paths_below(root, is_yaml)
         return _on_disk(root, listed)
+
+    @cached_property
+    def before(self) -> TreeBaseline | None:
+        """The files as they were: the baseline, or else the merge base with the default branch; None without one."""
+        if isinstance(self.baseline, TreeBaseline):
+            return self.baseline
+        if self.repository is None or self.repository.commit(HEAD) is None:
+            return None
+        try:
+            branch, base = default_base(self.repository)
+        except PreconditionFailed:  # a shallow clone, or no default branch
+            return None
+        return self._at_commit(self.repository, base, ref=branch, is_transitive=False)
 
     @property
     def _is_transitive(self) -> bool:
@@ -136,9 +199,6 @@ class Comparison:
             return NamedRegistry(request.registry_label, request.registry)
         address = self.project.settings.registry if self.project else None
         return request.registry_at(address) if address and request.registry_at else None
-
-    def _mapping(self, path: str) -> FileMapping | None:
-        return mapping_of(self.project, self.head, path)
 
     @cached_property
     def baseline(self) -> Baseline:
@@ -190,15 +250,18 @@ class Comparison:
             yaml_files=lambda: YamlFiles((), lambda _: {}),
         )
 
-    def _at_commit(self, repository: GitRepository, commit: str, *, ref: str, note: str = "") -> Baseline:
-        by_name = [path for path in self.scope.wanted if path in self.head.paths and not has_schema_suffix(path)]
+    def _at_commit(
+        self, repository: GitRepository, commit: str, *, ref: str, note: str = "", is_transitive: bool | None = None
+    ) -> TreeBaseline:
+        by_name = [path for path in self.head.paths if not has_schema_suffix(path)]
         states, cut = states_at(
             repository,
             commit,
             ref=ref,
-            is_schema=self.scope.is_schema,
+            is_schema=self.scope.may_be_schema,
+            only_schemas=self.scope.only_schemas,
             also=by_name,
-            is_transitive=self._is_transitive,
+            is_transitive=self._is_transitive if is_transitive is None else is_transitive,
         )
         self._insist_on_paths(known=states[0].paths)
         moved = moved_submodules(repository, commit, self.scope, is_staged=self.request.is_staged)
@@ -239,11 +302,12 @@ class Comparison:
         self._insist_on_paths()
         onto = self.scope.wanted[0] if len(self.scope.wanted) == 1 else self.scope.prefix
         prefix = f"{onto}/" if onto else ""
-        files = (read_schema_file(str(place), path) for path in schema_paths_below(str(place)))
+        paths = paths_below(str(place), lambda path: self.scope.may_be_schema(f"{prefix}{path}"))
+        files = (read_schema_file(str(place), path) for path in paths)
         laid = [SchemaFile(f"{prefix}{file.path}", file.data) for file in files if file]
         beside = reader_of(str(place))
         tree = SchemaTree(
-            laid,
+            self.scope.only_schemas(laid),
             label=label,
             validation=Validation.LENIENT,
             other=lambda path: beside(path.removeprefix(prefix)) if path.startswith(prefix) else None,
@@ -266,15 +330,11 @@ class Comparison:
                 "in counterfoil.yaml"
             )
         self._insist_on_paths()
-        given = {self.scope.relative(path): subject for path, subject in (self.request.subjects or {}).items()}
-        for path in given:
+        for path in self._given:
             if path not in self.selected:
                 raise UsageMistake(f"--subject names {path!r}, which is not among the files to check")
-        mapped = ((path, found.subject) for path in self.selected if (found := self._mapping(path)))
-        given = {**{path: subject for path, subject in mapped if subject}, **given}
-        unmapped = [path for path in self.selected if self.project and path not in given and not self._mapping(path)]
-        subjects = subject_by_path([path for path in self.selected if path not in unmapped], given)
-        return RegistryBaseline(registry.open(), subjects, label=registry.label)
+        reader = registry.open()
+        return RegistryBaseline.of(reader, self.subjects.held_by(reader, self.selected), self.selected, registry.label)
 
     def _at_subject_version(self, subject: str, version: str) -> Baseline:
         self._insist_on_paths()
@@ -294,8 +354,8 @@ class Comparison:
 def open_comparison(request: Request) -> Comparison:
     """Read the head that ``request`` names, and return it with its baseline, which is read when it is first used."""
     repository = find_repository(request.current)
-    scope = scope_of(request.current, request.paths, repository=repository)
     project = request.project(repository.top if repository else None) if request.project else None
+    scope = scope_of(request.current, request.paths, repository=repository, project=project)
     _refuse_idl(scope)
     if not request.is_staged:
         return Comparison(request, scope, read_head(scope, repository=repository), repository, project)

@@ -14,7 +14,7 @@ from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from counterfoil.contracts.baselines.git import GitRepository
 
@@ -54,6 +54,7 @@ def states_at(
     *,
     ref: str,
     is_schema: Callable[[str], bool],
+    only_schemas: Callable[[Iterable[SchemaFile]], Iterable[SchemaFile]] = lambda files: files,
     also: Sequence[str] = (),
     is_transitive: bool = False,
 ) -> tuple[list[SchemaTree], str]:
@@ -61,8 +62,9 @@ def states_at(
 
     Without ``is_transitive`` the first state is the only one. The commits are those of the first-parent line, so each
     state is one that the branch itself was in, and at most ``HISTORY_LIMIT``; the second value is a sentence when there
-    are more, and empty otherwise. ``also`` are files without the usual suffix that are read, too. ``ref`` is the name
-    of the commit in messages.
+    are more, and empty otherwise. ``is_schema`` says which files may be schemas by their paths, ``only_schemas`` which
+    of these are schemas, and ``also`` has those of them without the usual suffix. ``ref`` is the name of the commit in
+    messages.
     """
     commits = [commit]
     if is_transitive:
@@ -72,12 +74,16 @@ def states_at(
         specs = [*suffixes, *(f":(top,literal){path}" for path in also)]
         commits += repository.commits_touching(commit, specs, limit=HISTORY_LIMIT + 1)[1:]
     cut = f"only the last {HISTORY_LIMIT} commits that changed schemas were read"
-    states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema)
+    states = _read_states(repository, commits[:HISTORY_LIMIT], ref, is_schema, only_schemas)
     return states, cut if len(commits) > HISTORY_LIMIT else ""
 
 
 def _read_states(
-    repository: GitRepository, commits: Sequence[str], ref: str, is_schema: Callable[[str], bool]
+    repository: GitRepository,
+    commits: Sequence[str],
+    ref: str,
+    is_schema: Callable[[str], bool],
+    only_schemas: Callable[[Iterable[SchemaFile]], Iterable[SchemaFile]],
 ) -> list[SchemaTree]:
     """Return the trees of ``commits``; a content that occurs in many of them is read once.
 
@@ -89,7 +95,7 @@ def _read_states(
     newest = short(commits[0]) if commits[0].startswith(ref) else f"{ref}@{short(commits[0])}"
     return [
         SchemaTree(
-            [SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit],
+            only_schemas([SchemaFile(blob.path, contents[blob.object_id]) for blob in at_commit]),
             label=label,
             validation=Validation.LENIENT,
             other=reader_of_blobs(repository, all_there),

@@ -38,11 +38,15 @@ SUBJECT_VERSION: Final = re.compile(r"(?P<subject>.+)@(?P<version>latest|[1-9][0
 
 
 class Operand(NamedTuple):
-    """A schema, and where it was found: as the file at ``path`` of ``tree``, or without one in a registry."""
+    """A schema, and where it was found: as the file at ``path`` of ``tree``, or without one in a registry.
+
+    ``root`` is the folder to which paths of the tree are relative.
+    """
 
     read: ReadSchema
     tree: SchemaTree | None = None
     path: str = ""
+    root: str = ""
 
 
 class ReadAgreement(NamedTuple):
@@ -55,13 +59,15 @@ class ReadAgreement(NamedTuple):
 class Folder(NamedTuple):
     """A folder with schema files, as ``operand`` names it: their paths in ``tree`` by their paths inside the folder.
 
-    ``agreements`` are the bytes of its contract and product files by their paths inside the folder.
+    ``agreements`` are the bytes of its contract and product files by their paths inside the folder. ``root`` is the
+    folder to which paths of the tree are relative.
     """
 
     operand: str
     tree: SchemaTree
     path_by_name: Mapping[str, str]
     agreements: Mapping[str, bytes]
+    root: str = ""
 
     def _label(self, name: str) -> str:
         return f"{self.operand}{'' if self.operand.endswith((':', '/')) else '/'}{name}"
@@ -93,14 +99,15 @@ def find_folder(operand: str, current: str) -> Folder | None:
         listed = repository.working_paths() if repository else paths_below(scope.root, is_yaml)
         read = reader_of(scope.root)
         contents = ((path, read(path)) for path in _agreements_in(listed, scope.wanted[0]))
-        return _folder(operand, tree, scope.wanted[0], {path: data for path, data in contents if data is not None})
+        held = {path: data for path, data in contents if data is not None}
+        return _folder(operand, tree, scope.wanted[0], held, scope.root)
     ref, separator, path = operand.partition(":")
     if place.is_file() or not (separator and ref):
         return None
     repository = open_repository(current)
     tree, path = _state(repository, ref, path or ".", current)
     folder = "" if path == "." else path
-    found = _folder(operand, tree, folder, _agreements_at(repository, ref, folder))
+    found = _folder(operand, tree, folder, _agreements_at(repository, ref, folder), repository.top)
     return found if path not in tree.paths and (found.path_by_name or found.agreements) else None
 
 
@@ -117,11 +124,11 @@ def _agreements_at(repository: GitRepository, ref: str, folder: str) -> dict[str
     return {path: contents[object_by_path[path]] for path in wanted}
 
 
-def _folder(operand: str, tree: SchemaTree, folder: str, agreements: Mapping[str, bytes]) -> Folder:
+def _folder(operand: str, tree: SchemaTree, folder: str, agreements: Mapping[str, bytes], root: str) -> Folder:
     paths = [path for path in tree.paths if inside(path, [folder])]
     within = {posixpath.relpath(path, folder or "."): path for path in paths}
     named = {posixpath.relpath(path, folder or "."): data for path, data in agreements.items()}
-    return Folder(operand, tree, within, named)
+    return Folder(operand, tree, within, named, root)
 
 
 def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
@@ -201,7 +208,7 @@ def _read_file(place: Path, operand: str) -> Operand:
     tree = SchemaTree(
         [file for file in files if file], label=operand, validation=Validation.LENIENT, other=reader_of(root)
     )
-    return Operand(tree.read(path), tree, path)
+    return Operand(tree.read(path), tree, path, root)
 
 
 def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -> Operand:
@@ -209,7 +216,7 @@ def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -
     tree, path = _state(repository, ref, path, current)
     if path not in tree.paths:
         raise InputNotFound(f"{ref} has no file {path!r}; paths start at the top of the repository, or with ./ here")
-    return Operand(tree.read(path), tree, path)
+    return Operand(tree.read(path), tree, path, repository.top)
 
 
 def _state(repository: GitRepository, ref: str, path: str, current: str) -> tuple[SchemaTree, str]:

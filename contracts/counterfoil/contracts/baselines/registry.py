@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from counterfoil.contracts.languages import subject_in_name
 from counterfoil.contracts.tree import Problem, ReadSchema
 from counterfoil.schema.compatibility.policies import rules_policy
 from counterfoil.schema.errors import ConfigNotFound, InvalidSchema, SchemaParseError, SubjectNotFound
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from counterfoil.contracts.baseline import Removed
+    from counterfoil.contracts.subjects import Subjects
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.model import Schema
@@ -51,20 +51,45 @@ class RegistryBaseline:
     """The versions that a registry holds of the subjects in ``subject_by_path``.
 
     ``version`` is the one version to compare with; None is the latest, or all of them where the level is transitive.
-    Everything is fetched when it is first needed, and once. Raises the errors of the client.
+    ``further`` are baselines of the further subjects of files that have several. Everything is fetched when it is first
+    needed, and once. Raises the errors of the client.
     """
 
     note = ""
     names_subjects = True
 
     def __init__(
-        self, registry: RegistryReader, subject_by_path: Mapping[str, str], *, label: str, version: int | None = None
+        self,
+        registry: RegistryReader,
+        subject_by_path: Mapping[str, str],
+        *,
+        label: str,
+        version: int | None = None,
+        further: Sequence[RegistryBaseline] = (),
     ) -> None:
         self.label = label
+        self.further: Sequence[RegistryBaseline] = further
         self._registry = registry
         self._subject_by_path = subject_by_path
         self._version = version
         self._config_by_subject: dict[str, ConfigReader | None] = {}
+
+    @classmethod
+    def of(cls, registry: RegistryReader, subjects: Subjects, paths: Iterable[str], label: str) -> RegistryBaseline:
+        """Return the baseline for the files at ``paths``, whose first subjects it knows itself."""
+        names = {path: subjects.names(path) for path in paths}
+        number = max(map(len, names.values()), default=0)
+        first, *further = (
+            cls(registry, {path: each[index] for path, each in names.items() if len(each) > index}, label=label)
+            for index in range(max(number, 1))
+        )
+        first.further = further
+        return first
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the files whose subjects are known."""
+        return tuple(self._subject_by_path)
 
     def subject(self, path: str) -> str | None:
         """Return the subject that the file at ``path`` belongs to; None when it is not known."""
@@ -131,13 +156,3 @@ def read_schema(registry: RegistryReader, found: Schema, label: str) -> ReadSche
     except InvalidSchema as error:
         return ReadSchema(label, label, texts, problem=Problem(error.message))
     return ReadSchema(label, label, texts, schema, references=references)
-
-
-def subject_by_path(paths: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the subject of each file: the ``given`` one, else the file's name if it ends in ``-key`` or ``-value``.
-
-    >>> subject_by_path(["a/orders-value.proto", "b/order.avsc"], {})
-    {'a/orders-value.proto': 'orders-value'}
-    """
-    subjects = ((path, given.get(path) or subject_in_name(path)) for path in paths)
-    return {path: subject for path, subject in subjects if subject}

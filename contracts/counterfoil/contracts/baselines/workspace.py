@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.baselines.git import inside, reader_of_blobs
 from counterfoil.contracts.errors import InputNotFound
-from counterfoil.contracts.languages import has_schema_suffix, language_of
+from counterfoil.contracts.languages import has_schema_suffix, is_plain, language_of, says_it_is_schema
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.parsed import Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from counterfoil.contracts.baselines.git import GitRepository
+    from counterfoil.contracts.project.finding import ProjectFile
+    from counterfoil.contracts.project.model import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,28 @@ class Scope:
     """The folder and the files that are checked.
 
     ``root`` is the folder that all paths are relative to, ``prefix`` the current folder inside it, and ``wanted`` are
-    the given files and folders; ``""`` is the root itself.
+    the given files and folders; ``""`` is the root itself. ``project`` maps files, with paths relative to the root.
     """
 
     root: str
     prefix: str
     wanted: tuple[str, ...]
+    project: Project | None = None
 
-    def is_schema(self, path: str) -> bool:
-        """Return whether the file at ``path`` holds a schema: by its suffix, or because its name was given."""
+    def may_be_schema(self, path: str) -> bool:
+        """Return whether the file at ``path`` may be a schema, by its name, by the project, or as it was given."""
+        if has_schema_suffix(path) or path in self.wanted:
+            return True
+        return self.project is not None and self.project.may_be_schema(path)
+
+    def only_schemas(self, files: Iterable[SchemaFile]) -> Iterable[SchemaFile]:
+        """Return those of the files that may be schemas which are: some that the project maps are known by content."""
+        project = self.project
+        if project is None:
+            return files
+        return (file for file in files if self._is_named(file.path) or project.is_schema(file.path, file.data))
+
+    def _is_named(self, path: str) -> bool:
         return has_schema_suffix(path) or path in self.wanted
 
     def is_wanted(self, path: str) -> bool:
@@ -54,7 +69,9 @@ class Scope:
         return [path for path in self.wanted if path not in tree.paths and not (Path(self.root) / path).is_dir()]
 
 
-def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | None) -> Scope:
+def scope_of(
+    current: str, paths: Sequence[str], *, repository: GitRepository | None, project: ProjectFile | None = None
+) -> Scope:
     """Return the scope of ``paths``, which are relative to the folder ``current``; without paths, that folder.
 
     The root is the top of the ``repository``; without one, the nearest folder that contains everything. A path outside
@@ -67,7 +84,7 @@ def scope_of(current: str, paths: Sequence[str], *, repository: GitRepository | 
     for path in wanted:
         if inside(path, [".."]):
             raise InputNotFound(f"{path!r} is outside of {root}, whose files are checked")
-    return Scope(root, base.prefix, wanted)
+    return Scope(root, base.prefix, wanted, project.below(root) if project else None)
 
 
 def read_head(
@@ -77,24 +94,40 @@ def read_head(
 
     Files that git ignores are left out, unless their names are given.
     """
-    listed = repository.working_paths() if repository else schema_paths_below(scope.root)
-    wanted = (path for path in (*listed, *scope.wanted) if scope.is_schema(path))
+    listed = repository.working_paths() if repository else paths_below(scope.root, scope.may_be_schema)
+    wanted = (path for path in (*listed, *scope.wanted) if scope.may_be_schema(path))
     files = {path: file for path in wanted if (file := read_schema_file(scope.root, path)) is not None}
     if repository is not None:
-        sparse = [blob for blob in repository.sparse_blobs() if scope.is_schema(blob.path)]
+        sparse = [blob for blob in repository.sparse_blobs() if scope.may_be_schema(blob.path)]
         contents = repository.contents(blob.object_id for blob in sparse)
         for blob in sparse:
             files.setdefault(blob.path, SchemaFile(blob.path, contents[blob.object_id]))
-    return SchemaTree(files.values(), validation=validation, other=reader_of(scope.root))
+    return SchemaTree(scope.only_schemas(files.values()), validation=validation, other=reader_of(scope.root))
 
 
 def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
     """Return all schema files of the index, which is what the next commit will have."""
     blobs = repository.staged_blobs()
-    schemas = [blob for blob in blobs if scope.is_schema(blob.path)]
+    schemas = [blob for blob in blobs if scope.may_be_schema(blob.path)]
     contents = repository.contents(blob.object_id for blob in schemas)
-    files = [SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas]
-    return SchemaTree(files, validation=Validation.STRICT, other=reader_of_blobs(repository, blobs))
+    files = (SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas)
+    kept = scope.only_schemas(files)
+    return SchemaTree(kept, validation=Validation.STRICT, other=reader_of_blobs(repository, blobs))
+
+
+def undeclared_schemas(
+    scope: Scope, tree: SchemaTree, paths: Iterable[str], read: Callable[[str], bytes | None]
+) -> tuple[str, ...]:
+    """Return the files among ``paths`` that say they are JSON schemas, that are no schema files, and nothing refers to.
+
+    They are not checked: their names do not show a schema, and the project does not map them.
+    """
+    plain = [path for path in paths if is_plain(path) and scope.is_wanted(path) and path not in tree.paths]
+    found = [path for path in plain if says_it_is_schema(read(path) or b"")]
+    if not found:
+        return ()
+    referred = {target for path in tree.paths for target in tree.referred(path).values()}
+    return tuple(sorted({*found} - referred))
 
 
 def reader_of(root: str) -> Callable[[str], bytes | None]:
@@ -113,12 +146,12 @@ def schema_paths_below(root: str) -> list[str]:
 
 
 def paths_below(root: str, is_wanted: Callable[[str], bool]) -> list[str]:
-    """Return the paths, relative to ``root``, of the files below it with such a name; hidden folders are left out."""
-    found = []
+    """Return the paths, relative to ``root``, of the files below it with such a path; hidden folders are left out."""
+    found: list[str] = []
     for folder, names, files in os.walk(root):
         names[:] = sorted(name for name in names if not name.startswith("."))
         below = _relative(folder, root)
-        found += [posixpath.join(below, file) for file in files if is_wanted(file)]
+        found += filter(is_wanted, (posixpath.join(below, file) for file in files))
     return sorted(found)
 
 

@@ -27,13 +27,21 @@ _SEEN_FROM_THE_ROOT: Final = "column"
 
 
 class FileDrafts(Drafts):
-    """The findings about the file at ``path`` of ``head``, which grow while it is checked."""
+    """The findings about the file at ``path`` of ``head``, which grow while it is checked.
 
-    def __init__(self, head: SchemaTree, path: str, subject: str) -> None:
+    ``is_shared``: other files have the same subject, so that the path is a part of what identifies a finding.
+    """
+
+    def __init__(self, head: SchemaTree, path: str, subject: str, *, is_shared: bool = False) -> None:
         super().__init__()
         self.path = path
         self.subject = subject
         self._head = head
+        self._is_shared = is_shared
+
+    def fingerprint(self, rule: str, *facts: Identity) -> str:
+        """Return the fingerprint of a finding about this file."""
+        return fingerprint(rule, self.subject, *facts, *([self.path] if self._is_shared else []))
 
     def report(
         self,
@@ -61,7 +69,7 @@ class FileDrafts(Drafts):
             subject=self.subject,
             path=self.path,
             text=text,
-            fingerprint=fingerprint(rule, self.subject, direction_name, identity),
+            fingerprint=self.fingerprint(rule, direction_name, identity),
             position=position,
             element=print_path(path),
             direction=direction_name,

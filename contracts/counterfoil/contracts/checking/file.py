@@ -11,7 +11,8 @@ from counterfoil.contracts.checking.records import TopicWeights
 from counterfoil.contracts.checking.versions import VersionCheck
 from counterfoil.contracts.folding import Draft
 from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
-from counterfoil.contracts.model import FileOutcome, Status, fingerprint
+from counterfoil.contracts.model import FileOutcome, Status
+from counterfoil.contracts.subjects import rivals_text
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.formats.table import format_for
@@ -47,20 +48,24 @@ class FileCheck:
         self._subject = baseline.subject(path) or request.subject or (names and names.name) or path
         self._confirmed = 0
         self._compared: tuple[str, ...] = ()
-        self.drafts = FileDrafts(head, path, self._subject)
+        self.drafts = FileDrafts(head, path, self._subject, is_shared=bool(request.rivals))
         self._weights = TopicWeights(self._candidate.schema, request, self.drafts)
 
     def run(self) -> FileOutcome:
         """Check the file and return its outcome."""
+        if self._request.is_first:
+            self._report_rivals()
         if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
             text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
             self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
+        if history is not None and not (history and self._baseline.names_subjects):
+            self._report_other_subject(next(iter(history), None))
         if self._candidate.problem is not None:
             self._report_missing(history or ())
             return self._invalid(self._candidate.problem, history or ())
         if history is None:
-            self._report_not_judged("subject-unknown", "nothing says which subject this file holds")
+            self._report_unmapped()
             return replace(self._outcome(Status.SKIPPED), is_mapped=False)
         if history and _is_same(history[0], self._candidate):
             self._report_move(history[0])
@@ -69,16 +74,43 @@ class FileCheck:
         self._report_warnings(history)
         if not history:
             where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
-            self._report_not_judged("schema-new", f"new: there is no earlier version{where} in {self._baseline.label}")
+            text = f"new: there is no earlier version{where} in {self._baseline.label}"
+            self.drafts.report("schema-new", Severity.NOTICE, text)
             return self._outcome(Status.NEW)
         return self._compare(history)
 
-    def _report_not_judged(self, rule: str, text: str) -> None:
-        """Add a notice, or a warning if every file must be judged."""
-        if self._request.needs_all:
-            self.drafts.report(rule, Severity.WARNING, f"{text}; --allow-unmapped allows that")
+    def _report_unmapped(self) -> None:
+        """Add a notice about a file without a subject, or a warning if every file needs one."""
+        text = "nothing says which subject this file holds"
+        if self._request.needs_subject:
+            self.drafts.report("subject-unknown", Severity.WARNING, f"{text}; --allow-unmapped allows that")
         else:
-            self.drafts.report(rule, Severity.NOTICE, text)
+            self.drafts.report("subject-unknown", Severity.NOTICE, text)
+
+    def _report_rivals(self) -> None:
+        """Add an error for each subject that other files have as well."""
+        for subject, others in self._request.rivals.items():
+            text = rivals_text(subject, others)
+            self.drafts.report("subject-taken", Severity.ERROR, text, identity=(subject, self._path, others))
+
+    def _report_other_subject(self, earlier: ReadSchema | None) -> None:
+        """Add a warning if the file had other subjects before; ``earlier`` is its earlier version, if that is known."""
+        found = self._request.earlier_subjects
+        if earlier is not None and earlier.path == self._path and self._request.is_by_name:
+            return
+        before = None if found is None else found.of(self._path, earlier)
+        if before is None:
+            return
+        now = self._request.subjects()
+        if set(before.names) <= set(now):
+            return
+        was, is_now = (" and ".join(map(repr, each)) for each in (before.names, now))
+        moved = f"; the file was {before.path}" if before.path != self._path else ""
+        text = f"the subject of this file is {is_now} now, and was {was}{moved}"
+        if not now:
+            text = f"this file has no subject now, and had {was}{moved}"
+        identity = (before.names, now)
+        self.drafts.report("subject-changed", Severity.WARNING, text, identity=identity, against=(before.label,))
 
     def findings(self) -> list[Finding]:
         """Return the findings in the order of their positions, each with its proof."""
@@ -97,8 +129,8 @@ class FileCheck:
             found,
             subject=self._subject,
             path=self._path,
-            fingerprint=fingerprint(
-                found.rule, self._subject, found.direction, names_of(element), [print_pointer(cause.steps)], facts
+            fingerprint=self.drafts.fingerprint(
+                found.rule, found.direction, names_of(element), [print_pointer(cause.steps)], facts
             ),
             position=schema.locate(cause.steps),
             element=print_path(element),

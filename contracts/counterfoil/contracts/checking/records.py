@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.checking.differences import identity_of
-from counterfoil.contracts.model import TopicRecords, fingerprint
+from counterfoil.contracts.model import TopicRecords
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.reports.model import Severity
 
@@ -57,7 +57,7 @@ class TopicWeights:
         backward = Direction.BACKWARD
 
         def known_as(difference: Difference) -> str:
-            return fingerprint(difference.rule, self._drafts.subject, backward.name, identity_of(difference))
+            return self._drafts.fingerprint(difference.rule, backward.name, identity_of(difference))
 
         weighed = topics.weigh(self._drafts.subject, schema, policy=self._request.policy, fingerprint=known_as)
         self._weighed = weighed

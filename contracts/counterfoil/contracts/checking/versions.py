@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.checking.differences import identity_of, names_of, no_witness, position_of
 from counterfoil.contracts.folding import Proof
-from counterfoil.contracts.model import Evidence, fingerprint
+from counterfoil.contracts.model import Evidence
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import Direction
@@ -122,8 +122,8 @@ class VersionCheck:
     def _add_difference(self, found: Incompatibility, earlier: ReadSchema) -> None:
         failure, difference = found.failure, found.difference
         if failure.direction is Direction.BACKWARD:
-            names = (self._drafts.subject, failure.direction.name, identity_of(difference))
-            self.weighable.add(fingerprint(difference.rule, *names))
+            names = (failure.direction.name, identity_of(difference))
+            self.weighable.add(self._drafts.fingerprint(difference.rule, *names))
         self._drafts.report(
             difference.rule,
             Severity.ERROR,

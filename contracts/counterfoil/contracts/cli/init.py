@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def init(registry: str | None, owner: str | None, is_printed: bool, force: bool) -> ExitCode:
     """Write counterfoil.yaml, the project file, for the schema files in this folder and below.
 
-    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema); files that git ignores
-    are left out. The subject of a file comes from its contract, from its name, or is a guess, which is marked as one.
-    Comments in the file explain each entry.
+    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json with a
+    $schema); files that git ignores are left out. The subject of a file comes from its contract, from its name, or is a
+    guess, which is marked as one. Comments in the file explain each entry.
 
     Exit codes: 0 written or printed, 2 usage, 4 there is no schema file, 14 the file exists.
     """
@@ -60,7 +60,7 @@ def _found() -> Found:
     prefix, given = collected.prefix, collected.given
     read = ((path, read_agreement((given.read(path) or b"").decode("utf-8", "replace"))) for path in given.agreements)
     agreements = {path: reading.agreement for path, reading in read}
-    return look(given.tree, agreements).below(prefix)
+    return look(given.tree, agreements, others=given.undeclared()).below(prefix)
 
 
 def _explanation(found: Found, *, has_registry: bool) -> str:

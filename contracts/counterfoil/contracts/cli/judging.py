@@ -68,6 +68,7 @@ class Judging(NamedTuple):
         from counterfoil.contracts.approvals.file import load_approvals
         from counterfoil.contracts.baselines.choose import open_comparison
         from counterfoil.contracts.check import check_files
+        from counterfoil.contracts.checking.request import Before
         from counterfoil.contracts.cli.defects import defects_on_stderr
         from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
@@ -86,7 +87,10 @@ class Judging(NamedTuple):
                 topics=topics,
                 project=comparison.project,
                 generated_code=GeneratedCode(generated_code),
+                subjects=comparison.subjects,
+                before=lambda: Before(comparison.before, comparison.earlier_project),
             )
+            report = _noted(comparison, report)
             report = self._with_migrations(comparison, self._with_consumers(comparison, report))
         if self.environment is not None:
             report = self._with_live(comparison, report, self.environment)
@@ -214,6 +218,16 @@ class Judging(NamedTuple):
             if self.offline
             else lambda address: NamedRegistry(shown_address(address), self.registry.at(address).open),
         )
+
+
+def _noted(comparison: Comparison, report: CheckReport) -> CheckReport:
+    """Return the report with notes about files that are not checked, and entries of the project without files."""
+    from dataclasses import replace
+
+    from counterfoil.contracts.project.notes import notes_of
+
+    notes = notes_of(comparison.project, comparison.head, comparison.undeclared)
+    return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
 
 
 def _accepted(comparison: Comparison, report: CheckReport, approvals: tuple[ApprovalRecord, ...]) -> CheckReport:

@@ -17,12 +17,16 @@ _Command = TypeVar("_Command", bound="Callable[..., Any]")
 
 def parse_subjects(values: Sequence[str]) -> dict[str, str]:
     """Return the subject of each file of ``FILE=SUBJECT`` values."""
-    subjects = {}
+    subjects: dict[str, str] = {}
     for value in values:
         path, separator, subject = value.partition("=")
         if not (separator and path and subject):
             raise click.UsageError(f"--subject {value!r} is not FILE=SUBJECT")
-        subjects[path] = subject
+        if subjects.setdefault(path, subject) != subject:
+            raise click.UsageError(
+                f"--subject names {subjects[path]!r} and {subject!r} for {path}; a file with several subjects has a "
+                "list of them in counterfoil.yaml"
+            )
     return subjects
 
 

@@ -112,8 +112,9 @@ def apply(
     With PLAN, a file that `counterfoil plan --out` wrote, nothing is changed unless the plan is still the same: neither
     the files nor the registry have changed. Running the command again changes nothing.
 
-    Exit codes: 0 applied, 1 a level refuses a schema, 2 usage, 11 registry unreachable, 12 registry refused, 13 PLAN is
-    stale, or the registry changed meanwhile, 14 a file is missing.
+    Exit codes: 0 applied, 1 a level refuses a schema, 2 usage, 3 a file is an earlier version than the latest, 11
+    registry unreachable, 12 registry refused, 13 PLAN is stale, or the registry changed meanwhile, 14 a file is
+    missing.
     """
     from counterfoil.contracts.errors import PlanStale
     from counterfoil.contracts.state.applying import apply_plan
@@ -139,6 +140,12 @@ def apply(
                 made += 1
         finally:
             click.echo(f"{counted(made, 'change')} made")
+        left = planned.plan.unmade
+    if left:
+        click.echo(
+            f"{counted(len(left), 'change')} not made, since registering does not make an old version the latest"
+        )
+        return ExitCode.PENDING
     return ExitCode.OK
 
 
@@ -148,6 +155,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     from counterfoil.contracts.baselines.choose import Request, open_comparison
     from counterfoil.contracts.cli.defects import defects_on_stderr
     from counterfoil.contracts.errors import InputNotFound
+    from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.state.planning import Planning
 
     found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top)))
@@ -162,7 +170,10 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     with access.at(address).open() as client, defects_on_stderr():
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
-        yield _Planned(planning.plan(label=label, prune=prune), planning.registration, client, found.scope.prefix)
+        notes = notes_of(project, found.head, found.undeclared)
+        yield _Planned(
+            planning.plan(label=label, prune=prune, notes=notes), planning.registration, client, found.scope.prefix
+        )
 
 
 def _address_in(environment: str, comparison: Comparison, *, given: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.contracts.cli.options import parse_subjects, shown_address
+from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, is_printed, print_json, print_rows
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
@@ -14,6 +15,7 @@ from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from counterfoil.contracts.baselines.choose import Comparison
     from counterfoil.contracts.registration import Entry, Plan
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.model import Schema
@@ -90,9 +92,10 @@ def _found(
     "subjects",
     multiple=True,
     metavar="FILE=SUBJECT",
-    help="The subject of a file. Default: the file's name, without suffix, if it ends in -key or -value, else the name "
-    "by which other files refer to it. Repeatable.",
+    help="The subject of a file. Default: the project's; without a project the file's name, without suffix, if it ends "
+    "in -key or -value, else the name by which other files refer to it. Repeatable.",
 )
+@project_option
 @registry_options(THE_REGISTRY)
 @click.option("--normalize", is_flag=True, help="Let the registry normalize the schemas.")
 @click.option("--dry-run", is_flag=True, help="Register nothing; print what would be done, and the verdict.")
@@ -100,6 +103,7 @@ def _found(
 def register(
     paths: tuple[str, ...],
     subjects: tuple[str, ...],
+    config: str | None,
     registry: RegistryAccess,
     normalize: bool,
     dry_run: bool,
@@ -107,42 +111,53 @@ def register(
 ) -> ExitCode:
     """Register the schema files in PATHS, and those that they refer to, in the order of references.
 
-    PATHS are files and folders; without any, the current folder. Files are registered only when the compatibility
-    level of every subject allows them; files that are registered already stay as they are, so the command can be
-    repeated. This is what a pipeline runs after a merge.
+    PATHS are files and folders; without any, the current folder. The subjects are those of counterfoil.yaml, if there
+    is one. Files are registered only when the compatibility level of every subject allows them, and that of
+    counterfoil.yaml; files that are registered already stay as they are, so the command can be repeated. This is what a
+    pipeline runs after a merge.
 
-    Exit codes: 0 registered (with --dry-run: it can be), 1 a level refuses a file, 2 usage, 4 there is no schema file,
-    11 registry unreachable, 12 registry refused, 13 the registry changed meanwhile, 14 a file is missing.
+    Exit codes: 0 registered (with --dry-run: it can be), 1 a level refuses a file, 2 usage, 3 a file is an earlier
+    version than the latest, 4 there is no schema file, 11 registry unreachable, 12 registry refused, 13 the registry
+    changed meanwhile, 14 a file is missing.
     """
     from counterfoil.contracts.baselines.choose import Request, open_comparison
-    from counterfoil.contracts.baselines.registry import subject_by_path
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.model import FailOn
+    from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.registration import Registration
 
-    comparison = open_comparison(Request(".", paths))
+    comparison = open_comparison(
+        Request(".", paths, subjects=parse_subjects(subjects), project=lambda top: chosen_project(config, top=top))
+    )
     if missing := comparison.scope.missing(comparison.head):
         raise InputNotFound(f"there is no schema file or folder {missing[0]!r}")
-    if not comparison.selected:
+    chosen = [each for each in comparison.selected if not _is_unused_part(comparison, each)]
+    for note in notes_of(comparison.project, comparison.head, comparison.undeclared):
+        click.echo(f"note: {note}", err=True)
+    if not chosen:
         click.echo("There is no schema file here, so nothing was registered.")
         return ExitCode.CANNOT_SAY
-    given = {comparison.scope.relative(path): subject for path, subject in parse_subjects(subjects).items()}
-    with registry.open() as client:
+    access = registry_of(registry, comparison.project)
+    with access.open() as client:
         registration = Registration(
-            comparison.head,
-            comparison.selected,
-            subject_by_path=subject_by_path(comparison.head.paths, given),
-            registry=client,
-            normalize=normalize,
+            comparison.head, chosen, subjects=comparison.subjects, registry=client, normalize=normalize
         )
-        plan = registration.plan(label=shown_address(registry.url or ""))
+        plan = registration.plan(label=shown_address(access.url or ""), project=comparison.project, needs_both=True)
         _warn_of_tags(plan, comparison.head)
         is_refused = plan.report.is_broken(FailOn.ERROR)
         if is_refused and not as_json:
             _print_report(plan, prefix=comparison.scope.prefix)
         entries = iter(plan.entries) if dry_run or is_refused else registration.run(plan)
         _print(entries, is_done=not (dry_run or is_refused), is_refused=is_refused, as_json=as_json)
-    return ExitCode.BROKEN if is_refused else ExitCode.OK
+    if is_refused:
+        return ExitCode.BROKEN
+    return ExitCode.PENDING if any(each.repair for each in plan.entries) else ExitCode.OK
+
+
+def _is_unused_part(comparison: Comparison, path: str) -> bool:
+    """Return whether a file is a part of other schemas to which none refers, so that it is not registered."""
+    found = comparison.subjects.of(path)
+    return found.is_part and not found.subjects
 
 
 def _warn_of_tags(plan: Plan, tree: SchemaTree) -> None:
@@ -177,6 +192,8 @@ def _print(entries: Iterator[Entry], *, is_done: bool, is_refused: bool, as_json
             print_json({"registered": is_done, "refused": is_refused, "files": [_document(entry) for entry in done]})
         else:
             print_rows(_row(entry) for entry in done)
+            for repair in filter(None, (entry.repair for entry in done)):
+                click.echo(repair)
     if not as_json and not is_done:
         click.echo("Nothing was registered." if is_refused else "Nothing was registered: this is a dry run.")
 
@@ -194,4 +211,5 @@ def _document(entry: Entry) -> dict[str, Any]:
         "state": entry.state.value,
         "version": entry.version,
         "id": entry.id,
+        **({"latest": entry.latest, "repair": entry.repair} if entry.repair else {}),
     }

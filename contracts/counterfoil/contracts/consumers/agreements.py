@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.languages import language_of, subject_in_name
+from counterfoil.contracts.languages import language_of
 from counterfoil.contracts.linting.agreements import below
-from counterfoil.contracts.project.mapping import mapping_of
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract, Fault, Reading
 from counterfoil.schema.agreements.violations import INVALID
@@ -116,18 +116,12 @@ class Agreements:
         return next((each for each in ports if each.expectation.name == wanted.name), ports[0] if ports else None)
 
 
-def named_subject(project: Project | None, tree: SchemaTree, path: str) -> str | None:
-    """Return the subject of a schema file by the project, or else by the file's name."""
-    mapping = mapping_of(project, tree, path)
-    return mapping.subject if mapping is not None else subject_in_name(path)
-
-
 class Links:
     """The schema files of one side that agreements refer to: by path, or else by their subject."""
 
     def __init__(self, tree: SchemaTree, project: Project | None) -> None:
         self.tree = tree
-        self._project = project
+        self.subjects = Subjects(tree, project)
         self._path_by_subject: dict[str, str] | None = None
 
     def value_of(self, path: str, promise: Promise) -> str | None:
@@ -164,7 +158,6 @@ class Links:
         if self._path_by_subject is None:
             self._path_by_subject = {}
             for path in self.tree.paths:
-                named = named_subject(self._project, self.tree, path)
-                if named is not None:
+                for named in self.subjects.known_as(path):
                     self._path_by_subject.setdefault(named, path)
         return self._path_by_subject.get(subject)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from counterfoil.contracts.languages import TYPE_BY_SUFFIX, subject_in_name
+from counterfoil.contracts.languages import TYPE_BY_SUFFIX, language_of, stem_of, subject_in_name
 from counterfoil.contracts.linting.agreements import below
 from counterfoil.schema.agreements.model import Contract
 from counterfoil.schema.counting import counted
@@ -57,8 +58,11 @@ class Line(NamedTuple):
     is_guess: bool = False
 
 
-def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None]) -> Found:
-    """Return what a repository has; ``agreements`` are its contract and product files by path, None: an invalid one."""
+def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None], *, others: Iterable[str] = ()) -> Found:
+    """Return what a repository has; ``agreements`` are its contract and product files by path, None: an invalid one.
+
+    ``others`` are schema files whose names do not show that they are. So are those that contracts refer to.
+    """
     subjects: dict[str, str] = {}
     referred = {target for path in tree.paths for target in tree.referred(path).values()}
     for path, agreement in agreements.items():
@@ -70,10 +74,12 @@ def look(tree: SchemaTree, agreements: Mapping[str, Agreement | None]) -> Found:
         elif agreement is not None:
             links = (each.reader_schema for each in agreement.expectations)
             referred |= {below(path, link.url) for link in links if link is not None}
-    known_parts = (path for path in tree.paths if path in referred and path not in subjects)
+    linked = {path for path in (*subjects, *referred) if tree.has(path, language_of(path))}
+    schemas = tuple(sorted({*tree.paths, *others, *linked}))
+    known_parts = (path for path in schemas if path in referred and path not in subjects)
     parts = frozenset(path for path in known_parts if subject_in_name(path) is None)
-    known = {path: subject for path, subject in subjects.items() if path in tree.paths}
-    return Found(tuple(tree.paths), known, parts)
+    known = {path: subject for path, subject in subjects.items() if path in schemas}
+    return Found(schemas, known, parts)
 
 
 def lines_of(found: Found) -> list[Line]:
@@ -86,11 +92,31 @@ def lines_of(found: Found) -> list[Line]:
     parts = sorted(found.parts)
     if parts:
         lines.append(Line(tuple(parts), "Other files refer to these, so they have no subject.", is_part=True))
+    lines += _lines_of_rivals(found, {path for line in lines for path in line.files})
     mapped = {path for line in lines for path in line.files}
     rest = sorted((path for path in found.schemas if path not in mapped), key=_place)
     for (folder, suffix), group in groupby(rest, key=_place):
-        lines += _folder_lines(posixpath.join(folder, f"*{suffix}"), list(group))
+        lines += _folder_lines(posixpath.join(folder, f"*{suffix}") if suffix else None, list(group))
     return lines
+
+
+def _lines_of_rivals(found: Found, mapped: set[str]) -> list[Line]:
+    """Return an entry for each file whose subject by its name another file has as well."""
+    taken = Counter(found.subject_by_path.values())
+    guesses = {path: _guess(path) for path in found.schemas if path not in mapped and path not in found.subject_by_path}
+    number = taken + Counter(guesses.values())
+    rivals = [path for path, guess in guesses.items() if number[guess] > 1]
+    dotted = {path: _guess(path.replace("/", ".")) for path in rivals}
+    times = number + Counter(each for path, each in dotted.items() if each != guesses[path])
+    comment = "The subject is a guess: other files have the same name."
+    return [
+        Line((path,), comment, each if times[each] == 1 else f"{path.replace('/', '.')}-value", is_guess=True)
+        for path, each in dotted.items()
+    ]
+
+
+def _guess(path: str) -> str:
+    return subject_in_name(path) or f"{stem_of(path)}-value"
 
 
 def _place(path: str) -> tuple[str, str]:
@@ -98,20 +124,21 @@ def _place(path: str) -> tuple[str, str]:
     return posixpath.dirname(path), suffix
 
 
-def _folder_lines(glob: str, paths: list[str]) -> list[Line]:
+def _folder_lines(glob: str | None, paths: list[str]) -> list[Line]:
+    """Return the entries for the files of a folder; without a ``glob`` they are named one by one."""
     named = [path for path in paths if subject_in_name(path) is not None]
     unnamed = [path for path in paths if path not in named]
     lines = []
     if named:
         lines.append(
             Line(
-                (glob,) if not unnamed else tuple(named),
+                (glob,) if glob is not None and not unnamed else tuple(named),
                 f"{counted(len(named), 'file')} named after the subject, which ends in -key or -value.",
             )
         )
     if unnamed:
         comment = f"{counted(len(unnamed), 'file')}; the subject is a guess: the topic may have another name."
-        lines.append(Line((glob,), comment, "{stem}-value", is_guess=True))
+        lines.append(Line((glob,) if glob is not None else tuple(unnamed), comment, "{stem}-value", is_guess=True))
     return lines
 
 

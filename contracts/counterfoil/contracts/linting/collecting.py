@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.contracts.baselines.git import find_repository
-from counterfoil.contracts.baselines.workspace import paths_below, read_head, reader_of, scope_of
+from counterfoil.contracts.baselines.workspace import (
+    paths_below,
+    read_head,
+    reader_of,
+    scope_of,
+    undeclared_schemas,
+)
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.linting.lint import LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
 from counterfoil.contracts.project.model import FILE_NAME, Project
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.yaml_files import is_yaml
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from counterfoil.contracts.baselines.workspace import Scope
 
 
 class Collected(NamedTuple):
@@ -36,9 +47,10 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     """
     repository = find_repository(current)
     scope = scope_of(current, paths, repository=repository)
-    tree = read_head(scope, repository=repository)
     top = repository.top if repository else None
     file, project = _project(current, config, scope.root, top) if has_project else (None, None)
+    scope = replace(scope, project=project)
+    tree = read_head(scope, repository=repository)
     listed = repository.working_paths() if repository else paths_below(scope.root, lambda _: True)
     is_agreement = agreement_test(project, scope.wanted)
     agreements = [path for path in dict.fromkeys((*listed, *scope.wanted)) if is_agreement(path)]
@@ -50,13 +62,20 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     given = LintInput(
         tree=tree,
         read=read,
-        schemas=[path for path in tree.paths if scope.is_wanted(path) and not is_yaml(path)],
+        schemas=[path for path in tree.paths if scope.is_wanted(path) and _is_schema(scope, path)],
         agreements=sorted(wanted),
         project=file if file is not None and scope.is_wanted(file) else None,
         others=sorted(set(agreements).difference(wanted)),
         all_paths=tree.paths,
+        subjects=Subjects(tree, project) if project is not None and project.schemas else None,
+        undeclared=partial(undeclared_schemas, scope, tree, listed, read),
     )
     return Collected(given, project, scope.prefix, scope.root)
+
+
+def _is_schema(scope: Scope, path: str) -> bool:
+    """Return whether a file of the tree is a schema: YAML, which may be there because it was named, if it is mapped."""
+    return not is_yaml(path) or (scope.project is not None and scope.project.may_be_schema(path))
 
 
 def _project(current: str, config: str | None, root: str, top: str | None) -> tuple[str | None, Project | None]:

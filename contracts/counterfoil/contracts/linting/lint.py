@@ -10,6 +10,8 @@ from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
 from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.contracts.project.document import read_project
+from counterfoil.contracts.project.notes import globs_of, undeclared_text, unused_lines
+from counterfoil.contracts.subjects import rivals_text
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
 from counterfoil.schema.documents.nodes import InvalidDocument, Repair
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.linting.fixing import Fix
     from counterfoil.contracts.model import Finding
+    from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Agreement
     from counterfoil.schema.parsed import ParsedSchema
@@ -35,6 +38,8 @@ class LintInput:
 
     ``others`` are agreements that are not checked, in which the contracts of consumers may be. ``read`` returns the
     bytes of a file, None where there is none. ``all_paths`` are the paths to which entries of the project may apply.
+    ``subjects`` are the subjects of all schema files, None without a project that declares any; ``undeclared`` returns
+    the files that say they are schemas, and that nothing maps.
     """
 
     tree: SchemaTree
@@ -44,6 +49,8 @@ class LintInput:
     project: str | None = None
     others: Sequence[str] = ()
     all_paths: Sequence[str] = ()
+    subjects: Subjects | None = None
+    undeclared: Callable[[], Sequence[str]] = tuple
 
 
 BYTE_ORDER_MARK: Final = "\ufeff"
@@ -55,12 +62,14 @@ UNREACHED: Final = "tag-not-reached"
 class LintReport:
     """The files that were checked, and the findings, in the order of paths and positions.
 
-    ``fixes`` are the repairs that were made before; None if none were asked for.
+    ``fixes`` are the repairs that were made before; None if none were asked for. ``note`` is a sentence about files
+    that were not checked, usually empty.
     """
 
     files: tuple[str, ...]
     findings: tuple[Finding, ...]
     fixes: tuple[Fix, ...] | None = None
+    note: str = ""
 
     def count(self, severity: Severity) -> int:
         """Return the number of findings with this severity that are not approved."""
@@ -74,10 +83,13 @@ def lint_files(given: LintInput, *, today: date) -> LintReport:
         findings += _lint_project(given, given.project, today)
     for path in given.schemas:
         findings += _lint_schema(given.tree, path)
+        findings += _lint_subjects(given.subjects, path)
     findings += _Agreements(given, today).lint()
     files = (*([given.project] if given.project is not None else []), *given.schemas, *given.agreements)
     ordered = sorted(findings, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.text))
-    return LintReport(tuple(sorted(files)), tuple(ordered))
+    undeclared = given.undeclared()
+    note = undeclared_text(undeclared) if undeclared else ""
+    return LintReport(tuple(sorted(files)), tuple(ordered), note=note)
 
 
 def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
@@ -91,11 +103,9 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
         findings.add("project-invalid", mistake.problem, mistake.position, repair=mistake.repair)
         return findings.found
     moved = project.within(path.rpartition("/")[0])
-    used = {found.line for each in given.all_paths if (found := moved.mapping(each)) is not None}
-    for line in moved.schemas:
-        if line not in used:
-            text = f"no file matches {', '.join(line.files)} that an entry before it does not map"
-            findings.add("project-line-unused", text, line.position, facts=tuple(line.files))
+    for line in unused_lines(moved, given.all_paths):
+        text = f"no file matches {globs_of(line)} that an entry before it does not map"
+        findings.add("project-line-unused", text, line.position, facts=tuple(line.files))
     for entry in project.stale({each.fingerprint for each in project.accepted}, on=today):
         fix = advice_for(STALE)
         facts = (entry.fingerprint,)
@@ -118,6 +128,17 @@ def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
             findings.add("missing-import", missing.text, missing.position, severity=Severity.WARNING, fix="")
     if read.schema is not None:
         _add_warnings(read.schema, findings)
+    return findings.found
+
+
+def _lint_subjects(subjects: Subjects | None, path: str) -> list[Finding]:
+    """Return an error for each subject of a file that other files have as well."""
+    findings = FileFindings(path)
+    rivals = {} if subjects is None else subjects.rivals(path)
+    for subject, others in rivals.items():
+        rule = "subject-taken"
+        text = rivals_text(subject, others)
+        findings.add(rule, text, None, element=subject, severity=Severity.ERROR, fix=advice_for(rule))
     return findings.found
 
 

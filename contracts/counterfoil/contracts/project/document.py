@@ -4,17 +4,19 @@
 
     project   = [ level ] [ policy ] [ fail-on ] [ owner ] [ registry ] [ gate ]     # of all files
                 [ managed-by ] [ schemas ] [ contracts ] [ consumers ] [ ignore ] [ accepted ]
-    schemas   = [ { files: globs, [ subject | part: true ], [ level ], [ policy ], [ fail-on ], [ owner ],
-                    [ registry ], [ gate ], [ mode ], [ aliases: [ subject, ... ] ],
+    schemas   = [ { files: globs, [ subject: subjects | part: true ], [ terms ], [ level ], [ policy ], [ fail-on ],
+                    [ owner ], [ registry ], [ gate ], [ mode ], [ aliases: [ subject, ... ] ],
                     [ associations: [ { topic, namespace, id, [ type ], [ lifecycle ] }, ... ] ] }, ... ]
+    subjects  = subject | [ subject | { name: subject, [ terms ] }, ... ]
+    terms     = [ normalize: true | false ], [ metadata: { [ properties ], [ tags ], [ sensitive ] } ]
     contracts = globs
     consumers = globs
     ignore    = [ { rule, reason, [ files: globs ] }, ... ]
     accepted  = [ { fingerprint, owner, reason, until: YYYY-MM-DD, [ migration: path ] }, ... ]
     globs     = glob | [ glob, ... ]
 
-The first entry of ``schemas`` that matches a file is the one that counts. :mod:`.editors` has the same grammar as a
-JSON schema.
+The first entry of ``schemas`` that matches a file is the one that counts; no glob may be in two of them.
+:mod:`.editors` has the same grammar as a JSON schema.
 """
 
 from __future__ import annotations
@@ -29,10 +31,12 @@ from counterfoil.contracts.project.model import (
     PLACEHOLDER,
     PLACEHOLDERS,
     AcceptedFinding,
+    DeclaredSubject,
     IgnoredRule,
     Project,
     SchemaLine,
     Settings,
+    Terms,
 )
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -48,16 +52,19 @@ from counterfoil.schema.documents.blocks import (
     text_of,
     words,
 )
-from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode
+from counterfoil.schema.documents.nodes import InvalidDocument, Kind, ListNode, MappingNode
 from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.model import Metadata
 from counterfoil.schema.rest.associations import AssociationType, Lifecycle
 from counterfoil.schema.rest.modes import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from counterfoil.schema.documents.nodes import MappingNode, Node
+    from counterfoil.schema.documents.nodes import Node
 
+TERMS: Final = ("normalize", "metadata")
+METADATA: Final = ("properties", "tags", "sensitive")
 SETTINGS: Final = ("level", "policy", "fail-on", "owner", "registry", "gate")
 FINGERPRINT_PATTERN: Final = "[0-9a-f]{12}"
 _FINGERPRINT: Final = re.compile(FINGERPRINT_PATTERN)
@@ -81,7 +88,7 @@ def read_project(text: str) -> Project:
         seen.add(each.fingerprint)
     return Project(
         settings=_settings(top),
-        schemas=tuple(_schema_line(each) for each in _listed(top, "schemas")),
+        schemas=_schema_lines(_listed(top, "schemas")),
         contracts=_globs(top.entries["contracts"], "contracts") if "contracts" in top.entries else (),
         ignored=tuple(_ignored(each) for each in _listed(top, "ignore")),
         accepted=accepted,
@@ -107,12 +114,28 @@ def _settings(entry: MappingNode) -> Settings:
     )
 
 
+def _schema_lines(nodes: Iterable[Node]) -> tuple[SchemaLine, ...]:
+    """Return the entries of ``schemas``; raise ``InvalidDocument`` for a glob that is in two of them."""
+    lines = tuple(_schema_line(each) for each in nodes)
+    line_by_glob: dict[str, SchemaLine] = {}
+    for line in lines:
+        for glob in line.files:
+            other = line_by_glob.setdefault(glob, line)
+            if other is not line:
+                raise InvalidDocument(
+                    f"{glob} is in the entry at {other.position} already, so this one would have no effect; a file "
+                    "with several subjects has a list of them in one entry",
+                    line.position,
+                )
+    return lines
+
+
 def _schema_line(node: Node) -> SchemaLine:
     entry = block(
         node,
         what="an entry of schemas",
         required=("files",),
-        optional=("subject", "part", "mode", "aliases", "associations", *SETTINGS),
+        optional=("subject", "part", "mode", "aliases", "associations", *TERMS, *SETTINGS),
     )
     is_part = "part" in entry.entries and flag(entry.entries["part"], what="part")
     subject = entry.entries.get("subject")
@@ -122,7 +145,8 @@ def _schema_line(node: Node) -> SchemaLine:
         files=_globs(entry.entries["files"], "files"),
         settings=_settings(entry),
         position=entry.position,
-        subject=None if subject is None else _subject(subject),
+        subjects=() if subject is None else _subjects(subject),
+        terms=_terms(entry),
         is_part=is_part,
         mode=choice(entry.entries["mode"], Mode, what="mode", folded=True) if "mode" in entry.entries else None,
         aliases=tuple(words(each, what="an alias") for each in _of_one_subject(entry, "aliases")),
@@ -136,8 +160,10 @@ def _of_one_subject(entry: MappingNode, key: str) -> tuple[Node, ...]:
     if node is None:
         return ()
     subject = entry.entries.get("subject")
-    if subject is None or PLACEHOLDER.search(text_of(subject)):
-        raise refusal(f"{key} are of one subject, so the entry needs a subject without placeholders", node)
+    one = subject.items[0] if isinstance(subject, ListNode) and len(subject.items) == 1 else subject
+    one = one.entries.get("name") if isinstance(one, MappingNode) else one
+    if one is None or not text_of(one) or PLACEHOLDER.search(text_of(one)):
+        raise refusal(f"{key} are of one subject, so the entry needs one subject, without placeholders", node)
     return items(node, what=key)
 
 
@@ -152,6 +178,57 @@ def _association(node: Node) -> TopicAssociation:
     if "lifecycle" in entry:
         made = replace(made, lifecycle=choice(entry["lifecycle"], Lifecycle, what="lifecycle", folded=True))
     return made
+
+
+def _subjects(node: Node) -> tuple[DeclaredSubject, ...]:
+    """Return the subjects of an entry: one, or a list of them, each of which may have terms of its own."""
+    if not isinstance(node, ListNode):
+        return (DeclaredSubject(_subject(node)),)
+    if not node.items:
+        raise refusal("subject must name at least one subject", node)
+    found: dict[str, DeclaredSubject] = {}
+    for each in node.items:
+        declared = _declared_subject(each)
+        if declared.template in found:
+            raise refusal(f"{declared.template} is in the list twice; keep one of them", each)
+        found[declared.template] = declared
+    return tuple(found.values())
+
+
+def _declared_subject(node: Node) -> DeclaredSubject:
+    if not isinstance(node, MappingNode):
+        return DeclaredSubject(_subject(node))
+    entry = block(node, what="a subject", required=("name",), optional=TERMS)
+    return DeclaredSubject(_subject(entry.entries["name"]), _terms(entry))
+
+
+def _terms(entry: MappingNode) -> Terms:
+    given = entry.entries
+    return Terms(
+        normalize=flag(given["normalize"], what="normalize") if "normalize" in given else None,
+        metadata=_metadata(given["metadata"]) if "metadata" in given else None,
+    )
+
+
+def _metadata(node: Node) -> Metadata:
+    given = block(node, what="metadata", optional=METADATA).entries
+    properties, tags = (_members(given[key], key) if key in given else {} for key in ("properties", "tags"))
+    return Metadata(
+        tags={
+            path: tuple(words(each, what="a tag") for each in items(node, what=f"tags of {path}"))
+            for path, node in tags.items()
+        },
+        properties={name: words(each, what=f"property {name}") for name, each in properties.items()},
+        sensitive=tuple(words(each, what="sensitive") for each in items(given["sensitive"], what="sensitive"))
+        if "sensitive" in given
+        else (),
+    )
+
+
+def _members(node: Node, what: str) -> Mapping[str, Node]:
+    if not isinstance(node, MappingNode):
+        raise refusal(f"{what} must be a mapping of names to values", node)
+    return node.entries
 
 
 def _subject(node: Node) -> str:

@@ -29,17 +29,30 @@ def project_json_schema() -> dict[str, Any]:
         "registry": {"type": "string", "pattern": "^https?://", "description": "The address of the registry."},
         "gate": _one_of(Gate, "Whether the compatibility level, the consumers, or neither makes a check fail."),
     }
+    subject = {"type": "string", "pattern": r"^([^{}]|\{(stem|name|folder)\})+$"}
+    terms = {
+        "normalize": {"type": "boolean", "description": "Whether the registry normalizes the schemas."},
+        "metadata": _metadata(text),
+    }
     line = {
         "files": {
             **globs,
             "description": "Globs, relative to the folder of this file; the first entry that matches counts.",
         },
         "subject": {
-            "type": "string",
-            "pattern": r"^([^{}]|\{(stem|name|folder)\})+$",
-            "description": "The subject; {stem} is the file's name without suffix, {name} the schema's full name, "
-            "{folder} the name of the file's folder. Without it, the stem if it ends in -key or -value.",
+            "anyOf": [
+                subject,
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"anyOf": [subject, _closed({"name": subject, **terms}, "name")]},
+                },
+            ],
+            "description": "The subject, or a list of subjects; {stem} is the file's name without suffix, {name} the "
+            "schema's full name, {folder} the name of the file's folder. Without it, the stem if it ends in -key or "
+            "-value.",
         },
+        **terms,
         "mode": _one_of(Mode, "The mode of the subject, which counterfoil plan sets."),
         "aliases": {
             "type": "array",
@@ -92,6 +105,20 @@ def project_json_schema() -> dict[str, Any]:
                 ),
             }
         ),
+    }
+
+
+def _metadata(text: dict[str, Any]) -> dict[str, Any]:
+    tags = {"type": "object", "additionalProperties": {"type": "array", "items": text}}
+    return {
+        **_closed(
+            {
+                "properties": {"type": "object", "additionalProperties": text},
+                "tags": tags,
+                "sensitive": {"type": "array", "items": text},
+            }
+        ),
+        "description": "The metadata that the registered schemas have at least.",
     }
 
 

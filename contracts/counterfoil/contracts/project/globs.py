@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,22 @@ def is_match(path: str, globs: Iterable[str]) -> bool:
     (True, True, False)
     """
     return any(_pattern(glob).fullmatch(path) for glob in globs)
+
+
+def says_suffix(path: str, globs: Iterable[str]) -> bool:
+    """Return whether one of ``globs`` that match ``path`` names the file, or the end of its name.
+
+    >>> says_suffix("a/order.json", ["a/"]), says_suffix("a/order.json", ["a/*.json"]), says_suffix("x.txt", ["x.*"])
+    (False, True, False)
+    """
+    suffix = posixpath.splitext(path)[1]
+    return any(_ends_in(glob.rpartition("/")[2], suffix) and is_match(path, [glob]) for glob in globs)
+
+
+def _ends_in(last_step: str, suffix: str) -> bool:
+    if not last_step:
+        return False
+    return not set(last_step).intersection("*?[") or (bool(suffix) and last_step.endswith(suffix))
 
 
 @cached_if_short(1024, longest=500)

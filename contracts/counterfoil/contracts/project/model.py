@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counterfoil.contracts.languages import stem_of, subject_in_name
-from counterfoil.contracts.project.globs import is_match
+from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, is_plain, looks_like_schema, stem_of, subject_in_name
+from counterfoil.contracts.project.globs import is_match, says_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.associations import TopicAssociation
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+    from counterfoil.schema.model import Metadata
     from counterfoil.schema.position import Position
     from counterfoil.schema.rest.modes import Mode
 
@@ -58,18 +59,52 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How the schemas of a subject are registered; None is what the project does not determine.
+
+    ``normalize`` lets the registry normalize them, ``metadata`` are the metadata that they have at least.
+    """
+
+    normalize: bool | None = None
+    metadata: Metadata | None = None
+
+    def or_else(self, other: Terms) -> Terms:
+        """Return these terms, completed by those of ``other`` where they are None."""
+        return Terms(
+            self.normalize if self.normalize is not None else other.normalize,
+            self.metadata if self.metadata is not None else other.metadata,
+        )
+
+
+class DeclaredSubject(NamedTuple):
+    """A subject as an entry of ``schemas`` writes it, with ``{placeholders}``, and the terms that it has of its own."""
+
+    template: str
+    terms: Terms = Terms()
+
+
+class NamedSubject(NamedTuple):
+    """A subject of a file, and the terms under which its schemas are registered."""
+
+    name: str
+    terms: Terms = Terms()
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaLine:
     """One entry of ``schemas``: the files that match one of the globs ``files``.
 
-    ``subject`` is their subject with ``{placeholders}``, or None: the file's name if it ends in ``-key`` or ``-value``.
-    ``is_part`` says that they have no subject, since other schemas refer to them. ``position`` is the place of the
-    entry in the file. ``mode``, ``aliases`` and ``associations`` are what `counterfoil plan` gives the subject.
+    ``subjects`` are the subjects of each of them; without any, it is the file's name if that ends in ``-key`` or
+    ``-value``. ``terms`` apply to all of these subjects. ``is_part`` says that the files have no subject, since other
+    schemas refer to them. ``position`` is the place of the entry in the file. ``mode``, ``aliases`` and
+    ``associations`` are what `counterfoil plan` gives the subject.
     """
 
     files: tuple[str, ...]
     settings: Settings
     position: Position
-    subject: str | None = None
+    subjects: tuple[DeclaredSubject, ...] = ()
+    terms: Terms = Terms()
     is_part: bool = False
     mode: Mode | None = None
     aliases: tuple[str, ...] = ()
@@ -77,11 +112,16 @@ class SchemaLine:
 
 
 class FileMapping(NamedTuple):
-    """What the project says of one file: the line that maps it, its subject (None: it has none), its settings."""
+    """What the project says of one file: the line that maps it, its settings, and its subjects; a part has none."""
 
     line: SchemaLine
-    subject: str | None
     settings: Settings
+    subjects: tuple[NamedSubject, ...] = ()
+
+    @property
+    def subject(self) -> str | None:
+        """The first of the subjects; None without one."""
+        return self.subjects[0].name if self.subjects else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +182,34 @@ class Project:
 
         ``name`` is the full name of the schema in the file, for subjects that contain it.
         """
-        line = next((each for each in self.schemas if is_match(path, each.files)), None)
+        line = self.line_of(path)
         if line is None:
             return None
-        subject = None if line.is_part else _subject(line.subject, path, name)
-        return FileMapping(line, subject, line.settings.or_else(self.settings))
+        return FileMapping(line, line.settings.or_else(self.settings), _subjects(line, path, name))
+
+    def line_of(self, path: str) -> SchemaLine | None:
+        """Return the first line that matches ``path``; None where no line maps it."""
+        return next((each for each in self.schemas if is_match(path, each.files)), None)
+
+    def may_be_schema(self, path: str) -> bool:
+        """Return whether a line maps ``path``, whose name does not show a schema, as one.
+
+        It is a file that a glob names by the end of its name, or JSON that any glob matches.
+        """
+        if path.endswith(AGREEMENT_SUFFIXES) or posixpath.basename(path) == FILE_NAME:
+            return False
+        line = self.line_of(path)
+        return line is not None and (is_plain(path) or says_suffix(path, line.files))
+
+    def is_schema(self, path: str, data: bytes) -> bool:
+        """Return whether a line maps the file at ``path`` as a schema; ``data`` are its bytes.
+
+        JSON that only a glob for any name matches, such as ``schemas/``, must look like a schema.
+        """
+        if not self.may_be_schema(path):
+            return False
+        line = self.line_of(path)
+        return (line is not None and says_suffix(path, line.files)) or looks_like_schema(data)
 
     def is_agreement(self, path: str) -> bool:
         """Return whether ``path`` is one of the project's contract or product files."""
@@ -204,11 +267,18 @@ def _stale(accepted: AcceptedFinding, fingerprints: Collection[str], on: date) -
     return None
 
 
-def _subject(template: str | None, path: str, name: str | None) -> str | None:
-    """Return the subject of a file; None if its parts are not known."""
-    if template is None:
-        return subject_in_name(path)
+def _subjects(line: SchemaLine, path: str, name: str | None) -> tuple[NamedSubject, ...]:
+    """Return the subjects of a file; none if the parts of one of them are not known."""
+    if line.is_part:
+        return ()
+    if not line.subjects:
+        own = subject_in_name(path)
+        return () if own is None else (NamedSubject(own, line.terms),)
     known = {"stem": stem_of(path), "name": name, "folder": posixpath.basename(posixpath.dirname(path))}
-    if any(not known.get(word) for word in PLACEHOLDER.findall(template)):
-        return None
-    return PLACEHOLDER.sub(lambda found: str(known[found[1]]), template)
+    found: dict[str, NamedSubject] = {}
+    for declared in line.subjects:
+        if any(not known.get(word) for word in PLACEHOLDER.findall(declared.template)):
+            return ()
+        subject = PLACEHOLDER.sub(lambda part: str(known[part[1]]), declared.template)
+        found.setdefault(subject, NamedSubject(subject, declared.terms.or_else(line.terms)))
+    return tuple(found.values())

@@ -10,6 +10,7 @@ from counterfoil.contracts.baselines.registry import read_schema
 from counterfoil.contracts.decoding.message import parse_read
 from counterfoil.contracts.errors import InvalidOperand
 from counterfoil.contracts.registration import Registration
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.values.form import form_of
 from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.context import SerializationContext
@@ -43,7 +44,8 @@ def choose_schema(operand: str, *, registry: Callable[[], Registry], subject: st
     ``counterfoil schema register``. Raises what ``find_operand`` raises, and the errors of the client:
     ``SubjectNotFound`` and ``SchemaNotFound`` for a file that is not registered.
     """
-    found, tree, path = find_operand(operand, ".", registry=registry)
+    placed = find_operand(operand, ".", registry=registry)
+    found, tree, path = placed.read, placed.tree, placed.path
     if found.schema is None:
         raise InvalidOperand(operand, "it was not read")
     named = SUBJECT_VERSION.fullmatch(operand)
@@ -54,7 +56,7 @@ def choose_schema(operand: str, *, registry: Callable[[], Registry], subject: st
     language = found.schema.schema_type
     if subject is None or tree is None:
         return ChosenSchema(found, language, None)
-    held = Registration(tree, [path], subject_by_path={path: subject}, registry=registry()).held()
+    held = Registration(tree, [path], subjects=Subjects(tree, given={path: subject}), registry=registry()).held()
     return ChosenSchema(found, language, held[path].id)
 
 

@@ -8,27 +8,32 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import click
 
-from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.errors import InvalidOperand, PreconditionFailed
+from counterfoil.contracts.reports.breaks import USUAL_TERMS, Break, Breaks, Terms, find_breaks
 from counterfoil.contracts.reports.text import Verbosity, printable
 from counterfoil.schema.agreements.changes import agreement_changes
 from counterfoil.schema.counting import counted
 from counterfoil.schema.diff import find_changes
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.reports.markdown import code, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from counterfoil.contracts.baselines.operands import Folder, ReadAgreement
     from counterfoil.contracts.reports.text import TextStyle
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.change import Change
+    from counterfoil.schema.compatibility.levels import Direction
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.position import Position
 
 SCHEMA_VERSION = 1
-_COLOURS: Final = {"~": "yellow", "+": "green", "-": "red"}
+_COLOURS: Final = {"~": "yellow", "+": "green", "-": "red", "!": "red"}
 
 
 class PlacedChange(NamedTuple):
-    """One change, with its place on each side that has one."""
+    """One change, with its place on each side that has one, and what it breaks."""
 
     kind: str
     element: str
@@ -37,6 +42,7 @@ class PlacedChange(NamedTuple):
     text: str
     earlier_position: Position | None
     later_position: Position | None
+    breaks: tuple[Break, ...] = ()
 
 
 class DiffSide(NamedTuple):
@@ -48,22 +54,31 @@ class DiffSide(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DiffReport:
-    """Two schemas, or two contract or product files, and what changed between them."""
+    """Two schemas, or two contract or product files, and what changed between them.
+
+    ``breaks`` is what breaks between two schemas; contract and product files are compared without a verdict.
+    """
 
     earlier: DiffSide
     later: DiffSide
     changes: tuple[PlacedChange, ...]
+    breaks: Breaks | None = None
 
     @classmethod
-    def of(cls, earlier: ReadSchema, later: ReadSchema) -> Self:
-        """Return the report on two schemas that were read without problem.
+    def of(cls, earlier: ReadSchema, later: ReadSchema, terms: Terms = USUAL_TERMS) -> Self:
+        """Return the report on two schemas that were read without problem, judged under ``terms``.
 
-        Schemas of two languages cannot be compared.
+        Schemas of two languages cannot be compared, nor those that are nested too deep.
         """
         was, now = earlier.schema, later.schema
         if was and now and was.schema_type is now.schema_type:
-            changes = (_placed(each, was, now) for each in find_changes(was, now))
-            return cls(DiffSide(earlier.label, was.name), DiffSide(later.label, now.name), tuple(changes))
+            found = find_changes(was, now)
+            try:
+                breaks = find_breaks(was, now, found, terms)
+            except InvalidSchema as problem:
+                raise InvalidOperand(later.label, problem.message) from None
+            placed = (_placed(each, was, now, of) for each, of in zip(found, breaks.by_change, strict=True))
+            return cls(DiffSide(earlier.label, was.name), DiffSide(later.label, now.name), tuple(placed), breaks)
         languages = (f"{side.label} ({side.schema.schema_type})" for side in (earlier, later) if side.schema)
         raise PreconditionFailed(f"{' and '.join(languages)} are not schemas of one language")
 
@@ -87,6 +102,11 @@ class DiffReport:
         )
         return cls(DiffSide(earlier.label, was.id), DiffSide(later.label, now.id), tuple(changes))
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything changed, in the texts or in what they refer to."""
+        return bool(self.changes) or (self.breaks is not None and bool(self.breaks.others))
+
     def position(self, change: PlacedChange) -> tuple[DiffSide, Position | None]:
         """Return the side that shows the change, and the position there: the later side, except for removed parts."""
         if change.later is None and change.earlier_position is not None:
@@ -94,7 +114,7 @@ class DiffReport:
         return self.later, change.later_position
 
 
-def _placed(change: Change, was: ParsedSchema, now: ParsedSchema) -> PlacedChange:
+def _placed(change: Change, was: ParsedSchema, now: ParsedSchema, breaks: tuple[Break, ...]) -> PlacedChange:
     return PlacedChange(
         change.kind,
         change.element,
@@ -103,6 +123,7 @@ def _placed(change: Change, was: ParsedSchema, now: ParsedSchema) -> PlacedChang
         change.text,
         was.locate(change.earlier_pointer),
         now.locate(change.later_pointer),
+        breaks,
     )
 
 
@@ -120,11 +141,11 @@ class FolderDiffReport:
     changed: dict[str, DiffReport]
 
     @classmethod
-    def of(cls, earlier: Folder, later: Folder) -> Self:
-        """Return the report on two folders."""
+    def of(cls, earlier: Folder, later: Folder, terms: Callable[[str], Terms] = lambda _: USUAL_TERMS) -> Self:
+        """Return the report on two folders; ``terms`` returns those of a schema file by its path inside them."""
         was, now = {*earlier.path_by_name, *earlier.agreements}, {*later.path_by_name, *later.agreements}
-        reports = {name: _compared(name, earlier, later) for name in sorted(was & now)}
-        changed = {name: report for name, report in reports.items() if report.changes}
+        reports = {name: _compared(name, earlier, later, terms) for name in sorted(was & now)}
+        changed = {name: report for name, report in reports.items() if report.is_changed}
         return cls(earlier, later, tuple(sorted(now - was)), tuple(sorted(was - now)), changed)
 
     @property
@@ -138,10 +159,10 @@ class FolderDiffReport:
         return counted(len(self.names), "changed file")
 
 
-def _compared(name: str, earlier: Folder, later: Folder) -> DiffReport:
+def _compared(name: str, earlier: Folder, later: Folder, terms: Callable[[str], Terms]) -> DiffReport:
     if name in earlier.agreements and name in later.agreements:
         return DiffReport.of_agreements(earlier.read_agreement(name), later.read_agreement(name))
-    return DiffReport.of(earlier.read(name), later.read(name))
+    return DiffReport.of(earlier.read(name), later.read(name), terms(name))
 
 
 def text_diff(report: DiffReport | FolderDiffReport, style: TextStyle) -> str:
@@ -150,22 +171,59 @@ def text_diff(report: DiffReport | FolderDiffReport, style: TextStyle) -> str:
     Quiet text has no last line with the count.
     """
     if isinstance(report, DiffReport):
-        lines = [_line(report, change, style) for change in report.changes]
+        lines = _lines(report, style)
         count, earlier, later = counted(len(report.changes), "change"), report.earlier.label, report.later.label
     else:
         lines = [line for name in report.names for line in _file_lines(report, name, style)]
         count, earlier, later = report.count, report.earlier.operand, report.later.operand
     if style.verbosity is not Verbosity.QUIET:
-        lines.append(printable(f"{count} from {earlier} to {later}"))
+        verdict = _verdict(report.breaks) if isinstance(report, DiffReport) else ""
+        lines.append(printable(f"{count} from {earlier} to {later}{verdict}"))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _file_lines(report: FolderDiffReport, name: str, style: TextStyle) -> list[str]:
     if name in report.changed:
         inner = report.changed[name]
-        return [_signed("~", name, style), *(f"  {_line(inner, change, style)}" for change in inner.changes)]
+        return [_signed("~", name, style), *(f"  {line}" for line in _lines(inner, style))]
     is_added = name in report.added
     return [_signed("+" if is_added else "-", f"{name}: file {'added' if is_added else 'removed'}", style)]
+
+
+def _lines(report: DiffReport, style: TextStyle) -> list[str]:
+    """Return a line for each change, and for each break that no change of the text explains."""
+    others = report.breaks.others if report.breaks is not None else ()
+    return [
+        *(_line(report, change, style) for change in report.changes),
+        *(_signed("!", f"{_named(each)}{each.text}  {_breaks_text((each,))}", style) for each in others),
+    ]
+
+
+def _named(found: Break) -> str:
+    return f"{found.element}: " if found.element else ""
+
+
+def _breaks_text(breaks: Sequence[Break]) -> str:
+    """Return which directions break, with the rules; ``allowed`` is what the level in force does not forbid."""
+    rules: dict[tuple[Direction, bool], list[str]] = {}
+    for each in breaks:
+        rules.setdefault((each.direction, each.is_allowed), []).append(each.rule)
+    parts = (
+        f"{direction.name}{', allowed' if is_allowed else ''} ({', '.join(dict.fromkeys(of))})"
+        for (direction, is_allowed), of in sorted(rules.items(), key=lambda one: (one[0][1], one[0][0].name))
+    )
+    return f"breaks {'; '.join(parts)}" if breaks else ""
+
+
+def _verdict(breaks: Breaks | None) -> str:
+    """Return how many changes the level in force forbids; empty where nothing changed, or nothing is judged."""
+    if breaks is None or not (breaks.by_change or breaks.others):
+        return ""
+    terms = f"{breaks.terms.level} under {breaks.terms.policy}"
+    if breaks.is_compatible:
+        return f"  (allowed by {terms})"
+    verb = "is" if breaks.forbidden == 1 else "are"
+    return f"  ({breaks.forbidden} {verb} forbidden by {terms})"
 
 
 def _line(report: DiffReport, change: PlacedChange, style: TextStyle) -> str:
@@ -173,7 +231,8 @@ def _line(report: DiffReport, change: PlacedChange, style: TextStyle) -> str:
     side, position = report.position(change)
     element = f"{change.element}: " if change.element else ""
     where = f"  ({side.label}:{position})" if position else ""
-    return _signed(sign, f"{element}{change.text}{where}", style)
+    breaks = f"  {_breaks_text(change.breaks)}" if change.breaks else ""
+    return _signed(sign, f"{element}{change.text}{where}{breaks}", style)
 
 
 def _signed(sign: str, text: str, style: TextStyle) -> str:
@@ -196,13 +255,17 @@ def markdown_diff(report: DiffReport | FolderDiffReport) -> str:
 
 
 def _table(report: DiffReport) -> list[str]:
-    lines = ["| element | change | where |", "|---|---|---|"] if report.changes else []
+    lines = ["| element | change | where | breaks |", "|---|---|---|---|"] if report.is_changed else []
     for change in report.changes:
         side, position = report.position(change)
         where = code(f"{side.label}:{position}") if position else ""
         element = code(change.element) if change.element else ""
-        lines.append(f"| {element} | {plain(change.text)} | {where} |")
-    return lines
+        lines.append(f"| {element} | {plain(change.text)} | {where} | {plain(_breaks_text(change.breaks))} |")
+    for each in report.breaks.others if report.breaks is not None else ():
+        element = code(each.element) if each.element else ""
+        lines.append(f"| {element} | {plain(each.text)} |  | {plain(_breaks_text((each,)))} |")
+    verdict = _verdict(report.breaks).strip(" ()")
+    return [*lines, "", f"{verdict[:1].upper()}{verdict[1:]}."] if verdict else lines
 
 
 def json_diff(report: DiffReport | FolderDiffReport) -> str:
@@ -210,6 +273,7 @@ def json_diff(report: DiffReport | FolderDiffReport) -> str:
     document: dict[str, Any] = {"schemaVersion": SCHEMA_VERSION, "kind": "diff"}
     if isinstance(report, DiffReport):
         document |= {"earlier": _side(report.earlier), "later": _side(report.later), "changes": _changes(report)}
+        document["verdict"] = _verdict_document(report.breaks)
     else:
         sides = {"earlier": report.earlier, "later": report.later}
         document |= {side: {"operand": folder.operand, "name": None} for side, folder in sides.items()}
@@ -219,8 +283,31 @@ def json_diff(report: DiffReport | FolderDiffReport) -> str:
 
 def _file(report: FolderDiffReport, name: str) -> dict[str, Any]:
     status = "added" if name in report.added else "removed" if name in report.removed else "changed"
-    changes = _changes(report.changed[name]) if name in report.changed else []
-    return {"path": name, "status": status, "changes": changes}
+    inner = report.changed.get(name)
+    verdict = None if inner is None else _verdict_document(inner.breaks)
+    return {"path": name, "status": status, "changes": _changes(inner) if inner else [], "verdict": verdict}
+
+
+def _verdict_document(breaks: Breaks | None) -> dict[str, Any] | None:
+    """Return the verdict on two schemas; None for files that are not judged."""
+    if breaks is None:
+        return None
+    return {
+        "compatible": breaks.is_compatible,
+        "level": str(breaks.terms.level),
+        "policy": str(breaks.terms.policy),
+        "otherBreaks": [_break(each) for each in breaks.others],
+    }
+
+
+def _break(found: Break) -> dict[str, Any]:
+    return {
+        "direction": found.direction.name,
+        "rule": found.rule,
+        "element": found.element,
+        "text": found.text,
+        "allowed": found.is_allowed,
+    }
 
 
 def _changes(report: DiffReport) -> list[dict[str, Any]]:
@@ -240,6 +327,7 @@ def _change(change: PlacedChange) -> dict[str, Any]:
         "text": change.text,
         "earlierPosition": _position(change.earlier_position),
         "laterPosition": _position(change.later_position),
+        "breaks": [_break(each) for each in change.breaks],
     }
 
 

@@ -72,6 +72,7 @@ def _lint() -> dict[str, Any]:
         {
             "schemaVersion": {"const": lint.SCHEMA_VERSION},
             "kind": {"const": "lint"},
+            "note": _TEXT,
             "exitCode": {"enum": [int(code) for code in ExitCode]},
             "summary": _object(dict.fromkeys(("checked", "errors", "warnings", "notices", "fixed"), _COUNT), "fixed"),
             "files": _TEXTS,
@@ -159,18 +160,24 @@ def _diff() -> dict[str, Any]:
         "earlierPosition": position,
         "laterPosition": position,
     }
-    changes = _list(_object(change))
-    file = _object({"path": _TEXT, "status": {"enum": ["added", "removed", "changed"]}, "changes": changes})
+    found = {"direction": {"enum": [each.name for each in Direction]}, "rule": _TEXT, "element": _TEXT, "text": _TEXT}
+    breaks = _list(_object({**found, "allowed": _FLAG}))
+    changes = _list(_object({**change, "breaks": breaks}))
+    terms = {"level": {"enum": [*CompatibilityLevel]}, "policy": {"enum": [*CompatibilityPolicy]}}
+    verdict = _or_null(_object({"compatible": _FLAG, **terms, "otherBreaks": breaks}))
+    status = {"enum": ["added", "removed", "changed"]}
+    file = _object({"path": _TEXT, "status": status, "changes": changes, "verdict": verdict})
     members = {
         "schemaVersion": {"const": diff.SCHEMA_VERSION},
         "kind": {"const": "diff"},
         "earlier": side,
         "later": side,
         "changes": changes,
+        "verdict": verdict,
         "files": _list(file),
     }
-    either = [{"required": ["changes"]}, {"required": ["files"]}]
-    return {**_object(members, "changes", "files"), "oneOf": either}
+    either = [{"required": ["changes", "verdict"]}, {"required": ["files"]}]
+    return {**_object(members, "changes", "verdict", "files"), "oneOf": either}
 
 
 def _plan() -> dict[str, Any]:
@@ -182,8 +189,12 @@ def _plan() -> dict[str, Any]:
             "registry": _TEXT,
             "changes": _list(_object(change)),
             "kept": {"type": "object", "additionalProperties": _TEXTS},
+            "repairs": _TEXTS,
+            "notes": _TEXTS,
         },
         "kept",
+        "repairs",
+        "notes",
     )
 
 

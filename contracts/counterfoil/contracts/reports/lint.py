@@ -56,6 +56,8 @@ def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) ->
         unfine = {finding.path for finding in report.findings}
         lines += [printable(f"{style.shown_path(path)}  valid") for path in report.files if path not in unfine]
     lines += finding_blocks(findings, style)
+    if report.note and not is_quiet:
+        lines.append(printable(f"note: {report.note}"))
     if findings or not is_quiet:
         lines.append(summary(report, exit_code))
     return "".join(f"{line}\n" for line in lines)
@@ -79,6 +81,7 @@ def json_report(report: LintReport, *, exit_code: ExitCode) -> str:
     document = {
         "schemaVersion": SCHEMA_VERSION,
         "kind": "lint",
+        "note": report.note,
         "exitCode": int(exit_code),
         "summary": {
             "checked": len(report.files),
@@ -110,7 +113,10 @@ def report_of(report: LintReport, *, exit_code: ExitCode, limit: FailOn, version
         checked=tuple(Checked(path, path, "valid") for path in report.files),
         rules={one.rule: _rule(one.rule) for one in report.findings},
         note="; ".join(
-            f"fixed {each.rule} in {each.path}:{each.repair.position}: {each}" for each in report.fixes or ()
+            (
+                *(f"fixed {each.rule} in {each.path}:{each.repair.position}: {each}" for each in report.fixes or ()),
+                *([report.note] if report.note else []),
+            )
         ),
     )
 

@@ -47,13 +47,19 @@ def apply_plan(plan: StatePlan, registration: Registration, registry: StateRegis
     done: dict[str, Entry] = {}
     aliases = {alias: subject for subject, wanted in plan.wanted.items() for alias in wanted.aliases}
     for entry in plan.entries:
-        own = [each for each in plan.changes if aliases.get(each.subject, each.subject) == entry.subject]
-        done[entry.path] = entry
+        own = [
+            each
+            for each in plan.changes
+            if aliases.get(each.subject, each.subject) == entry.subject and each.can_be_made
+        ]
+        done.setdefault(entry.path, entry)
         with ExitStack() as undo:
             for change in own:
                 if change.kind is ChangeKind.SCHEMA:
-                    done[entry.path] = registration.register(entry, done)
-                    undo.callback(_unregister, registry, done[entry.path])
+                    registered = registration.register(entry, done)
+                    undo.callback(_unregister, registry, registered)
+                    if done[entry.path].subject == entry.subject:
+                        done[entry.path] = registered
                 elif change.kind is ChangeKind.ASSOCIATION:
                     _associate(change, plan.wanted[entry.subject].associations, registry, undo)
                 else:

@@ -21,6 +21,7 @@ class ChangeKind(StrEnum):
     """What a change changes."""
 
     SCHEMA = "schema"
+    LATEST = "latest"
     LEVEL = "level"
     POLICY = "policy"
     MODE = "mode"
@@ -35,8 +36,9 @@ class Change:
     """One change: ``before`` and ``after`` are what is there and what will be; None is nothing.
 
     For a schema, ``before`` is the latest version and ``after`` the digest of the text and its references; ``path`` is
-    its file. For an alias, ``subject`` is the alias. An association is only ever created, and a subject only ever
-    deleted: ``after`` is None.
+    its file. ``LATEST`` says that the latest version is another one than that of the file, which registering does not
+    change: ``before`` is the latest, ``after`` the version of the file. For an alias, ``subject`` is the alias. An
+    association is only ever created, and a subject only ever deleted: ``after`` is None.
     """
 
     kind: ChangeKind
@@ -44,6 +46,11 @@ class Change:
     before: str | None
     after: str | None
     path: str = ""
+
+    @property
+    def can_be_made(self) -> bool:
+        """Whether applying a plan makes this change."""
+        return self.kind is not ChangeKind.LATEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ class StatePlan:
 
     ``entries`` are the files in the order of references, ``report`` the verdict on those that are new, and ``wanted``
     the state of each subject. ``kept`` are the subjects that would be deleted if nobody used them, with who does.
+    ``notes`` are sentences about files and entries that the plan leaves out.
     """
 
     registry: str
@@ -72,3 +80,9 @@ class StatePlan:
     report: CheckReport
     wanted: Mapping[str, WantedSubject] = field(default_factory=dict)
     kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unmade(self) -> tuple[Entry, ...]:
+        """The files that are an earlier version, which applying the plan does not change."""
+        return tuple(each for each in self.entries if each.repair)

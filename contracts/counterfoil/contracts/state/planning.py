@@ -10,19 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.errors import UsageMistake
-from counterfoil.contracts.project.mapping import mapping_of
 from counterfoil.contracts.registration import Registration, State
 from counterfoil.contracts.state.model import Change, ChangeKind, StatePlan, WantedSubject
 from counterfoil.contracts.state.readers import associations, uses_of
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.schema.compatibility.levels import parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import ConfigNotFound
 from counterfoil.schema.rest.config import Config
 from counterfoil.schema.rest.modes import Mode
+from counterfoil.schema.rest.schemas import METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.registration import Entry
     from counterfoil.contracts.state.registry import StateRegistry
+    from counterfoil.contracts.subjects import FileSubjects
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.rest.associations import Association
 
@@ -49,19 +51,22 @@ class Planning:
         self._project = project
         self._registry = registry
         self._configs: dict[str, Config] = {}
-        mapped = {path: mapping_of(project, tree, path) for path in paths}
-        known = {path: found for path, found in mapped.items() if found and found.subject}
-        _insist_on_lines(mapped)
-        subjects = {path: str(found.subject) for path, found in known.items()}
-        _insist_on_one_file(subjects)
-        self._wanted = {subjects[path]: self._wanted_of(found) for path, found in known.items()}
-        writable = {subject for subject, each in self._wanted.items() if each.mode and not each.mode.is_read_only}
+        self._subjects = Subjects(tree, project)
+        found = [self._subjects.of(path) for path in paths]
+        _insist_on_lines(found)
+        _insist_on_one_file((each.path, name) for each in found if not each.is_part for name in each.names)
+        known = [each.path for each in found if not each.is_part]
+        writable = {
+            name for each in found if each.mapping for name in each.names if _is_writable(each.mapping.line.mode)
+        }
         self.registration = Registration(
-            tree, known, subject_by_path=subjects, registry=registry, will_be_writable=writable
+            tree, known, subjects=self._subjects, registry=registry, will_be_writable=writable
         )
+        held = (self.registration.subjects.of(each.path) for each in found)
+        self._wanted = {name: self._wanted_of(each.mapping) for each in held if each.mapping for name in each.names}
 
-    def plan(self, *, label: str, prune: bool = False) -> StatePlan:
-        """Return the plan; ``label`` names the registry. Nothing is changed.
+    def plan(self, *, label: str, prune: bool = False, notes: Iterable[str] = ()) -> StatePlan:
+        """Return the plan; ``label`` names the registry, ``notes`` are about the files. Nothing is changed.
 
         With ``prune``, subjects that this project owns, no file has and nobody uses are deleted. Raises
         ``UsageMistake`` if the project has no name to own subjects by.
@@ -69,7 +74,7 @@ class Planning:
         if prune and self._project.managed_by is None:
             raise UsageMistake("--prune deletes what this project owns, so counterfoil.yaml needs managed-by: NAME")
         registered = self.registration.plan(label=label, project=self._project)
-        _insist_on_one_file({entry.path: entry.subject for entry in registered.entries})
+        _insist_on_one_file((entry.path, entry.subject) for entry in registered.entries)
         subjects = {entry.subject for entry in registered.entries}
         _insist_on_free_aliases(self._wanted, subjects)
         changes: list[Change] = []
@@ -80,7 +85,7 @@ class Planning:
             referred = self._owned(subjects)
             kept = self._in_use(referred)
             changes += _deletions({each: others for each, others in referred.items() if each not in kept})
-        return StatePlan(label, tuple(changes), registered.entries, registered.report, self._wanted, kept)
+        return StatePlan(label, tuple(changes), registered.entries, registered.report, self._wanted, kept, tuple(notes))
 
     def _wanted_of(self, mapping: FileMapping) -> WantedSubject:
         line, settings = mapping.line, mapping.settings
@@ -92,7 +97,10 @@ class Planning:
         """Yield the changes of a subject in the order in which they are made."""
         settings = [*self._settings(entry.subject)]
         yield from (each for each in settings if _is_first(each))
-        if entry.state is not State.UNCHANGED:
+        if entry.state is State.EARLIER_VERSION:
+            latest, own = (f"version {each}" for each in (entry.latest, entry.version))
+            yield Change(ChangeKind.LATEST, entry.subject, latest, own, entry.path)
+        elif entry.state is not State.UNCHANGED:
             yield Change(ChangeKind.SCHEMA, entry.subject, self._latest(entry), self._digest(entry), entry.path)
         yield from (each for each in reversed(settings) if not _is_first(each))
         for alias in self._wanted_by(entry.subject).aliases:
@@ -158,13 +166,16 @@ class Planning:
         return self._configs[subject]
 
     def _latest(self, entry: Entry) -> str | None:
-        if entry.state is State.NEW_SUBJECT:
-            return None
-        return f"version {max(self._registry.versions(entry.subject), default=0)}"
+        return None if entry.state is State.NEW_SUBJECT else f"version {entry.latest}"
 
     def _digest(self, entry: Entry) -> str:
-        """Return what identifies the text of a file and of all that it refers to."""
-        hashed = json.dumps(self._tree.content(entry.path))
+        """Return what identifies the text of a file, of all that it refers to, and the declared metadata."""
+        content: Any = self._tree.content(entry.path)
+        terms = self.registration.terms(entry)
+        if terms.metadata is not None or terms.normalize is not None:
+            metadata = None if terms.metadata is None else METADATA.write(terms.metadata)
+            content = [*content, metadata, terms.normalize]
+        hashed = json.dumps(content)
         return hashlib.sha256(hashed.encode()).hexdigest()
 
 
@@ -205,6 +216,10 @@ def _deletions(referred: dict[str, set[str]]) -> Iterator[Change]:
             yield Change(ChangeKind.SUBJECT, subject, "subject", None)
 
 
+def _is_writable(mode: Mode | None) -> bool:
+    return mode is not None and not mode.is_read_only
+
+
 def _is_of(held: Association, wanted: TopicAssociation) -> bool:
     """Return whether an association is of the same part of the same topic."""
     of = held.resource
@@ -222,9 +237,14 @@ def _is_first(change: Change) -> bool:
     return change.kind is ChangeKind.POLICY
 
 
-def _insist_on_lines(mapped: Mapping[str, FileMapping | None]) -> None:
-    unmapped = [path for path, found in mapped.items() if found is None]
-    nameless = [path for path, found in mapped.items() if found and not found.subject and not found.line.is_part]
+def _insist_on_lines(files: Iterable[FileSubjects]) -> None:
+    unmapped: list[str] = []
+    nameless: list[str] = []
+    for each in files:
+        if each.mapping is None:
+            unmapped.append(each.path)
+        elif not each.subjects and not each.is_part:
+            nameless.append(each.path)
     if unmapped or nameless:
         raise UsageMistake(
             f"counterfoil.yaml names no subject for {', '.join((unmapped + nameless)[:3])}; add a line under schemas, "
@@ -232,9 +252,9 @@ def _insist_on_lines(mapped: Mapping[str, FileMapping | None]) -> None:
         )
 
 
-def _insist_on_one_file(subject_by_path: Mapping[str, str]) -> None:
+def _insist_on_one_file(subjects: Iterable[tuple[str, str]]) -> None:
     path_by_subject: dict[str, str] = {}
-    for path, subject in subject_by_path.items():
+    for path, subject in subjects:
         other = path_by_subject.setdefault(subject, path)
         if other != path:
             raise UsageMistake(f"{other} and {path} have the same subject {subject!r}; a subject has one file")

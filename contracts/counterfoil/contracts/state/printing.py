@@ -24,6 +24,8 @@ def text_plan(plan: StatePlan) -> str:
     """Return one line for each change, and their number."""
     lines = [printable(f"{_sign(change)} {change.subject}: {_what(change)}") for change in plan.changes]
     lines += [printable(f"= {subject}: kept, since {'; '.join(uses)}") for subject, uses in plan.kept.items()]
+    lines += [printable(f"! {each.repair}") for each in plan.unmade]
+    lines += [printable(f"note: {each}") for each in plan.notes]
     lines.append(printable(f"{counted(len(plan.changes), 'change')} for {plan.registry}"))
     return "".join(f"{line}\n" for line in lines)
 
@@ -35,6 +37,7 @@ def markdown_plan(plan: StatePlan) -> str:
         lines += ["| subject | change |", "|---|---|"]
     lines += [f"| {code(change.subject)} | {plain(_what(change))} |" for change in plan.changes]
     lines += ["", *(f"- {code(subject)} is kept: {plain('; '.join(uses))}" for subject, uses in plan.kept.items())]
+    lines += ["", *(f"- {plain(each)}" for each in (*(entry.repair for entry in plan.unmade), *plan.notes))]
     return "".join(f"{line}\n" for line in lines).rstrip("\n") + "\n"
 
 
@@ -52,6 +55,8 @@ def plan_document(plan: StatePlan) -> dict[str, Any]:
         "changes": [
             {**asdict(change), "kind": str(change.kind), "path": change.path or None} for change in plan.changes
         ],
+        **({"repairs": [each.repair for each in plan.unmade]} if plan.unmade else {}),
+        **({"notes": list(plan.notes)} if plan.notes else {}),
         **({"kept": {subject: list(uses) for subject, uses in plan.kept.items()}} if plan.kept else {}),
     }
 
@@ -74,6 +79,8 @@ def _sign(change: Change) -> str:
 def _what(change: Change) -> str:
     if change.kind is ChangeKind.SUBJECT:
         return "delete the subject, which this project owns and no file has"
+    if change.kind is ChangeKind.LATEST:
+        return f"the latest is {change.before}, and {change.path} is {change.after}"
     if change.kind is ChangeKind.ASSOCIATION:
         return f"associate it with the {change.after}"
     if change.kind is ChangeKind.SCHEMA:

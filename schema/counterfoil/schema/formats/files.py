@@ -52,6 +52,11 @@ class FileReferences(Protocol):
         return False
 
     @property
+    def may_be_paths(self) -> bool:
+        """Whether a reference may be a path that is relative to the file that uses it."""
+        return False
+
+    @property
     def reach_below(self) -> bool:
         """Whether a file alone refers to files in the folders below its own, and not only to those beside it."""
         return False

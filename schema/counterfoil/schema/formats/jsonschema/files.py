@@ -22,6 +22,7 @@ class _JsonReferences(FileReferences):
     """A reference is the file with its ``$id``, otherwise the one at its relative path."""
 
     may_refer_to_itself: Final = True
+    may_be_paths: Final = True
 
     def target(self, use: Use, files: Files, *, asker: str, root: str) -> Target | None:
         del root

@@ -1,0 +1,230 @@
+"""Which subjects a schema file has: the one place that decides it, for every command.
+
+In this order: the subject that the command line names, what the project file says, the file's name if that ends in
+``-key`` or ``-value``, and the name by which other files refer to the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+from urllib.parse import urlsplit
+
+from counterfoil.contracts.languages import subject_in_name
+from counterfoil.contracts.project.mapping import mapping_of
+from counterfoil.contracts.project.model import NamedSubject, Terms
+from counterfoil.schema.errors import SubjectNotFound
+from counterfoil.schema.formats.table import format_for
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from counterfoil.contracts.project.model import FileMapping, Project
+    from counterfoil.contracts.tree import SchemaTree
+
+
+class Origin(StrEnum):
+    """What gives a file its subjects: the command line, the project, its name, or those who refer to it."""
+
+    OPTION = "option"
+    PROJECT = "project"
+    NAME = "name"
+    REFERENCE = "reference"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSubjects:
+    """The subjects of the file at ``path``; none if nothing names them.
+
+    ``mapping`` is what the project says of the file. ``older`` are other names by which files refer to it: the subject
+    may have been registered under one of them.
+    """
+
+    path: str
+    subjects: tuple[NamedSubject, ...] = ()
+    origin: Origin | None = None
+    mapping: FileMapping | None = None
+    older: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the subjects."""
+        return tuple(each.name for each in self.subjects)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the project says that the file is a part of other schemas."""
+        return self.mapping is not None and self.mapping.line.is_part
+
+
+class VersionLister(Protocol):
+    """The part of a registry client that tells which subjects exist."""
+
+    def versions(self, subject: str) -> Sequence[int]:
+        """Return the numbers of the subject's active versions; raises ``SubjectNotFound``."""
+
+
+class Subjects:
+    """The subjects of the files of ``tree``, as ``project`` declares them; ``given`` are those of the command line.
+
+    A project without any entry about schemas leaves the subjects to the names of files, as no project does. Files that
+    the entries of a project do not map have no subjects.
+    """
+
+    def __init__(
+        self, tree: SchemaTree, project: Project | None = None, given: Mapping[str, str] | None = None
+    ) -> None:
+        self.tree = tree
+        self.project = project
+        self._given = dict(given or {})
+        self._declares = project is not None and bool(project.schemas)
+        self._found: dict[str, FileSubjects] = {}
+        self._registered: dict[str, str] = {}
+
+    def of(self, path: str) -> FileSubjects:
+        """Return the subjects of the file at ``path``."""
+        if path not in self._found:
+            self._found[path] = self._of(path)
+        return self._found[path]
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Return the names of the subjects of the file at ``path``."""
+        return self.of(path).names
+
+    def first(self, path: str) -> str | None:
+        """Return the first subject of a file, to which others refer; None without one."""
+        return next(iter(self.names(path)), None)
+
+    def known_as(self, path: str) -> tuple[str, ...]:
+        """Return the names by which contracts know a file: its subjects, and of an unmapped file that in its name."""
+        found = self.of(path)
+        own = subject_in_name(path) if found.mapping is None and not found.subjects else None
+        return found.names if own is None else (own,)
+
+    @cached_property
+    def shared(self) -> Mapping[str, tuple[str, ...]]:
+        """The paths of the files of each subject that several files have, sorted.
+
+        Copies of one text that no project maps are not among them: they have the same versions.
+        """
+        paths: dict[str, list[str]] = {}
+        for path in self.tree.paths:
+            for name in self.names(path):
+                paths.setdefault(name, []).append(path)
+        return {name: tuple(held) for name, held in paths.items() if len(held) > 1 and not self._are_copies(held)}
+
+    def _are_copies(self, paths: Sequence[str]) -> bool:
+        is_mapped = any(self.of(path).origin is Origin.PROJECT for path in paths)
+        return not is_mapped and len({self.tree.content(path) for path in paths}) == 1
+
+    def rivals(self, path: str) -> Mapping[str, tuple[str, ...]]:
+        """Return the other files that have a subject of the file at ``path``, by subject."""
+        shared = {name: self.shared[name] for name in self.names(path) if name in self.shared}
+        return {name: tuple(each for each in paths if each != path) for name, paths in shared.items()}
+
+    def is_referred_to(self, path: str) -> bool:
+        """Return whether another file refers to the one at ``path``."""
+        return path in self._names_in_use
+
+    def held_by(self, registry: VersionLister, paths: Iterable[str]) -> Subjects:
+        """Return the subjects with those of ``paths`` that ``registry`` has under an older name.
+
+        That is asked only of files whose subject is the name by which others refer to them, if there are several such
+        names. Raises the errors of the client.
+        """
+        known = Subjects(self.tree, self.project, self._given)
+        known._registered = {**self._registered}
+        for path in paths:
+            found = self.of(path)
+            if not found.older or path in known._registered:
+                continue
+            candidates = (*found.names, *found.older)
+            known._registered[path] = next((each for each in candidates if _exists(registry, each)), candidates[0])
+        return known
+
+    def restricted(self, wanted: Container[tuple[str, str]]) -> Subjects:
+        """Return the same with those subjects of files alone that are among ``wanted``, pairs of path and subject."""
+        known = Subjects(self.tree, self.project, self._given)
+        for path in self.tree.paths:
+            found = self.of(path)
+            kept = tuple(each for each in found.subjects if (path, each.name) in wanted)
+            known._found[path] = replace(found, subjects=kept)
+        return known
+
+    def _of(self, path: str) -> FileSubjects:
+        mapping = mapping_of(self.project, self.tree, path) if self._declares else None
+        if path in self._given:
+            terms = mapping.line.terms if mapping is not None else Terms()
+            return FileSubjects(path, (NamedSubject(self._given[path], terms),), Origin.OPTION, mapping)
+        if mapping is not None and not mapping.line.is_part:
+            return FileSubjects(path, mapping.subjects, Origin.PROJECT if mapping.subjects else None, mapping)
+        own = None if self._declares else subject_in_name(path)
+        if own is not None:
+            return FileSubjects(path, (NamedSubject(own),), Origin.NAME)
+        if self._declares and mapping is None:
+            return FileSubjects(path)
+        return self._by_reference(path, mapping)
+
+    def _by_reference(self, path: str, mapping: FileMapping | None) -> FileSubjects:
+        names = self._names_in_use.get(path, ())
+        if not names:
+            return FileSubjects(path, mapping=mapping)
+        name, *older = dict.fromkeys((self._canonical(path, names[0]), *names))
+        terms = mapping.line.terms if mapping is not None else Terms()
+        if path in self._registered:
+            return FileSubjects(path, (NamedSubject(self._registered[path], terms),), Origin.REFERENCE, mapping)
+        unclear = self._unclear_names
+        older = [each for each in older if each not in unclear]
+        return FileSubjects(path, (NamedSubject(name, terms),), Origin.REFERENCE, mapping, tuple(older))
+
+    def _canonical(self, path: str, name: str) -> str:
+        """Return the subject for a file to which others refer as ``name``: of a relative path the one from the root."""
+        references = format_for(self.tree.language(path)).references
+        return path if references.may_be_paths and _is_relative(name) else name
+
+    @cached_property
+    def _names_in_use(self) -> Mapping[str, tuple[str, ...]]:
+        """The names by which files refer to each file, in the order of the paths of those that refer to it."""
+        found: dict[str, dict[str, None]] = {}
+        for asker in self.tree.paths:
+            for name, target in self.tree.referred(asker).items():
+                if target != asker:
+                    found.setdefault(target, {}).setdefault(name)
+        return {path: tuple(names) for path, names in found.items()}
+
+    @cached_property
+    def _unclear_names(self) -> frozenset[str]:
+        """The names that mean several files, so that none of them can be said to be registered under it."""
+        paths_by_name: dict[str, set[str]] = {}
+        for path, names in self._names_in_use.items():
+            for name in (self._canonical(path, names[0]), *names):
+                paths_by_name.setdefault(name, set()).add(path)
+        for path in self.tree.paths:
+            mapping = mapping_of(self.project, self.tree, path) if self._declares else None
+            own = [each.name for each in mapping.subjects] if mapping else [subject_in_name(path)]
+            for name in filter(None, (*own, self._given.get(path))):
+                paths_by_name.setdefault(name, set()).add(path)
+        return frozenset(name for name, paths in paths_by_name.items() if len(paths) > 1)
+
+
+def rivals_text(subject: str, others: Sequence[str]) -> str:
+    """Return the sentence that other files have the same subject."""
+    have = "has" if len(others) == 1 else "have"
+    return f"{' and '.join(others)} {have} the same subject {subject!r}; a subject has one file"
+
+
+def _is_relative(name: str) -> bool:
+    try:
+        parts = urlsplit(name)
+    except ValueError:
+        return False
+    return not parts.scheme and not parts.netloc
+
+
+def _exists(registry: VersionLister, subject: str) -> bool:
+    try:
+        return bool(registry.versions(subject))
+    except SubjectNotFound:
+        return False
