@@ -101,7 +101,9 @@ class Drawing:
         letters = self._random.sample(LETTERS, self._random.randint(2, 3))
         names = [f"{name}_{each}" for each in letters] if self._is_protobuf else letters
         fallback = names[0] if self._language == "AVRO" and self.chance(0.4) else ""
-        return Shape("enum", name, symbols=tuple((each, number) for number, each in enumerate(names)), fallback=fallback)
+        return Shape(
+            "enum", name, symbols=tuple((each, number) for number, each in enumerate(names)), fallback=fallback
+        )
 
     def changed(self, shape: Shape) -> Shape:
         """Return a shape with one change, or two of them."""
@@ -158,7 +160,9 @@ class Drawing:
             case "remove" if len(fields) > 1:
                 del fields[index]
             case "rename" if names:
-                fields[index] = replace(one, name=self._random.choice(names))
+                moved = self._is_protobuf and self.chance(0.7)
+                number = self._free(fields, one.number + 30) if moved else one.number
+                fields[index] = replace(one, name=self._random.choice(names), number=number)
             case "add" if names:
                 name = self._random.choice(names)
                 added = self.field(name, self._free(fields, (NAMES + INNER).index(name) + 1), max(depth, 1))
@@ -200,7 +204,9 @@ class Drawing:
         names = {one.name for one in shapes_of(chosen.shape) if one.name}
         made = replace(shape, fields=(*fields, chosen))
         parts = {one.name: one for one in shapes_of(chosen.shape) if one.name}
-        return changed(made, lambda one: replace(parts[one.name], is_nullable=one.is_nullable) if one.name in names else one)
+        return changed(
+            made, lambda one: replace(parts[one.name], is_nullable=one.is_nullable) if one.name in names else one
+        )
 
 
 _WIDER: Final = {

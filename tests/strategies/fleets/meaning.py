@@ -60,6 +60,12 @@ class Reading:
     is_declared: bool
     on_unknown_enum: str = ""
 
+    @property
+    def handled(self) -> str:
+        """What it does with unknown values of enums; a schema of JSON that it declares refuses them in any case."""
+        is_refusing = self.is_declared and self.language == "JSON" and self.on_unknown_enum != "fail"
+        return "" if is_refusing else self.on_unknown_enum
+
 
 @lru_cache(50_000)
 def misses_of(reading: Reading, writer: Shape) -> Misses:
@@ -74,7 +80,7 @@ def misses_of(reading: Reading, writer: Shape) -> Misses:
         return found
     if reading.reads is None:
         for leaf in leaves(reader):
-            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.on_unknown_enum))
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
     elif reading.is_declared:
         _add_rest(found, reading, writer, reader)
     return found
@@ -96,7 +102,7 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
-            found.merge(_misses_at(reading.language, writer, reader, place, reading.on_unknown_enum))
+            found.merge(_misses_at(reading.language, writer, reader, place, reading.handled))
     if read.is_required:
         _add_required(found, reading.language, writer, path)
 
@@ -110,16 +116,13 @@ def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> No
 
 
 def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> None:
-    """Add what a declared schema cannot decode beside the reads: in Avro the whole record is lost."""
+    """Add what a declared schema cannot decode beside the reads: with it the whole record is lost."""
     read = [each.path for each in reading.reads or ()]
     for leaf in leaves(reader):
         if any(leaf[: len(path)] == path for path in read):
             continue
-        is_avro = reading.language == "AVRO"
-        if not is_avro or _raises(reading.language, writer, reader, leaf):
-            part = _misses_at(reading.language, writer, reader, leaf, reading.on_unknown_enum)
-            for key, example in part.all.items():
-                found.add(key, example, is_certain=is_avro and key in part.certain)
+        if _raises(reading.language, writer, reader, leaf):
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
 
 
 @lru_cache(50_000)
@@ -153,12 +156,14 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     found = Misses()
     there, known = at(writer, place), at(reader, place)
     if there is None or known is None:
-        raises = _raises(language, writer, reader, place)
-        text = f"{printed(place)} is not in the schema of the writer"
-        found.add((place, _gone(writer, place)), text, is_certain=raises)
+        if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
+            text = f"{printed(place)} is not in the schema of the writer"
+            found.add((place, _gone(writer, place)), text)
         return found
     later = []
-    for (written, data), read in zip(_records(language, writer), _read_at(language, writer, reader, place), strict=True):
+    for (written, data), read in zip(
+        _records(language, writer), _read_at(language, writer, reader, place), strict=True
+    ):
         walked = list(_values(written, place, whole=True))
         got = None if isinstance(read, Exception) else list(_values(read, place, whole=True))
         if len(walked) > 1:
@@ -196,7 +201,9 @@ def _compare(
     assert there is not None and known is not None
     for index, value in enumerate(walked or [_GONE]):
         one = None if got is None else (got[index] if got else _GONE)
-        example = f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
+        example = (
+            f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
+        )
         outcome = _judged(case, there, known, value, one, has_raised=got is None)
         if outcome is None:
             continue
@@ -256,7 +263,12 @@ def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any)
 def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
     """Add that both sides say what a value is, and say other things: logical types, and units of contracts."""
     there, known = at(writer, place), at(reader, place)
-    if there is not None and known is not None and there.kind != known.kind and {there.kind, known.kind} <= set(LOGICAL):
+    if (
+        there is not None
+        and known is not None
+        and there.kind != known.kind
+        and {there.kind, known.kind} <= set(LOGICAL)
+    ):
         found.add((place, f"type:{there.kind}"), f"{printed(place)} is {there.kind}, and is read as {known.kind}")
     written, read = field_at(writer, place), field_at(reader, place)
     if written is not None and read is not None and read.unit and written.unit != read.unit:

@@ -107,11 +107,13 @@ class Fleet:
 
     def has_met(self, environment: str, version: Version) -> bool:
         """Return whether the schemas are known with which a version reads, or would read if it were deployed now."""
-        found: dict[str, frozenset[Schemas]] = {}
-        for known in (self.first, self.at_publication):
-            found = found or known.get((environment, version), {})
-        found = found if (environment, version) in self.first else {**self._written(environment), **found}
-        return all(each.declared is not None or each.topic in found for each in self.published[version].ports)
+        now = self._written(environment)
+        return all(
+            each.declared is not None
+            or self._is_remembered(environment, version, each.topic)
+            or ((environment, version) not in self.first and each.topic in now)
+            for each in self.published[version].ports
+        )
 
     def versions(self, environment: str) -> list[Version]:
         """Return what is live, each version once."""
@@ -238,7 +240,7 @@ class Fleet:
         """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
         known = self._known(environment, reader, port.topic)
         fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
-        fitting = fitting if self.has_met(environment, reader) else []
+        fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
         candidates = [self._missed_with(port, each, written) for each in fitting or known or [(None, None)]]
         found = Misses()
         for each in candidates:
@@ -247,6 +249,10 @@ class Fleet:
                 is_certain = is_certain and not (is_of_consumer and key[1].startswith("unit:"))
                 found.add(key, example, is_certain=is_certain)
         return found
+
+    def _is_remembered(self, environment: str, reader: Version, topic: str) -> bool:
+        found = self.first.get((environment, reader))
+        return topic in (self.at_publication.get((environment, reader), {}) if found is None else found)
 
     def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
         """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
@@ -271,7 +277,9 @@ class Fleet:
         if port.key_reads and written[1] is None:
             found.add((_KEY, "key:none"), "there are no keys", is_certain=False)
         elif port.key_reads and written[1] is not None:
-            of_key = Reading(self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum)
+            of_key = Reading(
+                self.language, key, port.key_reads, is_declared=False, on_unknown_enum=port.on_unknown_enum
+            )
             found.merge(misses_of(of_key, written[1]), _KEY)
         return found
 
@@ -290,9 +298,7 @@ class _Verdict:
         self.doubts: list[tuple[str, Key, str]] = []
         self._causes: list[str] = []
 
-    def add(
-        self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool
-    ) -> None:
+    def add(self, consumer: str, found: Misses, before: list[Misses], beside: list[Misses], *, is_exempt: bool) -> None:
         """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):

@@ -96,9 +96,7 @@ class Player:
                 await self._done(self.registry.post(f"{BASE}/approvals", body))
         kind = "releases" if event.is_release else "deployments"
         own = {} if event.is_release or not event.instance else {"instance": event.instance}
-        await self._done(
-            self.registry.post(f"{BASE}/environments/{event.environment}/{kind}", {**version, **own})
-        )
+        await self._done(self.registry.post(f"{BASE}/environments/{event.environment}/{kind}", {**version, **own}))
 
     async def _undeploy(self, event: Undeploy) -> None:
         for kind in ("deployments", "releases"):

@@ -68,7 +68,9 @@ def _smaller_shapes(story: Story) -> Iterator[Story]:
         (record.name, field.name) for shape in shapes for record in records_of(shape) for field in record.fields
     ):
         yield _mapped(story, partial(_without_field, record=record, name=name))
-    yield _mapped(story, lambda one: replace(one, fields=tuple(replace(each, has_default=False) for each in one.fields)))
+    yield _mapped(
+        story, lambda one: replace(one, fields=tuple(replace(each, has_default=False) for each in one.fields))
+    )
     yield _mapped(story, lambda one: replace(one, fields=tuple(replace(each, unit="") for each in one.fields)))
     yield _mapped(story, lambda one: replace(one, fallback=""))
     for name in dict.fromkeys(one.name for shape in shapes for one in shapes_of(shape) if one.symbols):
@@ -189,7 +191,11 @@ def _words(step: Event | Question, language: str) -> Iterator[str]:
             if port.declared is not None:
                 yield f"  readerSchema: {' '.join(text(port.declared).split())}"
     elif isinstance(step, Deploy):
-        how = [each for each in ("approved" if step.is_approved else "", "release" if step.is_release else "", step.instance) if each]
+        how = [
+            each
+            for each in ("approved" if step.is_approved else "", "release" if step.is_release else "", step.instance)
+            if each
+        ]
         yield f"deploy {step.application} {step.version} to {step.environment} {' '.join(how)}".rstrip()
     elif isinstance(step, Undeploy):
         yield f"end {step.application} {step.version} in {step.environment}"

@@ -69,20 +69,13 @@ class Null:
 class Leaf:
     """A type without parts; ``name`` and ``full_name`` are those of an enum or a fixed type, or empty.
 
-    ``default`` is the symbol that a reader uses for one that it does not know, ``is_open`` whether it keeps the number
-    of such a symbol.
+    ``default`` is the symbol that a reader uses for one that it does not know.
     """
 
     scalar: Scalar
     name: str = ""
     full_name: str = ""
     default: str | None = None
-    is_open: bool = False
-
-    @property
-    def keeps_unknown(self) -> bool:
-        """Whether a reader reads a symbol that it does not know without an error."""
-        return self.is_open or self.default in self.symbols
 
     @property
     def kind(self) -> str:

@@ -41,8 +41,7 @@ class FieldFacts:
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
     type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
     ``is_optional``: so it is where that is there. ``symbols`` are those of an enum.
-    ``keeps_unknown``: a reader with this enum reads a symbol that it does not know without an error. ``pointer`` is the
-    place of the field in the schema's text.
+    ``pointer`` is the place of the field in the schema's text.
     """
 
     types: tuple[frozenset[str], ...] | None = None
@@ -50,7 +49,6 @@ class FieldFacts:
     may_be_missing: bool = False
     is_optional: bool = False
     symbols: tuple[str, ...] | None = None
-    keeps_unknown: bool = False
     pointer: Pointer = ()
 
     def may_be(self, logical_type: str) -> bool:
@@ -170,7 +168,6 @@ def _facts(node: Node) -> FieldFacts:
         may_be_missing=has_null,
         is_optional=has_null,
         symbols=symbols or None,
-        keeps_unknown=bool(symbols) and isinstance(branches[0], Leaf) and branches[0].keeps_unknown,
     )
 
 

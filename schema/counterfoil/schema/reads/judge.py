@@ -168,15 +168,13 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
 
 
 def _judge_symbols(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
-    """Yield the symbols of an enum that a consumer does not list as the ones that it knows."""
-    handled = expectation.on_unknown_enum
-    if read.enum is None or handled in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
+    """Yield the symbols of an enum that a consumer does not list, unless it says that it handles others."""
+    if read.enum is None or expectation.on_unknown_enum in (OnUnknownEnum.DEFAULT, OnUnknownEnum.PASS):
         return
-    rule = "consumer-enum-kept" if handled is None and facts.keeps_unknown else "consumer-enum-unknown"
     for symbol in facts.symbols or ():
         if symbol not in read.enum:
             text = f"{print_path(read.path)} may be {symbol}, which the consumer does not know"
-            yield _found(rule, text, read.path, _listed(read.enum), symbol)
+            yield _found("consumer-enum-unknown", text, read.path, _listed(read.enum), symbol)
 
 
 def _judge_header(offer: Offer, read: Read) -> Iterator[ReadFinding]:

@@ -175,7 +175,7 @@ class _Reader:
 
 def _enum(enum: EnumType) -> Leaf:
     symbols = tuple(dict.fromkeys(constant.name for constant in enum.node.constants))
-    return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name, is_open=not enum.is_closed)
+    return Leaf(Scalar("enum", "enum", symbols), enum.local_name, enum.full_name)
 
 
 def _zero(held: Held, node: Node) -> Any:

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
 _Key: TypeAlias = tuple[int, int]
 
-_REFUSED: Final = frozenset(
-    {sound.FIELD_MADE_REQUIRED, rules.REQUIRED_FIELD_ADDED, sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED}
-)
+_REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
 _OF_TYPES: Final = frozenset(
     {rules.FIELD_KIND_CHANGED, rules.FIELD_SCALAR_KIND_CHANGED, rules.FIELD_NAMED_TYPE_CHANGED}
 )
@@ -297,6 +295,8 @@ def _is_refused(found: ProtobufDifference) -> bool:
     if found.kind in _REFUSED:
         return True
     reader, writer = found.place.reader_field, found.place.writer_field
+    if reader is not None and reader.is_required and (writer is None or not writer.is_required):
+        return True
     if found.kind not in _OF_TYPES or reader is None or writer is None:
         return False
     mine, theirs = reader.holds, writer.holds
