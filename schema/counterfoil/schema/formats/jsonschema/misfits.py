@@ -23,7 +23,7 @@ from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpellin
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
-from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths.model import ITEMS, StepKind, member
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ _LIMITS: Final = frozenset(
 )
 """The keywords whose value alone says what is written."""
 _SHORT: Final = 40
+_MAX_STEPS: Final = 10_000
+"""The largest number of steps of the first, rough proof."""
 
 
 def find_misfits(reader: JsonSchema, writer: JsonSchema) -> Misfits:
@@ -71,21 +73,24 @@ class _JsonMisfits:
     @cached_property
     def _is_same(self) -> bool:
         """Whether it is certain that there is no misfit anywhere."""
-        meanings = places_of_other_meanings(self._reader, self._writer)
-        return not meanings and is_proved(self._reader, self._writer)
+        read, written = root_of(self._reader).text, root_of(self._writer).text
+        return read is not None and read == written and not places_of_other_meanings(self._reader, self._writer)
 
     def _found(self, path: FieldPath) -> Iterator[Misfit]:
-        decision = decide(self._reader, self._writer, read_part=lambda root: OptionalSpelling().of(part_of(root, path)))
-        if not decision.is_proved:
-            refuted = [reason for reason in decision.reasons if reason.values]
-            for reason in refuted:
-                yield from _refused(reason)
-            if not refuted:
-                yield self._unproved(path)
+        if not is_proved(self._reader, self._writer, part=lambda root: part_of(root, path), max_steps=_MAX_STEPS):
+            yield from self._refused(path)
         for misreading in find_misreadings(self._reader, self._writer, along=path):
             place = _place_in(misreading, path)
             if place is not None:
                 yield _misread(misreading, place)
+
+    def _refused(self, path: FieldPath) -> Iterator[Misfit]:
+        decision = decide(self._reader, self._writer, read_part=lambda root: OptionalSpelling().of(part_of(root, path)))
+        refuted = [reason for reason in decision.reasons if reason.values]
+        for reason in refuted:
+            yield from _refused(reason)
+        if not refuted and not decision.is_proved:
+            yield self._unproved(path)
 
     def _unproved(self, path: FieldPath) -> Misfit:
         written = f"unproved {_short_digest(self._writer.canonical())}"
@@ -111,7 +116,8 @@ def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
         listed = next(each.values or [] for each in writers if each.values is not None)
         for value in listed:
             if not any(are_equal(value, each) for each in asked.values):
-                yield known, value if isinstance(value, str) else value_words(value), True
+                name = value if isinstance(value, str) else value_words(value)
+                yield known, NULLABLE if value is None else name, value is not None
     elif asked.types is not None:
         names = _types_of(asked)
         known = " | ".join(sorted(reason.reader.facts.types or names))
@@ -147,8 +153,11 @@ def _said_by(schema: Schema, keyword: str) -> str:
 
 
 def _written(reason: Reason) -> str:
-    said = {_said_by(each, reason.keyword) for each in reason.writers if reason.keyword in _LIMITS}
-    return ", ".join(sorted(said)) or _digest_of(reason)
+    if reason.keyword not in _LIMITS:
+        return _digest_of(reason)
+    said = {_said_by(each, reason.keyword) for each in reason.writers}
+    absent = f"no {reason.keyword}"
+    return ", ".join(sorted(said - {absent})) or absent
 
 
 def _digest_of(reason: Reason) -> str:

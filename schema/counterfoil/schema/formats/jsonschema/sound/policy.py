@@ -90,12 +90,17 @@ def decide(
     return Decision(is_proved=False, reasons=(*_sampled(reader, writer, read_part),), is_all=False)
 
 
-def is_proved(reader: JsonSchema, writer: JsonSchema) -> bool:
-    """Return whether it is proved that ``reader`` accepts every value of ``writer``; no reasons are searched for."""
+def is_proved(
+    reader: JsonSchema, writer: JsonSchema, *, part: Callable[[WrittenSchema], Schema], max_steps: int = MAX_STEPS
+) -> bool:
+    """Return whether it is proved that a part of ``reader`` accepts every value of the same part of ``writer``.
+
+    ``part`` returns constraints of a root that all of its values keep. No reasons are searched for.
+    """
     for is_marked in (True, False):
         written, read = (root_of(one, marks_contained_in_2019=is_marked) for one in (writer, reader))
         try:
-            answer = Solver(Evaluator(MAX_STEPS)).solve([(written, True), (read, False)])
+            answer = Solver(Evaluator(max_steps)).solve([(part(written), True), (part(read), False)])
         except (OutOfSteps, ArithmeticError, RecursionError):
             return False
         if not answer.is_empty:
