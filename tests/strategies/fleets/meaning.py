@@ -98,7 +98,9 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
         return
     known = None if reader is None else at(reader, path)
     if reader is None or known is None:
-        found.add((path, f"unknown:{hash(only(writer, path))}"), "nothing is known of the reader", is_certain=False)
+        is_other = reader is not None and not _gone(reader, path).endswith(":nothing")
+        way = f"{'other' if is_other else 'unknown'}:{hash(only(writer, path))}"
+        found.add((path, way), "nothing is known of the reader", is_certain=False)
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
@@ -159,6 +161,8 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
         if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
             text = f"{printed(place)} is not in the schema of the writer"
             found.add((place, _gone(writer, place)), text)
+        elif language == "PROTOBUF":
+            _add_other_kind(found, writer, reader, place)
         return found
     later = []
     for (written, data), read in zip(
@@ -176,6 +180,23 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     if language == "PROTOBUF" and not found.all and _numbers(writer, place) != _numbers(reader, place):
         found.add((place, _number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
     return found
+
+
+def _add_other_kind(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add that a field of Protobuf on the way to a place has another number, or is of another kind of type."""
+    length = max(each for each in range(len(place)) if at(writer, place[:each]) is not None)
+    around = place[:length]
+    if around and _numbers(writer, around) != _numbers(reader, around):
+        found.add((place, _number_way(writer, reader, around)), "the number is another one", is_certain=False)
+        return
+    there, known = at(writer, around), at(reader, around)
+    if not around or there is None or known is None or (there.kind == known.kind and there.kind == "record"):
+        return
+    for (written, data), read in zip(_records("PROTOBUF", writer), _read_at("PROTOBUF", writer, reader, place), strict=True):
+        for value, one in zip(_values(written, around), _values(read, around), strict=False):
+            if value and not one:
+                found.add((place, _gone(writer, place)), f"{_shown(written, data)} is read as {one!r}")
+    found.add((place, _gone(writer, place)), f"{printed(around)} is another kind of type", is_certain=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +302,18 @@ def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -
         return _number_way(case.writer, case.reader, case.place)
     if value is None or value is _GONE:
         return f"{'null' if value is None else 'absent'}@{printed(_stop(written, case.place))}"
+    if there.kinds and not isinstance(value, dict | list):
+        return f"type:{_kind_of(value, there.kinds)}"
     if there.symbols and known.symbols and isinstance(value, str):
         number = f"={dict(there.symbols)[value]}" if case.language == "PROTOBUF" else ""
         return f"symbol:{value}{number}"
     return _type_way(case.writer, case.place, case.language)
+
+
+def _kind_of(value: Any, kinds: tuple[str, ...]) -> str:
+    """Return the branch of a union of plain types that a value is of."""
+    names = {str: ("string",), bool: ("boolean",), int: ("int", "integer"), float: ("double", "number")}
+    return next((each for each in kinds if each in names[type(value)]), "number")
 
 
 def _type_way(writer: Shape, place: Path, language: str) -> str:

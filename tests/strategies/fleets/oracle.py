@@ -194,7 +194,7 @@ class Fleet:
                 for writer in writers
                 for schemas in self._offered(writer, port.topic)
             ]
-            if port.is_from_start:
+            if port.is_from_start and met:
                 met += [((shape, None), False, True) for shape in self.retained.get((environment, port.topic), [])]
             for schemas, is_exempt, is_old in met:
                 found = self._missed(environment, version, port, schemas, is_of_consumer=True)
