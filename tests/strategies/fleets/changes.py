@@ -49,7 +49,8 @@ class Drawing:
                 named = [one for field in fields for one in shapes_of(field.shape) if one.name]
                 if named and len(fields) < len(chosen):
                     shared = replace(self._random.choice(named), is_nullable=False)
-                    rest = [one for one in names if one not in chosen]
+                    taken = {*chosen, *(field.name for field in fields)}
+                    rest = [one for one in names if one not in taken]
                     if rest:
                         shape = replace(shared, is_nullable=self._is_protobuf and bool(shared.fields))
                         fields.append(Field(rest[0], self._free(fields, 9), shape))

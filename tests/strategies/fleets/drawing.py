@@ -73,7 +73,7 @@ class _Drawn:
 
     def producer(self) -> tuple[str, str]:
         """Publish a version of a producer."""
-        application = PRODUCERS[0] if self.random.random() < 0.92 else PRODUCERS[1]
+        application = PRODUCERS[0] if self.random.random() < 0.94 else PRODUCERS[1]
         topics = self.topics if application == PRODUCERS[0] else self.topics[:1]
         self.number += 1
         for each in topics:
@@ -108,7 +108,8 @@ class _Drawn:
         if random.random() < (0.3 if self.language == "AVRO" else 0.2):
             declared = self.drawing.changed(shape) if random.random() < 0.35 else shape
         reads = None if random.random() < 0.2 else self.reads(declared or shape)
-        mode = random.choice(("", "", "", "fail", "default", "pass"))
+        is_judged = self.language != "JSON" or declared is not None or random.random() < 0.3
+        mode = random.choice(("", "", "", "fail", *(("default", "pass") if is_judged else ("fail",))))
         key = self.keys[topic]
         key_reads = self.reads(key)[:1] if key is not None and reads is not None and random.random() < 0.5 else ()
         return Port(topic, reads, declared, mode, random.random() < 0.25, key_reads)
@@ -132,9 +133,9 @@ class _Drawn:
         self.add(question)
         is_known = version[0] in PRODUCERS or self.fleet.has_met(environment, version)
         if (is_known or random.random() < 0.05) and random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
-            instance = "eu" if random.random() < 0.06 else ""
-            is_release = random.random() < 0.06
-            self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.15))
+            instance = "eu" if random.random() < 0.05 else ""
+            is_release = random.random() < 0.04
+            self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.12))
 
     def something(self) -> None:
         """Let something happen."""

@@ -106,14 +106,11 @@ class Fleet:
         now[:] = [each for each in now if each.version != (event.application, event.version)]
 
     def has_met(self, environment: str, version: Version) -> bool:
-        """Return whether the schemas are known with which a version reads, or would read if it were deployed now."""
+        """Return whether one schema is known with which a version reads, or would read if it were deployed now."""
         now = self._written(environment)
-        return all(
-            each.declared is not None
-            or self._is_remembered(environment, version, each.topic)
-            or ((environment, version) not in self.first and each.topic in now)
-            for each in self.published[version].ports
-        )
+        first = self.first.get((environment, version))
+        known = now if first is None else first
+        return all(each.declared is not None or len(known.get(each.topic, ())) == 1 for each in self.published[version].ports)
 
     def versions(self, environment: str) -> list[Version]:
         """Return what is live, each version once."""
@@ -224,8 +221,10 @@ class Fleet:
                     verdict.add(reader[0], found, [], before, is_exempt=False)
         is_offered = any(self._offered(each, question.topic) for each in self.published)
         found = verdict.expected()
-        if not found_any or not is_offered or (pending and found.answer is Answer.YES):
+        if not found_any or not is_offered:
             return Expected(Answer.EITHER)
+        if pending and found.answer is Answer.YES:
+            return Expected(Answer.EITHER, causes=("a version that is not live reads",))
         return found
 
     def _offered(self, version: Version, topic: str) -> list[Schemas]:
