@@ -34,19 +34,19 @@ _DEPLOYED: Final = {Answer.YES: 0.9, Answer.UNKNOWN: 0.5, Answer.NO: 0.35, Answe
 """How often a version is deployed, by what the answer must be: a break by force."""
 
 
-class _Drawn:
+class Drawn:
     """A story that grows."""
 
-    def __init__(self, seed: int, language: str) -> None:
+    def __init__(self, seed: int, language: str, topics: tuple[str, ...] = ()) -> None:
         self.random = Random(seed)
         self.drawing = Drawing(self.random, language, LANGUAGES[language].kinds)
         self.language = language
         self.steps: list[Event | Question] = []
         self.fleet = Fleet(language)
-        self.topics = ("orders", "returns") if self.random.random() < 0.25 else ("orders",)
+        self.topics = topics or (("orders", "returns") if self.random.random() < 0.25 else ("orders",))
         self.history: dict[str, list[Shape]] = {each: [self.drawing.record()] for each in self.topics}
         self.keys: dict[str, Shape | None] = {each: None for each in self.topics}
-        if self.random.random() < 0.3:
+        if not topics and self.random.random() < 0.3:
             self.keys["orders"] = self.drawing.record("OrderKey", ("id", "shard", "kind"), 2)
         self.number = 0
 
@@ -55,6 +55,11 @@ class _Drawn:
         self.steps.append(step)
         if not isinstance(step, CanDeploy | CanRegister):
             self.fleet.apply(step)
+
+    def happen(self, *events: Event) -> None:
+        """Add events."""
+        for each in events:
+            self.add(each)
 
     def next_shape(self, topic: str) -> Shape:
         """Return the next schema of a topic: a changed one, an earlier one, or a repaired one."""
@@ -161,7 +166,7 @@ class _Drawn:
 
 def drawn_story(seed: int, language: str) -> Story:
     """Return the story of a seed."""
-    drawn = _Drawn(seed, language)
+    drawn = Drawn(seed, language)
     drawn.deploy(drawn.producer())
     for _ in range(drawn.random.randint(1, 3)):
         drawn.deploy(drawn.consumer())
