@@ -143,6 +143,37 @@ class JsonMarks:
         return found
 
 
+def carrying(root: Schema, wanted: frozenset[str]) -> set[Schema]:
+    """Return the schemas in which, or in a schema inside or behind them, one of these tags stands."""
+    users: dict[Schema, list[Schema]] = {}
+    found: list[Schema] = []
+    waiting, seen = [root], {root}
+    while waiting:
+        each = waiting.pop()
+        if wanted & (tags_of(each) | _tags_of_content(each)):
+            found.append(each)
+        for inner in inside(each):
+            users.setdefault(inner, []).append(each)
+            if inner not in seen:
+                seen.add(inner)
+                waiting.append(inner)
+    carriers = set(found)
+    while found:
+        more = [user for user in users.get(found.pop(), ()) if user not in carriers]
+        carriers.update(more)
+        found += more
+    return carriers
+
+
+def inside(schema: Schema) -> Iterator[Schema]:
+    """Yield the schemas directly inside a schema and beside it, also behind its references; ``not`` is left out."""
+    facts = schema.facts
+    yield from (*facts.properties.values(), *facts.patterns.values(), *facts.prefix, *facts.beside())
+    single = (facts.additional, facts.names, facts.items, facts.contains)
+    unevaluated = (facts.unevaluated_properties, facts.unevaluated_items)
+    yield from (each for each in (*single, *unevaluated) if each is not None)
+
+
 def tags_of(schema: Schema) -> frozenset[str]:
     """Return the tags in a schema, also those beside a reference."""
     return tags_in(written(schema))

@@ -10,7 +10,15 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from counterfoil.schema.formats.jsonschema.marks import EVERY, TYPE_BY_WORD, JsonMarks, places, written
+from counterfoil.schema.formats.jsonschema.marks import (
+    EVERY,
+    TYPE_BY_WORD,
+    JsonMarks,
+    carrying,
+    inside,
+    places,
+    written,
+)
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.marks import ROOT, FieldTags, Mark
 from counterfoil.sdk.serde.json_codec.applicable import Fitting
@@ -69,9 +77,9 @@ class JsonRuleValues:
 
     def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
         """Return a function that applies a field rule to a message."""
-        fields = _Fields(changes, self._marks)
+        fields = _Fields(changes, self._marks, self._root, tags)
         root, mark = self._root, self._marks.at_root(self._root)
-        return lambda message: _Walk(fields, Fitting(), self._dump, tags).changed([(root, mark)], message, None)
+        return lambda message: _Walk(fields, Fitting(), self._dump).changed([(root, mark)], message, None)
 
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole schema."""
@@ -84,8 +92,8 @@ class JsonRuleValues:
         """Return a copy of a value without what is to be hidden; tags of all branches count, whichever it fits."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
-        fields = _Fields(hiding.changes, self._marks, hiding=hiding)
-        walk = _Walk(fields, _Everything(), self._dump, hiding.tags)
+        fields = _Fields(hiding.changes, self._marks, self._root, hiding.tags, hiding=hiding)
+        walk = _Walk(fields, _Everything(), self._dump)
         return walk.changed([(self._root, self._marks.at_root(self._root))], self.opened(message), None)
 
     def inline_rules(self) -> Callable[[Any], Iterator[Checked]] | None:
@@ -115,11 +123,28 @@ class _Fields:
     With ``hiding`` the rule is a redaction.
     """
 
-    def __init__(self, changes: FieldChanges, marks: JsonMarks, *, hiding: Hiding | None = None) -> None:
+    def __init__(
+        self,
+        changes: FieldChanges,
+        marks: JsonMarks,
+        root: Schema,
+        tags: frozenset[str],
+        *,
+        hiding: Hiding | None = None,
+    ) -> None:
         self.marks = marks
+        self.tags = tags
         self.hiding = hiding
         self._changes = changes
         self._made: dict[tuple[Mark, FieldType, bool], Change | None] = {}
+        self._carrying = carrying(root, tags) if tags and not marks.tags.has_paths else None
+
+    def may_change(self, described: tuple[Schema, Mark]) -> bool:
+        """Return False if nothing that a schema describes has one of the tags."""
+        if self._carrying is None:
+            return True
+        schema, mark = described
+        return schema in self._carrying or not self.tags.isdisjoint(mark.own) or not self.tags.isdisjoint(mark.outer)
 
     def of(self, mark: Mark, field_type: FieldType, *, is_key: bool = False) -> Change | None:
         """Return the function for values of a field."""
@@ -132,22 +157,22 @@ class _Fields:
 
 
 class _Walk:
-    """One message, changed part by part, by a rule for ``tags``; values that are none of JSON are made by ``dump``.
+    """One message, changed part by part; values that are none of JSON are made by ``dump``.
 
     A value may be described several times, as by two branches of ``allOf``: a rule runs for each description in which
     Confluent's clients find its tags, as theirs does, and else once.
     """
 
-    def __init__(self, fields: _Fields, fitting: _Fitting, dump: Callable[[Any], Any], tags: frozenset[str]) -> None:
+    def __init__(self, fields: _Fields, fitting: _Fitting, dump: Callable[[Any], Any]) -> None:
         self._fields = fields
         self._marks = fields.marks
         self._fitting = fitting
         self._dump = dump
-        self._tags = tags
 
     def changed(self, described: Sequence[tuple[Schema, Mark]], value: Any, message: Any) -> Any:
         """Return a value of these schemas, changed by the rule; ``message`` is the object that contains it."""
-        if value is None:
+        described = [each for each in described if self._fields.may_change(each)]
+        if value is None or not described:
             return value
         if not isinstance(value, _JSON_KINDS):
             value = self._dump(value)
@@ -166,7 +191,7 @@ class _Walk:
             mark, field_type = _typed(each, value)
             change = self._fields.of(mark, field_type)
             if change is not None:
-                (known if mark.is_reached(self._tags) else beyond).append(change)
+                (known if mark.is_reached(self._fields.tags) else beyond).append(change)
         for change in known or beyond[:1]:
             value = change(value, message)
         return value
@@ -259,12 +284,7 @@ def _mentions_rules(root: WrittenSchema) -> bool:
         seen.add(id(each))
         if _RULES in written(each):
             return True
-        facts = each.facts
-        inner = (
-            *(facts.items, facts.additional, facts.contains, facts.unevaluated_properties, facts.unevaluated_items),
-            *(*facts.properties.values(), *facts.patterns.values(), *facts.prefix, *facts.beside()),
-        )
-        waiting += [one for one in inner if one is not None]
+        waiting += inside(each)
     return False
 
 
