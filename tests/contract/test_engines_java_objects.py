@@ -73,6 +73,23 @@ def test_java_keeps_the_branch_of_every_value(seed: int, convert: Convert) -> No
         assert branched(target, made[5:]) == branched(source, whole, namespaces)
 
 
+def test_java_makes_oneofs_of_unions_and_unions_of_oneofs(convert: Convert) -> None:
+    cash, card = (record(("x", "int"), name=name) for name in ("Cash", "Card"))
+    union = avro(record(("u", ["null", cash, card, "long", "int", "string"])))
+    fields = "Card card = 1; Cash cash = 2; int32 i = 3; int64 l = 4; string s = 5;"
+    oneof = schema(
+        f'syntax = "proto3"; message R {{ oneof u {{ {fields} }} }} message Card {{ int32 x = 1; }} '
+        "message Cash { int32 x = 1; }"
+    )
+    there, back = conversion_of(union, oneof), conversion_of(oneof, union)
+    assert there is not None
+    assert back is not None
+    bodies = [b"\x00", b"\x02\x06", b"\x04\x06", b"\x06\x06", b"\x08\x06", b"\x0a\x02q"]
+    made = check(there, [frame(SOURCE_ID, body) for body in bodies], convert)
+    answers = check(back, [frame(SOURCE_ID, value[5:]) for value, _ in made if value is not None], convert)
+    assert [value and value[5:] for value, _ in answers] == bodies
+
+
 def test_java_has_points_in_time_of_the_years_1_to_9999(convert: Convert) -> None:
     proto = schema(
         'syntax = "proto3"; import "google/protobuf/timestamp.proto"; message R { google.protobuf.Timestamp at = 1; }'

@@ -153,6 +153,39 @@ def changed(rng: Random, node: Any) -> tuple[Any, dict[str, str]]:
     return made, others
 
 
+def altered(rng: Random, node: Any) -> Any:
+    """Return a schema whose unions have other branches: fewer, more, renamed, in another order."""
+    made = copy.deepcopy(node)
+    waiting, number = [made], 0
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            number += 1
+            _alter(rng, part, f"Other{number}")
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += [field["type"] for field in part.get("fields", [])]
+            waiting += [part[key] for key in ("items", "values") if key in part]
+    return made
+
+
+def _alter(rng: Random, union: list[Any], name: str) -> None:
+    kinds = {kind_of(branch) for branch in union}
+    lacking = [kind for kind in ("null", "int", "long", "float", "double", "string", "bytes") if kind not in kinds]
+    named = [branch for branch in union if isinstance(branch, dict) and "name" in branch]
+    change = rng.choice(["fewer", "more", "record", "rename", "none"])
+    if change == "fewer" and len(union) > 1:
+        union.pop(rng.randrange(len(union)))
+    elif change == "more" and lacking:
+        union.insert(rng.randint(0, len(union)), rng.choice(lacking))
+    elif change == "record":
+        union.append({"type": "record", "name": name, "namespace": "x", "fields": [{"name": "x", "type": "int"}]})
+    elif change == "rename" and named:
+        rng.choice(named)["name"] = name
+    if rng.random() < 0.3:
+        rng.shuffle(union)
+
+
 def without_logical_types(node: Any) -> Any:
     """Return a schema without logical types."""
     if isinstance(node, list):

@@ -616,6 +616,17 @@ def test_what_a_name_or_a_rule_uses_stays_with_it(
     assert {row.target: row.how for row in plan.rows() if row.target in expected} == expected
 
 
+def test_the_way_back_finds_by_number_what_the_way_there_did():
+    source, target = proto(f"{FIRST} int64 km = 3;"), proto(f"{SECOND} int64 distance = 3;")
+    both = derive_both_ways(source, target, parse_rules(BOTH))
+    assert filled(both.there)["distance"] == ("same number", "km")
+    assert filled(both.back) == {"first": ("default", ""), "last": ("default", ""), "km": ("same number", "distance")}
+    assert {loss.field for loss in both.losses} == {"first", "last"}
+    nested = "message M { int32 a = 1; } repeated M m = 1;"
+    both = derive_both_ways(proto(nested), proto(nested.replace("a = 1", "b = 1")))
+    assert filled(both.back)["m[].a"] == ("same number", "m[].b")
+
+
 def test_a_dropped_field_is_not_found_by_its_number():
     plan = numbered("string a = 1; string b = 2;", "string c = 1; string b = 2;", drop=["a"])
     assert (filled(plan)["c"], plan.dropped) == (("default", ""), ("a",))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from avro_unions import Unions, branched, changed, drawn, without_logical_types
+from avro_unions import Unions, altered, branched, changed, drawn, without_logical_types
 from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.engines.record import RecordConverter, recipe_of
 from counterfoil.schema.evolution import ConversionError, derive_plan, evaluate, parse_rules
@@ -75,6 +75,40 @@ def test_a_complete_plan_between_changed_schemas_keeps_every_branch(seed: int) -
         for _ in range(5):
             body = written(source, drawn(rng, source))
             assert branched(target, converted(plan, body)) == branched(source, body, namespaces)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_a_plan_that_is_complete_between_other_unions_makes_no_dead_letter(seed: int) -> None:
+    rng = random.Random(seed)
+    source = Unions(rng).root()
+    target = altered(rng, source)
+    plan = plan_of(source, target)
+    if plan.is_complete:
+        for _ in range(5):
+            body = written(source, drawn(rng, source))
+            assert_kept(branched(source, body), branched(target, converted(plan, body)), plan.notes)
+
+
+def assert_kept(before: Any, after: Any, notes: tuple[str, ...]) -> None:
+    """Fail unless each value is there; its branch has the same name, a larger type, or a note of the plan."""
+    if isinstance(before, tuple):
+        if isinstance(after, tuple) and before[0] != after[0] and before[0] not in WIDER:
+            assert any(f"{before[0].rpartition('.')[2]} becomes" in note for note in notes), (before, after)
+        assert_kept(before[1], after[1] if isinstance(after, tuple) else after, notes)
+    elif isinstance(after, tuple):
+        assert_kept(before, after[1], notes)
+    elif isinstance(before, dict):
+        assert before.keys() == after.keys()
+        for key, value in before.items():
+            assert_kept(value, after[key], notes)
+    elif isinstance(before, list):
+        for value, made in zip(before, after, strict=True):
+            assert_kept(value, made, notes)
+    else:
+        assert before == (after.decode() if isinstance(before, str) and isinstance(after, bytes) else after)
+
+
+WIDER = {"int", "long", "float", "string"}
 
 
 def named(name: str, *fields: tuple[str, Any], namespace: str = "acme") -> dict[str, Any]:

@@ -21,7 +21,7 @@ from counterfoil.schema.evolution.evaluate import evaluate, evaluator
 from counterfoil.schema.evolution.languages.table import with_message
 from counterfoil.schema.evolution.model import ConversionPlan, PlanProblem, PlanRow, ProblemKind
 from counterfoil.schema.evolution.resolution import derive_resolution, resolution_conflicts, rounds_to_float
-from counterfoil.schema.evolution.reverse import BothWays, Loss, derive_both_ways
+from counterfoil.schema.evolution.reverse import BothWays, Loss, derive_back, derive_both_ways
 from counterfoil.schema.evolution.rules import Numbers, PlanRules, parse_rules
 from counterfoil.schema.evolution.stored import changes_since, stored_plan
 
@@ -42,6 +42,7 @@ __all__ = [
     "base_schema",
     "base_text",
     "changes_since",
+    "derive_back",
     "derive_both_ways",
     "derive_plan",
     "derive_resolution",

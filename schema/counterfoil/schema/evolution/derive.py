@@ -119,11 +119,20 @@ class Deriver:
     """One derivation, which collects problems and rows during the walk.
 
     ``resolving`` follows Avro's schema resolution instead of this project's rules. Without ``needs_rules``, values are
-    cast, and null is refused, where otherwise a rule would have to request it.
+    cast, and null is refused, where otherwise a rule would have to request it. ``numbered`` are the only source fields
+    that a number may find; None: any.
     """
 
-    def __init__(self, rules: PlanRules, *, resolving: bool = False, needs_rules: bool = True) -> None:
+    def __init__(
+        self,
+        rules: PlanRules,
+        *,
+        resolving: bool = False,
+        needs_rules: bool = True,
+        numbered: frozenset[str] | None = None,
+    ) -> None:
         self._rules = rules
+        self._numbered = numbered
         self._resolving = resolving
         self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
@@ -231,12 +240,11 @@ class Deriver:
         taken = {found.name for found in named if found is not None}
         depth = len(match.path)
         taken |= {path[depth] for path in place.read if len(path) > depth and path[:depth] == match.path}
-        listed = {
-            member.name
-            for member in match.record.fields
-            if place.scope.prefix + spell((*match.path, member.name)) in self._rules.drop
-        }
-        return frozenset(taken | listed)
+        for member in match.record.fields:
+            spelt = place.scope.prefix + spell((*match.path, member.name))
+            if spelt in self._rules.drop or (self._numbered is not None and spelt not in self._numbered):
+                taken.add(member.name)
+        return frozenset(taken)
 
     def _ask_about_numbers(self) -> None:
         """Report the fields that were found by their numbers alone, if it is not said what that means: all at once."""

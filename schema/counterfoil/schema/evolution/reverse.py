@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.evolution.derive import Deriver, derive_plan
+from counterfoil.schema.evolution.derive import SAME_NUMBER, Deriver, derive_plan
 from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.origins import paths_read
 from counterfoil.schema.evolution.rules import FieldRule, FormatOf, From, LookupRule, ParseOf, PlanRules, Word
@@ -53,13 +53,25 @@ class BothWays:
 def derive_both_ways(source: ParsedSchema, target: ParsedSchema, rules: PlanRules | None = None) -> BothWays:
     """Return the plans from ``source`` to ``target`` and back.
 
-    The plan of the way back needs no rule for casts, since the values come from there; its problems are losses.
+    The plan of the way back needs no rule for casts, since the values come from there; its problems are losses. A
+    number finds a field on the way back where it did on the way there.
     """
     rules = rules or PlanRules()
     there = derive_plan(source, target, rules)
     reversed_rules = tuple(each for rule in rules.fields if (each := _reversed(rule)) is not None)
-    back = Deriver(PlanRules(reversed_rules, drop_rest=True), needs_rules=False).derive(target, source)
+    rules_back = PlanRules(reversed_rules, drop_rest=True)
+    back = Deriver(rules_back, needs_rules=False, numbered=numbered_in(there)).derive(target, source)
     return BothWays(there, back, tuple(_losses(there, back, rules)))
+
+
+def derive_back(there: ConversionPlan) -> ConversionPlan:
+    """Return the plan of the way back without rules, whose problems are those of a user who has to give some."""
+    return Deriver(PlanRules(drop_rest=True), numbered=numbered_in(there)).derive(there.target, there.source)
+
+
+def numbered_in(plan: ConversionPlan) -> frozenset[str]:
+    """Return the target fields that a plan fills by their numbers alone."""
+    return frozenset(row.target for row in plan.described if row.how == SAME_NUMBER)
 
 
 def _reversed(rule: FieldRule) -> FieldRule | None:
@@ -106,4 +118,4 @@ def _sources(there: ConversionPlan, rules: PlanRules) -> Iterator[tuple[str, lis
         yield row.target, [spell(path) for path in paths_read(rule)] if rule else [row.source]
 
 
-__all__ = ["BothWays", "Loss", "derive_both_ways"]
+__all__ = ["BothWays", "Loss", "derive_back", "derive_both_ways", "numbered_in"]

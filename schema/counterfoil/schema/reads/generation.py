@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.model import FieldPromise
     from counterfoil.schema.evolution.model import Scalar
     from counterfoil.schema.evolution.tree import Node
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
 
@@ -318,18 +319,27 @@ def _json_values(
     from counterfoil.schema.formats.jsonschema.view.written import root_of
 
     root = root_of(schema)
-    evaluator = Evaluator(_TRIED * 4000)
-    sampler = Sampler(Solver(evaluator, trusts_unknown=True), variations=count)
+    sampler = Sampler(Solver(Evaluator(_TRIED * 4000), trusts_unknown=True), variations=count)
     numbers = _JsonNumbers(promised)
     try:
         for turn, value in enumerate(islice(sampler.values([(root, True)], []), count * _TRIED)):
             base = base_of_json(tree, value)
             yield base
             other = numbers.value(tree, base, (), turn)
-            if other != base and evaluator.accepts(root, _exact(json_of_base(tree, other))):
+            if other != base and _is_accepted(root, _exact(json_of_base(tree, other))):
                 yield other
     except OutOfSteps:
         return
+
+
+def _is_accepted(root: Schema, value: Any) -> bool:
+    """Return whether a schema certainly accepts a value, by a limited number of steps."""
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+
+    try:
+        return Evaluator(_TRIED * 400).accepts(root, value) is True
+    except OutOfSteps:
+        return False
 
 
 class _JsonNumbers:

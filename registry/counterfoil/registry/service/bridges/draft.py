@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.service.bridges.acceptance import BridgeTarget
-from counterfoil.registry.service.bridges.planning import derived_plan
+from counterfoil.registry.service.bridges.planning import NO_HASHES, StoredHashes, derived_plan
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
@@ -73,7 +73,7 @@ class Drafting:
             await self._parsed(source),
             await self._parsed(target),
             reverse=reverse,
-            stored_hash="" if stored is None else stored.plan_hash,
+            stored=NO_HASHES if stored is None else StoredHashes(stored.plan_hash, stored.reverse.hash),
         )
         bridge = Bridge(
             name=file.name,

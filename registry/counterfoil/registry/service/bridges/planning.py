@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.documents.nodes import InvalidDocument
 from counterfoil.schema.errors import InvalidBridge
@@ -30,6 +30,16 @@ class DerivedPlan:
     reverse: ReversePlan
 
 
+class StoredHashes(NamedTuple):
+    """The hashes of the plans that are stored of a bridge, there and back; empty if there are none."""
+
+    there: str = ""
+    back: str = ""
+
+
+NO_HASHES: Final = StoredHashes()
+
+
 async def read_plan(text: str) -> BridgeFile:
     """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
     return await asyncio.to_thread(_read, text, "The plan")
@@ -45,39 +55,42 @@ def _read(text: str, named: str) -> BridgeFile:
 
 
 async def derived_plan(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = "", stored_hash: str = ""
+    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = "", stored: StoredHashes = NO_HASHES
 ) -> DerivedPlan:
     """Return the plan of ``file`` from ``source`` to ``target``, and the one back.
 
     ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
-    have problems. ``stored_hash`` is that of the plan that is stored, which keeps its meaning where versions before
-    derived another one. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in the
-    details.
+    have problems. ``stored`` are the hashes of the plans that are stored, which keep their meaning where versions
+    before derived other ones. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in
+    the details.
     """
-    return await asyncio.to_thread(_derived, file, source, target, reverse, stored_hash)
+    return await asyncio.to_thread(_derived, file, source, target, reverse, stored)
 
 
 def _derived(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str, stored_hash: str
+    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str, stored: StoredHashes
 ) -> DerivedPlan:
     from counterfoil.schema.evolution import derive_plan, stored_plan, with_message
 
     source, target = with_message(source, file.source_message), with_message(target, file.target_message)
     plan = derive_plan(source, target, file.rules)
-    earlier = stored_plan(plan, file.rules) if stored_hash else None
-    if earlier is not None and earlier.hash == stored_hash:
+    earlier = stored_plan(plan, file.rules) if stored.there else None
+    if earlier is not None and earlier.hash == stored.there:
         plan = earlier
     _check_complete(plan, f"The plan of bridge {file.name!r}")
     if unusable := file.language_problems(source.schema_type, target.schema_type):
         raise InvalidBridge("; ".join(unusable))
-    return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse))
+    return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse, stored.back))
 
 
-def _reverse(file: BridgeFile, plan: ConversionPlan, text: str) -> ReversePlan:
-    from counterfoil.schema.evolution import PlanRules, derive_plan
+def _reverse(file: BridgeFile, plan: ConversionPlan, text: str, stored_hash: str) -> ReversePlan:
+    from counterfoil.schema.evolution import Numbers, PlanRules, derive_back, derive_plan
 
     if not text:
-        back = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True))
+        back = derive_back(plan)
+        if stored_hash not in {"", back.hash}:
+            earlier = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True, numbers=Numbers.ALL))
+            back = earlier if earlier.hash == stored_hash else back
         return ReversePlan(back.hash, problems=_problems(back), lossy=back.lossy)
     named = _read(text, "The reverse plan")
     if (named.source_subject, named.target_subject) != (file.target_subject, file.source_subject):
