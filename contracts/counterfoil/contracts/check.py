@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.checking.file import FileCheck
@@ -20,7 +20,7 @@ from counterfoil.schema.reports.model import Severity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.contracts.baseline import Baseline
+    from counterfoil.contracts.baseline import Baseline, Removed
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.topic_records import Topics
     from counterfoil.contracts.tree import SchemaTree
@@ -98,17 +98,15 @@ def check_files(
         findings += [finding for check in checks.values() for finding in check.findings()]
         has_sketch = has_sketch or any(check.has_sketch for check in checks.values())
     fail_on_by_path = {path: said.fail_on for path, said in settings.items() if said.fail_on is not None}
+    if len(sources) > 1:
+        outcomes.sort(key=lambda one: one.path)
+        findings.sort(key=lambda one: one.path)
     for gone in baseline.removed():
         said = settings_at(project, gone.path, gone.name or None)
-        wanted = level or said.level or DEFAULT_LEVEL
-        if wanted is not CompatibilityLevel.NONE:
-            known = project.mapping(gone.path, name=gone.name or None) if project is not None else None
-            name = (known.subject if known is not None else None) or gone.name or gone.path
-            outcome = FileOutcome(
-                gone.path, name, Status.REMOVED, wanted, policy or said.policy or DEFAULT_POLICY, (baseline.label,)
-            )
-            outcomes.append(outcome)
-            findings.append(_removed(outcome))
+        wanted = _Wanted(level or said.level or DEFAULT_LEVEL, policy or said.policy or DEFAULT_POLICY)
+        if wanted.level is not CompatibilityLevel.NONE:
+            outcomes.append(_gone(gone, project, wanted, baseline.label))
+            findings.append(_removed(outcomes[-1]))
             if said.fail_on is not None:
                 fail_on_by_path[gone.path] = said.fail_on
     return CheckReport(
@@ -121,6 +119,20 @@ def check_files(
         allows_unmapped=allow_unmapped,
         fail_on_by_path=fail_on_by_path,
     )
+
+
+class _Wanted(NamedTuple):
+    """The level and the policy of a file."""
+
+    level: CompatibilityLevel
+    policy: CompatibilityPolicy
+
+
+def _gone(gone: Removed, project: Project | None, wanted: _Wanted, against: str) -> FileOutcome:
+    """Return the outcome of a removed file."""
+    known = project.mapping(gone.path, name=gone.name or None) if project is not None else None
+    name = (known.subject if known is not None else None) or gone.name or gone.path
+    return FileOutcome(gone.path, name, Status.REMOVED, wanted.level, wanted.policy, (against,))
 
 
 def _fold(head: SchemaTree, checks: Mapping[str, FileCheck]) -> None:

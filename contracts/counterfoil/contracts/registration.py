@@ -271,7 +271,8 @@ class Registration:
             )
             has_metadata = like_latest.metadata == latest.schema.metadata
             found = self._looked_up(named, like_latest)
-            plain = self._looked_up(named, schema) if named.terms.metadata is None else found
+            is_plain = like_latest == schema or named.terms.metadata is not None
+            plain = found if is_plain else self._looked_up(named, schema)
             if found is not None and found.version == latest.version and has_metadata:
                 same = plain.version if plain is not None else None
                 return Entry(path, named.name, State.UNCHANGED, latest.version, latest.id, latest.version, same)

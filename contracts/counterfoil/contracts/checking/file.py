@@ -53,31 +53,39 @@ class FileCheck:
 
     def run(self) -> FileOutcome:
         """Check the file and return its outcome."""
-        if self._request.is_first:
-            self._report_rivals()
-        if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
-            text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
-            self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
         history = self._baseline.history(self._path, is_transitive=self._request.level.is_transitive)
+        is_same = _is_same(history[0], self._candidate) if history else False
+        if self._request.is_first:
+            self._report_on_file(history, is_same=is_same)
         if history is not None and not (history and self._baseline.names_subjects):
             self._report_other_subject(next(iter(history), None))
         if self._candidate.problem is not None:
-            self._report_missing(history or ())
-            return self._invalid(self._candidate.problem, history or ())
+            return self._outcome(Status.INVALID, (history or ())[:1])
         if history is None:
             self._report_unmapped()
             return replace(self._outcome(Status.SKIPPED), is_mapped=False)
-        if history and _is_same(history[0], self._candidate):
+        if is_same:
             self._report_move(history[0])
             return self._outcome(Status.UNCHANGED, history[:1])
-        self._report_missing(history)
-        self._report_warnings(history)
         if not history:
             where = f" of subject {self._subject}" if self._baseline.names_subjects else ""
             text = f"new: there is no earlier version{where} in {self._baseline.label}"
             self.drafts.report("schema-new", Severity.NOTICE, text)
             return self._outcome(Status.NEW)
         return self._compare(history)
+
+    def _report_on_file(self, history: Sequence[ReadSchema] | None, *, is_same: bool) -> None:
+        """Add what is wrong with the file by itself."""
+        self._report_rivals()
+        if self._candidate.has_byte_order_mark and format_for(self._language).is_json:
+            text = "the file starts with a byte order mark, which JSON forbids and some readers refuse"
+            self.drafts.report("byte-order-mark", Severity.WARNING, text, position=Position(1, 1))
+        if self._candidate.problem is not None:
+            self._report_missing(history or ())
+            self._report_invalid(self._candidate.problem, history or ())
+        elif history is not None and not is_same:
+            self._report_missing(history)
+            self._report_warnings(history)
 
     def _report_unmapped(self) -> None:
         """Add a notice about a file without a subject, or a warning if every file needs one."""
@@ -138,7 +146,7 @@ class FileCheck:
         )
         return Draft(finding, cause, is_own=True, search=draft.search)
 
-    def _invalid(self, problem: Problem, history: Sequence[ReadSchema]) -> FileOutcome:
+    def _report_invalid(self, problem: Problem, history: Sequence[ReadSchema]) -> None:
         before = history[0] if history else None
         was_so = before is not None and (
             before.content == self._candidate.content
@@ -146,7 +154,6 @@ class FileCheck:
         )
         text, severity = (f"{problem.text}{_WAS_SO}", Severity.WARNING) if was_so else (problem.text, Severity.ERROR)
         self.drafts.report("schema-invalid", severity, text, position=problem.position)
-        return self._outcome(Status.INVALID, history[:1])
 
     def _report_missing(self, history: Sequence[ReadSchema]) -> None:
         """Add the imports that no file here has, unless the schema is invalid for that reason alone."""
