@@ -92,13 +92,13 @@ class Call:
     __slots__ = (
         "_basis",
         "_body",
-        "_is_secretive",
         "_max_body_bytes",
         "_needs",
         "_query",
         "_receive",
         "_replies",
         "_scope",
+        "_services",
         "_telemetry",
         "caller",
         "cases",
@@ -124,7 +124,7 @@ class Call:
         self.denies_read = False
         self.ignored: tuple[str, ...] = ()
         self._needs: Needs | None = None
-        self._is_secretive = services.nothing is not None
+        self._services = services
 
     async def request(self, *, has_body: bool) -> Request:
         """Return the request for FastAPI, with the use cases of this call for its endpoint; the body has been read."""
@@ -232,16 +232,21 @@ class Call:
             return
         error = self._denial(operation, resource)
         is_known = self.may(Operation.DESCRIBE, resource)
-        if is_known and not (self._is_secretive and operation in _READS):
+        if is_known and not (self._hides_denials and operation in _READS):
             raise error
         raise self.unknown(absent)
+
+    @property
+    def _hides_denials(self) -> bool:
+        """Whether denied reads are answered as what is absent."""
+        return self._services.nothing is not None
 
     def unknown(self, absent: RegistryError | None) -> RegistryError:
         """Return the error about what the request leads to and the caller may not know.
 
         It is ``absent`` where denied reads are answered as what is absent, and ``Forbidden`` without a name elsewhere.
         """
-        return absent if self._is_secretive and absent is not None else Forbidden(DENIED)
+        return absent if self._hides_denials and absent is not None else Forbidden(DENIED)
 
     @contextmanager
     def authorship(self) -> Iterator[None]:
