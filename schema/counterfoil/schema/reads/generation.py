@@ -237,8 +237,9 @@ def _texts(scalar: Scalar, pattern: str | None) -> Sequence[str]:
 def _json_values(schema: Any, tree: Node, count: int) -> Iterator[Any]:
     from counterfoil.schema.formats.jsonschema.values.samples import Sampler
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
-    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
     from counterfoil.schema.formats.jsonschema.view.written import root_of
+    from counterfoil.schema.steps import OutOfSteps
 
     root = root_of(schema)
     sampler = Sampler(Solver(Evaluator(_TRIED * 4000), trusts_unknown=True), variations=count)

@@ -20,17 +20,19 @@ from counterfoil.schema.formats.avro.compare.meaning import (
     logical_type_of,
 )
 from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
+from counterfoil.schema.formats.avro.compare.readable import may_read
 from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.steps import Steps
 
 
-def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]:
+def find_misreadings(reader: AvroType, writer: AvroType, steps: Steps) -> list[AvroDifference]:
     """Return the places at which a value of ``writer`` is misread or fails although the checker reports nothing."""
-    walk = _Misreadings()
+    walk = _Misreadings(steps)
     try:
         walk.visit(TypePair(None, None, reader, writer))
     except RecursionError:
@@ -39,7 +41,8 @@ def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]
 
 
 class _Misreadings:
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self.found: list[AvroDifference] = []
         self._seen: set[tuple[int, int]] = set()
 
@@ -49,12 +52,13 @@ class _Misreadings:
         if (id(reader), id(writer)) in self._seen:
             return
         self._seen.add((id(reader), id(writer)))
+        self._steps.spend()
         match reader, writer:
             case (_, Union()):
                 for index, branch in enumerate(writer.branches):
                     self.visit(TypePair(place, str(index), reader, branch, index))
             case (Union(), _):
-                chosen = branch_that_reads(reader, writer)
+                chosen = branch_that_reads(reader, writer, self._steps)
                 if chosen is not None:
                     self.visit(TypePair(place, "", chosen, writer))
             case (Record(), Record()):
@@ -84,7 +88,12 @@ class _Misreadings:
             kinds = {"reader": Described(reader), "writer": Described(writer)}
             self.found.append(AvroDifference(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place))
         was, now = logical_type_of(writer), logical_type_of(reader)
-        if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
+        if (
+            was is None
+            or now is None
+            or not have_other_logical_types(reader, writer)
+            or walk(reader, writer, self._steps)
+        ):
             return
         facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
         if was.name != now.name:
@@ -94,9 +103,11 @@ class _Misreadings:
         self.found.append(AvroDifference(rule, facts, "{writer} as {reader}", place, attribute))
 
 
-def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
+def branch_that_reads(reader: Union, writer: AvroType, steps: Steps) -> AvroType | None:
     """Return the branch that reads ``writer``: one of its own kind before one to which it is promoted."""
-    readable = [branch for branch in reader.branches if not walk(branch, writer)]
+    steps.spend(len(reader.branches))
+    possible = [branch for branch in reader.branches if may_read(branch, writer)]
+    readable = [branch for branch in possible if not walk(branch, writer, steps)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]
     return next(iter(alike or same or readable), None)
