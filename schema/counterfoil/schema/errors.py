@@ -445,6 +445,10 @@ class VerdictUnknown(_Coded, code=42460):
     """The verdict cannot be known, and was requested as a status; ``details`` has the verdict."""
 
 
+class JudgementUndecided(_Coded, code=42213):
+    """Whether two schemas are compatible cannot be told within the limits of a comparison; it is not known."""
+
+
 class UnusableSketch(_Coded, code=42290):
     """The document is no sketch of this subject."""
 

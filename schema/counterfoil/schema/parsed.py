@@ -56,11 +56,13 @@ def invalid_reference(reference: ResolvedReference, error: SchemaParseError) -> 
 class ParsedSchema(Protocol):
     """A parsed schema: immutable, safe to share between threads, comparable by its texts.
 
-    ``schema_type`` is its language, ``text`` the text as it was given.
+    ``schema_type`` is its language, ``text`` the text as it was given, ``referenced_chars`` the number of characters of
+    the texts of its references.
     """
 
     schema_type: SchemaType
     text: str
+    referenced_chars: int = 0
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.canonical()!r})"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.sentences import Sentence
+
+
+BEYOND_LIMITS: Final = "none was found within the limits of a search"
+"""The reason of a search that has no steps left."""
 
 
 @dataclass(frozen=True, slots=True)

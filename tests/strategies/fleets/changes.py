@@ -197,7 +197,9 @@ class Drawing:
         kinds = [each for each in self._kinds if each != one.shape.kind]
         if self._is_protobuf and self.chance(0.8):  # which of them are the same value, no document says
             is_plain = one.shape.kind not in {"boolean", "enum"}
-            kinds = [each for each in kinds if each != "boolean" and (is_plain or each in {"string", "double", "bytes"})]
+            kinds = [
+                each for each in kinds if each != "boolean" and (is_plain or each in {"string", "double", "bytes"})
+            ]
         kind = self._random.choice(kinds)
         is_nullable = one.shape.is_nullable and not (self._is_protobuf and (one.shape.fields or one.shape.item))
         return replace(one, shape=Shape(kind, is_nullable=is_nullable), unit="")

@@ -192,7 +192,9 @@ def _add_other_kind(found: Misses, writer: Shape, reader: Shape, place: Path) ->
     there, known = at(writer, around), at(reader, around)
     if not around or there is None or known is None or (there.kind == known.kind and there.kind == "record"):
         return
-    for (written, data), read in zip(_records("PROTOBUF", writer), _read_at("PROTOBUF", writer, reader, place), strict=True):
+    for (written, data), read in zip(
+        _records("PROTOBUF", writer), _read_at("PROTOBUF", writer, reader, place), strict=True
+    ):
         for value, one in zip(_values(written, around), _values(read, around), strict=False):
             if value and not one:
                 found.add((place, _gone(writer, place)), f"{_shown(written, data)} is read as {one!r}")
@@ -213,7 +215,9 @@ def _compare(
 ) -> None:
     """Compare the values at a place of a record that was written with those of the one that was read."""
     if got is not None and len(got) != len(walked):
-        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place)
+        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(
+            case.reader, case.place
+        )
         moved = _number_way(case.writer, case.reader, case.place)
         way = moved if is_moved else _type_way(case.writer, case.place, case.language)
         found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")

@@ -110,7 +110,9 @@ class Fleet:
         now = self._written(environment)
         first = self.first.get((environment, version))
         known = now if first is None else first
-        return all(each.declared is not None or len(known.get(each.topic, ())) == 1 for each in self.published[version].ports)
+        return all(
+            each.declared is not None or len(known.get(each.topic, ())) == 1 for each in self.published[version].ports
+        )
 
     def versions(self, environment: str) -> list[Version]:
         """Return what is live, each version once."""

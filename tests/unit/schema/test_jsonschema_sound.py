@@ -19,10 +19,11 @@ from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.reading import read_exact_json
 from counterfoil.schema.formats.jsonschema.sound.policy import decide
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.steps import OutOfSteps
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "strategies"))
 from json_pairs import any_value, plain, random_value, schema_pairs

@@ -20,12 +20,13 @@ from counterfoil.schema.formats.jsonschema.policies import find_differences
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator
 from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import Reference, ResolvedReference
+from counterfoil.schema.steps import OutOfSteps
 from counterfoil.schema.witness import NoWitness, Witness
 from json_schemas import json_schemas, json_values
 

@@ -27,6 +27,7 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.witnesses import search_for_witness
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.steps import steps_for
 from counterfoil.schema.witness import Witness
 from each_case import check_each
 
@@ -87,7 +88,11 @@ def rows(differences: Iterable[Difference]) -> list[dict[str, str]]:
 
 
 AVRO = Language(
-    SchemaType.AVRO, "avro", "avsc", AVRO_RULES, lambda reader, writer: avro_differences.walk(reader.root, writer.root)
+    SchemaType.AVRO,
+    "avro",
+    "avsc",
+    AVRO_RULES,
+    lambda reader, writer: avro_differences.walk(reader.root, writer.root, steps_for(reader, writer)),
 )
 PROTOBUF = Language(SchemaType.PROTOBUF, "protobuf", "proto", PROTOBUF_RULES, protobuf_differences.walk)
 JSON = Language(SchemaType.JSON, "json", "json", JSON_RULES, json_differences.walk)

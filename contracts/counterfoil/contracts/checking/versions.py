@@ -13,7 +13,7 @@ from counterfoil.contracts.tree import Problem
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.errors import InvalidSchema
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.reports.model import Severity
 from counterfoil.schema.witness import Witness
@@ -60,6 +60,8 @@ class VersionCheck:
                 policy=request.policy,
                 budget=Budget(confirmed=request.confirm),
             )
+        except JudgementUndecided as error:
+            return self._cannot_compare(earlier, Problem(error.message))
         except InvalidSchema as error:  # nested too deeply to be compared
             self._drafts.report("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True

@@ -20,11 +20,12 @@ from counterfoil.schema.formats.jsonschema.values.arrays import Arrays
 from counterfoil.schema.formats.jsonschema.values.numbers import NumberRange, spelled, step_of
 from counterfoil.schema.formats.jsonschema.values.objects import Objects
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.paths.model import StepKind
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

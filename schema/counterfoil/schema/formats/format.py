@@ -14,7 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.parsed import Validation
+from counterfoil.schema.steps import OutOfSteps, steps_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import ResolvedReference, SchemaType
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.steps import Steps
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
 
 
@@ -81,7 +84,10 @@ class Format:
         ``references`` are resolved, transitive, in dependency order (a reference comes after those it needs).
         Raises ``SchemaParseError`` with line, column and path.
         """
-        return self._parse(text, references, validation=validation)
+        parsed = self._parse(text, references, validation=validation)
+        if references:
+            parsed.referenced_chars = sum(len(each.text) for each in references)
+        return parsed
 
     def outline(self, text: str) -> Outline | None:
         """Return the names that ``text`` declares and uses, without parsing it; None if it is unreadable."""
@@ -89,23 +95,34 @@ class Format:
         return outline
 
     def find_differences(
-        self, reader: ParsedSchema, writer: ParsedSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+        self,
+        reader: ParsedSchema,
+        writer: ParsedSchema,
+        *,
+        policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
+        steps: Steps | None = None,
     ) -> Sequence[Difference]:
         """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
 
-        Raises ``InvalidSchema`` for schemas that are nested too deep to be compared.
+        ``steps`` are spent; by default those of :func:`~counterfoil.schema.steps.steps_for`. Raises ``InvalidSchema``
+        for schemas that are nested too deep to be compared, and ``JudgementUndecided`` where the steps do not suffice.
         """
         self._check(reader, writer)
-        return self._find_differences(reader, writer, policy=policy)
+        try:
+            return self._find_differences(reader, writer, policy=policy, steps=steps or steps_for(reader, writer))
+        except OutOfSteps:
+            raise _undecided() from None
 
     def find_misfits(self, reader: ParsedSchema, writer: ParsedSchema) -> Misfits:
         """Return the places of a record at which ``reader`` does not get what it expects of records of ``writer``.
 
-        Their meaning is that of the policy SOUND. Raises ``InvalidSchema`` for schemas that are nested too deep to be
-        compared.
+        Their meaning is that of the policy SOUND. Raises what :meth:`find_differences` raises.
         """
         self._check(reader, writer)
-        misfits: Misfits = self._load("misfits", "find_misfits")(reader, writer)
+        try:
+            misfits: Misfits = self._load("misfits", "find_misfits")(reader, writer)
+        except OutOfSteps:
+            raise _undecided() from None
         return misfits
 
     def find_changes(self, earlier: ParsedSchema, later: ParsedSchema) -> list[Change]:
@@ -118,12 +135,15 @@ class Format:
         return changes
 
     def search_for_witness(
-        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference
+        self, reader: ParsedSchema, writer: ParsedSchema, difference: Difference, *, steps: Steps | None = None
     ) -> Witness | NoWitness:
-        """Return a value that ``writer`` may write and ``reader`` cannot read, or why none was found."""
+        """Return a value that ``writer`` may write and ``reader`` cannot read, or why none was found.
+
+        ``steps`` are spent; by default those of :func:`~counterfoil.schema.steps.steps_for`.
+        """
         self._check(reader, writer)
-        found: Witness | NoWitness = self._load("witness.search", "search_for_witness")(reader, writer, difference)
-        return found
+        search: Callable[..., Witness | NoWitness] = self._load("witness.search", "search_for_witness")
+        return search(reader, writer, difference, steps=steps or steps_for(reader, writer))
 
     def confirm_compatible(self, reader: ParsedSchema, writer: ParsedSchema, count: int) -> Confirmation:
         """Write ``count`` generated values with ``writer``, read them with ``reader``, and return the result.
@@ -180,3 +200,10 @@ class Format:
     def _find_differences(self) -> Callable[..., Sequence[Difference]]:
         find: Callable[..., Sequence[Difference]] = self._load("policies", "find_differences")
         return find
+
+
+def _undecided() -> JudgementUndecided:
+    return JudgementUndecided(
+        "Whether the schemas are compatible cannot be told within the limits of a comparison: "
+        "too many of their parts must be compared with each other; take alternatives or references out of them"
+    )

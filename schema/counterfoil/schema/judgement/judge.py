@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -11,7 +11,8 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.check import check_compatibility, reader_and_writer
 from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.judgement.witnesses import search_for_witness
-from counterfoil.schema.witness import Witness
+from counterfoil.schema.steps import Steps
+from counterfoil.schema.witness import BEYOND_LIMITS, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier
     from counterfoil.schema.parsed import ParsedSchema
-    from counterfoil.schema.witness import NoWitness
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +35,29 @@ class Budget:
     confirmed: int = 0
 
 
+SEARCH_STEPS: Final = 3_000_000
+"""The steps of all searches for witnesses of one judgement; an ordinary search takes a few thousand."""
+
 DEFAULT_BUDGET: Final = Budget()
 """The default: a search for a witness of every incompatibility, and no confirmation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incompatibility:
-    """One reason why a candidate may not follow an earlier version; ``failure`` has the schemas and the direction."""
+    """One reason why a candidate may not follow an earlier version; ``failure`` has the schemas and the direction.
+
+    ``steps`` are those of all searches of one judgement.
+    """
 
     failure: Failure
     difference: Difference
+    steps: Steps | None = field(default=None, compare=False, repr=False)
 
     def search_for_witness(self) -> Witness | NoWitness:
         """Search for a value that proves it and return it, or why none was found; every call searches again."""
-        return search_for_witness(self.failure.reader, self.failure.writer, self.difference)
+        if self.steps is not None and self.steps.left <= 0:
+            return NoWitness(0, BEYOND_LIMITS)
+        return search_for_witness(self.failure.reader, self.failure.writer, self.difference, steps=self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +83,13 @@ class Judgement:
     budget: Budget
     round_tripped: int = 0
     unread: tuple[UnreadValue, ...] = ()
+    search_steps: Steps = field(default_factory=lambda: Steps(SEARCH_STEPS), compare=False, repr=False)
 
     @property
     def incompatibilities(self) -> tuple[Incompatibility, ...]:
         """All reasons against the candidate, in the order of the report."""
         return tuple(
-            Incompatibility(failure, difference)
+            Incompatibility(failure, difference, self.search_steps)
             for failure in self.report.failures
             for difference in failure.differences
         )
@@ -87,7 +97,12 @@ class Judgement:
     def witnesses(self) -> dict[Difference, Witness]:
         """Search for as many witnesses as the budget permits, and return those that were found."""
         found: dict[Difference, Witness] = {}
+        searched: set[tuple[int, Difference]] = set()  # one difference is reported at every place of its pair
         for each in self.incompatibilities[: self.budget.witnesses]:
+            cause = (id(each.failure), each.difference)
+            if cause in searched:
+                continue
+            searched.add(cause)
             witness = each.search_for_witness()
             if isinstance(witness, Witness):
                 found[each.difference] = witness

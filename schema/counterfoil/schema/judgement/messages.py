@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 OLD_SCHEMA_LIMIT: Final = 10 * 1024
 """The largest number of characters of an earlier schema's text in a message."""
 
+MAX_MESSAGES: Final = 100
+"""The largest number of messages about differences."""
+
+MAX_MESSAGE_BYTES: Final = 200 * 1024
+"""The largest size of all messages about differences, in bytes of UTF-8; with the others an answer has 256 kB."""
+
 _NEW, _OLD = ("the new schema", "the new schema's"), ("the old schema", "the old schema's")
 SIDE_NAMES_BY_DIRECTION: Final = {
     Direction.BACKWARD: SideNames(_NEW[0], _OLD[0], _NEW[1], _OLD[1]),
@@ -38,13 +44,23 @@ def confluent_messages(
     These lines are missing if both directions were checked and only the earlier schema fails to read, and after the one
     sentence about another schema type. The description of a difference with a witness in ``witnesses`` contains the
     record that breaks the reader.
+
+    There are at most ``MAX_MESSAGES`` about differences, of at most ``MAX_MESSAGE_BYTES`` together; one that says how
+    many are left out follows them.
     """
     known = witnesses or {}
-    messages = [
-        _difference_message(difference, failure, known.get(difference) if known else None)
-        for failure in report.failures
-        for difference in failure.differences
-    ]
+    messages: list[str] = []
+    size = 0
+    found = [(failure, difference) for failure in report.failures for difference in failure.differences]
+    for failure, difference in found[:MAX_MESSAGES]:
+        message = _difference_message(difference, failure, known.get(difference) if known else None)
+        size += len(message.encode(errors="replace"))
+        if size > MAX_MESSAGE_BYTES:
+            break
+        messages.append(message)
+    if len(messages) < len(found):
+        left_out = len(found) - len(messages)
+        messages.append(f"and {left_out} more {'differences' if left_out > 1 else 'difference'}, left out of this list")
     return messages + _earlier_messages(report)
 
 

@@ -315,8 +315,9 @@ def _json_values(
 ) -> Iterator[Any]:
     from counterfoil.schema.formats.jsonschema.values.samples import Sampler
     from counterfoil.schema.formats.jsonschema.values.solver import Solver
-    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
     from counterfoil.schema.formats.jsonschema.view.written import root_of
+    from counterfoil.schema.steps import OutOfSteps
 
     root = root_of(schema)
     sampler = Sampler(Solver(Evaluator(_TRIED * 4000), trusts_unknown=True), variations=count)
@@ -334,7 +335,8 @@ def _json_values(
 
 def _is_accepted(root: Schema, value: Any) -> bool:
     """Return whether a schema certainly accepts a value, by a limited number of steps."""
-    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+    from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
+    from counterfoil.schema.steps import OutOfSteps
 
     try:
         return Evaluator(_TRIED * 400).accepts(root, value) is True

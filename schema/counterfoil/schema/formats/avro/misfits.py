@@ -16,8 +16,6 @@ from counterfoil.schema.compatibility.stated import stated_by
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import (
     ambiguous_alias,
-    have_matching_names,
-    matching_fields,
     missing_branch,
     missing_field,
     name_mismatch,
@@ -27,10 +25,12 @@ from counterfoil.schema.formats.avro.compare.differences import (
     unknown_symbols,
 )
 from counterfoil.schema.formats.avro.compare.places import TypePair
+from counterfoil.schema.formats.avro.compare.readable import have_matching_names, matching_fields
 from counterfoil.schema.formats.avro.compare.sound import scalar_misreadings, unusable_default
 from counterfoil.schema.formats.avro.paths import short_name
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union, branch_name
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
+from counterfoil.schema.steps import LEAST_STEPS, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -188,7 +188,7 @@ def _of_leaves(place: TypePair) -> Iterator[AvroDifference]:
         case _:
             yield from type_mismatch(place)
             return
-    yield from scalar_misreadings(place)
+    yield from scalar_misreadings(place, Steps(LEAST_STEPS))
 
 
 def _unknown(reader: Enum, writer: Enum) -> list[str]:

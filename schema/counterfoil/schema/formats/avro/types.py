@@ -48,6 +48,21 @@ PRIMITIVE_KINDS: Final = frozenset(
 )
 
 
+PROMOTIONS: Final = frozenset(
+    {
+        (Kind.INT, Kind.LONG),
+        (Kind.INT, Kind.FLOAT),
+        (Kind.INT, Kind.DOUBLE),
+        (Kind.LONG, Kind.FLOAT),
+        (Kind.LONG, Kind.DOUBLE),
+        (Kind.FLOAT, Kind.DOUBLE),
+        (Kind.STRING, Kind.BYTES),
+        (Kind.BYTES, Kind.STRING),
+    }
+)
+"""Pairs of a writer's and a reader's kind between which a decoder converts."""
+
+
 class NoDefault:
     """The type of ``NO_DEFAULT``, since None is Avro's ``null`` as a default."""
 

@@ -11,21 +11,26 @@ from counterfoil.schema.formats.jsonschema.compare.rules import UNRESOLVED_REFER
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.steps import Steps
 
 
 def find_differences(
-    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+    reader: JsonSchema,
+    writer: JsonSchema,
+    *,
+    policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
+    steps: Steps | None = None,
 ) -> list[Difference]:
     """Return why ``reader`` cannot read everything of ``writer`` under ``policy``; empty if it can.
 
-    Raises ``InvalidSchema`` for schemas nested too deep to be compared.
+    Raises ``InvalidSchema`` for schemas nested too deep to be compared, and ``OutOfSteps``.
     """
-    findings = [finding for finding in walk(reader, writer, policy=policy) if policy in finding.kind.breaks]
+    findings = [finding for finding in walk(reader, writer, steps, policy=policy) if policy in finding.kind.breaks]
     is_unresolved = any(finding.kind is UNRESOLVED_REFERENCE for finding in findings)
     if policy is not CompatibilityPolicy.SOUND or is_unresolved:
         return [*findings]
     from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 
-    found = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
-    return [*found, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
+    corrected = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
+    return [*corrected, *(misreading.difference() for misreading in find_misreadings(reader, writer))]

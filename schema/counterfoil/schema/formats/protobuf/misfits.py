@@ -27,6 +27,7 @@ from counterfoil.schema.formats.protobuf.types.enums import EnumType
 from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE, MessageType
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
 from counterfoil.schema.paths.text import print_path
+from counterfoil.schema.steps import steps_for
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -69,7 +70,7 @@ class _ProtobufPairs:
         self._reader = reader.types.root
         self._writer = writer.types.root
         self._differences: dict[_Key, list[ProtobufDifference]] = {}
-        for found in walk_sound(reader, writer):
+        for found in walk_sound(reader, writer, steps_for(reader, writer)):
             if found.kind is not sound.INVALID_FILE:
                 sides = found.place.enums or (found.place.reader, found.place.writer)
                 self._differences.setdefault((id(sides[0]), id(sides[1])), []).append(found)

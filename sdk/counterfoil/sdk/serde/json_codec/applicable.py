@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
+from counterfoil.schema.steps import OutOfSteps
 from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from counterfoil.registry.domain.contracts.history import (
     Period,
 )
 from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, VERSIONS, party_kind
-from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.contracts import ContractKind
 
 if TYPE_CHECKING:

@@ -17,7 +17,9 @@ Source: Apache Avro 1.12, "Schema Resolution", and recorded answers of Confluent
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -25,7 +27,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.places import AvroDifference, TrialDifference, TypePair
-from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union
+from counterfoil.schema.formats.avro.compare.readable import (
+    Reading,
+    have_matching_names,
+    matching_fields,
+    missing_symbols,
+)
+from counterfoil.schema.formats.avro.types import PROMOTIONS, Array, Enum, Fixed, Map, Primitive, Record, Union
+from counterfoil.schema.steps import OutOfSteps, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,40 +43,39 @@ if TYPE_CHECKING:
 
 _Pair: TypeAlias = tuple[int, int]
 
-PROMOTIONS: Final = frozenset(
-    {
-        (Kind.INT, Kind.LONG),
-        (Kind.INT, Kind.FLOAT),
-        (Kind.INT, Kind.DOUBLE),
-        (Kind.LONG, Kind.FLOAT),
-        (Kind.LONG, Kind.DOUBLE),
-        (Kind.FLOAT, Kind.DOUBLE),
-        (Kind.STRING, Kind.BYTES),
-        (Kind.BYTES, Kind.STRING),
-    }
-)
-"""Pairs of a writer's and a reader's kind between which a decoder converts."""
-
 MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; recursive types could repeat one without bound."""
+
+_STEPS_A_PAIR: Final = 5
+_FEW_STEPS: Final = 10_000
+"""The steps of a comparison that is made without a look at the verdict first; most need fewer."""
 
 _DESCRIBED_DEPTH: Final = 3
 
 
-def walk(reader: AvroType, writer: AvroType, *, trusts_cycles: bool = True) -> list[AvroDifference]:
+def walk(reader: AvroType, writer: AvroType, steps: Steps, *, trusts_cycles: bool = True) -> list[AvroDifference]:
     """Return the differences between two nodes.
 
     With ``trusts_cycles``, as in the reference, a result that was computed while a pair around it was still being
-    compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable.
+    compared is final. Without it, the pairs are compared again until no further pair is found to be unreadable. Raises
+    ``OutOfSteps``.
     """
     root = TypePair(None, None, reader, writer)
     try:
-        found = _Walk().compare(reader, writer, root) if trusts_cycles else _settle(reader, writer, root)
-        return list(found)
+        with suppress(OutOfSteps):
+            return list(_compare(root, steps.some(_FEW_STEPS), trusts_cycles=trusts_cycles))
+        if Reading(steps).certainly_reads(reader, writer):
+            return []
+        return list(_compare(root, steps, trusts_cycles=trusts_cycles))
     except _Ambiguous as ambiguous:
         return [ambiguous.found]
     except RecursionError:
         raise InvalidSchema("Invalid schema: its types are nested too deep to be compared; flatten them") from None
+
+
+def _compare(root: TypePair, steps: Steps, *, trusts_cycles: bool) -> tuple[AvroDifference, ...]:
+    compare = _Walk(steps).compare if trusts_cycles else partial(_settle, steps)
+    return compare(root.reader, root.writer, root)
 
 
 class _Ambiguous(Exception):
@@ -78,10 +86,10 @@ class _Ambiguous(Exception):
         self.found = found
 
 
-def _settle(reader: AvroType, writer: AvroType, root: TypePair) -> tuple[AvroDifference, ...]:
+def _settle(steps: Steps, reader: AvroType, writer: AvroType, root: TypePair) -> tuple[AvroDifference, ...]:
     unreadable: dict[_Pair, tuple[AvroDifference, ...]] = {}
     while True:
-        walk = _Walk(unreadable)
+        walk = _Walk(steps, unreadable)
         found = walk.compare(reader, writer, root)
         known = len(unreadable)
         unreadable = walk.unreadable() | unreadable
@@ -95,10 +103,14 @@ class _Walk:
     ``unreadable`` are pairs that are known to be unreadable, with their findings.
     """
 
-    __slots__ = ("_found_by_pair", "_unreadable")
+    __slots__ = ("_found_by_pair", "_steps", "_trials_by_writer", "_unreadable")
 
-    def __init__(self, unreadable: Mapping[_Pair, tuple[AvroDifference, ...]] = MappingProxyType({})) -> None:
+    def __init__(
+        self, steps: Steps, unreadable: Mapping[_Pair, tuple[AvroDifference, ...]] = MappingProxyType({})
+    ) -> None:
+        self._steps = steps
         self._found_by_pair: dict[_Pair, tuple[AvroDifference, ...]] = {}
+        self._trials_by_writer: dict[int, list[_Trials]] = {}
         self._unreadable = unreadable
 
     def unreadable(self) -> dict[_Pair, tuple[AvroDifference, ...]]:
@@ -113,6 +125,8 @@ class _Walk:
         known = self._found_by_pair.get(pair)
         if known is not None:
             return known
+        self._steps.spend(_STEPS_A_PAIR)
+        place = self._first_place(reader, writer, place)
         # inside itself: compatible unless it is known to be unreadable
         self._found_by_pair[pair] = self._unreadable.get(pair, ())
         found = self._found_by_pair[pair] = self._judge(reader, writer, place)[:MAX_DIFFERENCES]
@@ -141,6 +155,7 @@ class _Walk:
         return type_mismatch(place)
 
     def _fields(self, reader: Record, writer: Record, place: TypePair) -> tuple[AvroDifference, ...]:
+        self._steps.spend(len(reader.fields) + len(writer.fields))
         writer_fields = {field.name: field for field in writer.fields}
         found: list[AvroDifference] = []
         for index, field in enumerate(reader.fields):
@@ -151,7 +166,7 @@ class _Walk:
                 match = _match_by_alias(field, writer_fields, place)
             if match is None:
                 if not field.has_default:
-                    found += self._missing_field(index, field, place)
+                    found += self.missing_field(index, field, place)
                 continue
             if len(found) >= MAX_DIFFERENCES:
                 break
@@ -162,7 +177,7 @@ class _Walk:
             found += self.compare(mine, theirs, entered)
         return tuple(found)
 
-    def _missing_field(self, index: int, field: Field, place: TypePair) -> tuple[AvroDifference, ...]:
+    def missing_field(self, index: int, field: Field, place: TypePair) -> tuple[AvroDifference, ...]:
         if isinstance(field.type, Enum) and field.type.default is not None:
             entered = TypePair(place, index, field.type, place.writer, reader_field=field)
             return self.compare(field.type, place.writer, entered)
@@ -179,16 +194,25 @@ class _Walk:
         return tuple(found)
 
     def _plain_from_union(self, reader: AvroType, writer: Union, place: TypePair) -> tuple[AvroDifference, ...]:
+        self._steps.spend(len(writer.branches))
         found: list[AvroDifference] = []
         for index, branch in enumerate(writer.branches):
             found += self.compare(reader, branch, TypePair(place, str(index), reader, branch, index))
         return tuple(found)
 
     def _union_from_plain(self, reader: Union, writer: AvroType, place: TypePair) -> tuple[AvroDifference, ...]:
-        reasons: list[tuple[bool, AvroDifference]] = []
+        self._steps.spend(len(reader.branches))
+        reasons: list[tuple[bool, AvroDifference | None]] = []
+        trials = _Trials(reader, place)
+        if type(writer) is Record:
+            self._trials_by_writer.setdefault(id(writer), []).append(trials)
         for branch in reader.branches:
+            trials.count += 1
             if branch.kind is not writer.kind and (writer.kind, branch.kind) not in PROMOTIONS:
                 continue  # it cannot read the writer, and is not a useful reason; a shortcut for speed
+            if type(branch) is Record and type(writer) is Record and _is_refused_by_name_alone(branch, writer):
+                reasons.append((True, None))
+                continue
             failures = self.compare(branch, writer, TypePair(place, None, branch, writer))
             if not failures:
                 return ()
@@ -196,7 +220,34 @@ class _Walk:
                 first = failures[0]
                 reasons.append((first.kind is rules.NAME_MISMATCH and first.place.reader is branch, first))
         reasons.sort(key=itemgetter(0))  # branches with the writer's name first
-        return (missing_branch(place, reasons[0][1] if reasons else None),)
+        reason = reasons[0][1] if reasons else None
+        if reasons and reason is None:
+            branch = next(each for each in reader.branches if each.kind is writer.kind)
+            reason = self.compare(branch, writer, TypePair(place, None, branch, writer))[0]
+        return (missing_branch(place, reason),)
+
+    def _first_place(self, reader: AvroType, writer: AvroType, place: TypePair) -> TypePair:
+        """Return the place at which a pair was first met: a trial that did not compare it, or else ``place``."""
+        if type(reader) is not Record or type(writer) is not Record or not _is_refused_by_name_alone(reader, writer):
+            return place
+        for trials in self._trials_by_writer.get(id(writer), ()):
+            if any(branch is reader for branch in trials.reader.branches[: trials.count]):
+                return TypePair(trials.place, None, reader, writer)
+        return place
+
+
+@dataclass(slots=True)
+class _Trials:
+    """The trials of the branches of a reader's union for one type of the writer's; ``count`` branches were tried."""
+
+    reader: Union
+    place: TypePair
+    count: int = 0
+
+
+def _is_refused_by_name_alone(reader: Record, writer: Record) -> bool:
+    """Return whether the names of two records differ, and comparing their fields finds nothing for other places."""
+    return not have_matching_names(reader, writer) and all(type(field.type) is Primitive for field in reader.fields)
 
 
 def reads_primitive(reader: Primitive, writer: Primitive) -> bool:
@@ -246,23 +297,6 @@ def match_field(field: Field, writer_fields: Mapping[str, Field]) -> Field | Non
     return next(iter(matching_fields(field, writer_fields)), None)
 
 
-def matching_fields(field: Field, writer_fields: Mapping[str, Field]) -> list[Field]:
-    """Return the writer's fields by name and by each alias.
-
-    An alias that equals the name counts a second time, as in the reference.
-    """
-    names = (field.name, *dict.fromkeys(field.aliases))
-    return [writer_fields[name] for name in names if name in writer_fields]
-
-
-def have_matching_names(reader: NamedType, writer: NamedType) -> bool:
-    """Return whether the names allow ``reader`` to read ``writer``.
-
-    Namespaces of names do not count; aliases are compared as full names.
-    """
-    return reader.name == writer.name or writer.full_name in reader.aliases
-
-
 @dataclass(frozen=True, slots=True)
 class Described:
     """A type as a fact of a sentence; it is described when the sentence is rendered."""
@@ -281,16 +315,6 @@ def describe(node: AvroType, depth: int = _DESCRIBED_DEPTH) -> str:
     if isinstance(node, Union):
         return f"[{', '.join(describe(branch, depth - 1) for branch in node.branches) if depth else '…'}]"
     return node.kind.value if isinstance(node, Primitive) else f"{node.kind} {node.full_name}"
-
-
-def missing_symbols(reader: Enum, writer: Enum) -> list[str]:
-    """Return the writer's symbols that the reader cannot read, sorted.
-
-    Empty if the reader has a default, which it reads instead of them.
-    """
-    if reader.default is not None and reader.default in reader.symbols:
-        return []
-    return sorted(set(writer.symbols).difference(reader.symbols))
 
 
 def name_mismatch(reader: NamedType, writer: NamedType, place: TypePair) -> tuple[AvroDifference, ...]:

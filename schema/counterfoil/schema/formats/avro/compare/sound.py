@@ -20,6 +20,7 @@ from counterfoil.schema.formats.avro.compare.meaning import (
     logical_type_of,
 )
 from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
+from counterfoil.schema.formats.avro.compare.readable import may_read
 from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.steps import Steps
 
 
-def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]:
+def find_misreadings(reader: AvroType, writer: AvroType, steps: Steps) -> list[AvroDifference]:
     """Return the places at which a value of ``writer`` is misread or fails although the checker reports nothing."""
-    walk = _Misreadings()
+    walk = _Misreadings(steps)
     try:
         walk.visit(TypePair(None, None, reader, writer))
     except RecursionError:
@@ -41,7 +43,8 @@ def find_misreadings(reader: AvroType, writer: AvroType) -> list[AvroDifference]
 
 
 class _Misreadings:
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self.found: list[AvroDifference] = []
         self._seen: set[tuple[int, int]] = set()
 
@@ -51,12 +54,13 @@ class _Misreadings:
         if (id(reader), id(writer)) in self._seen:
             return
         self._seen.add((id(reader), id(writer)))
+        self._steps.spend()
         match reader, writer:
             case (_, Union()):
                 for index, branch in enumerate(writer.branches):
                     self.visit(TypePair(place, str(index), reader, branch, index))
             case (Union(), _):
-                chosen = branch_that_reads(reader, writer)
+                chosen = branch_that_reads(reader, writer, self._steps)
                 if chosen is not None:
                     self.visit(TypePair(place, "", chosen, writer))
             case (Record(), Record()):
@@ -66,7 +70,7 @@ class _Misreadings:
             case (Map(), Map()):
                 self.visit(TypePair(place, "values", reader.values, writer.values, "values"))
             case _:
-                self.found += scalar_misreadings(place)
+                self.found += scalar_misreadings(place, self._steps)
 
     def _fields(self, reader: Record, writer: Record, place: TypePair) -> None:
         writer_fields = {field.name: field for field in writer.fields}
@@ -78,7 +82,7 @@ class _Misreadings:
                 self.found.append(unusable)
 
 
-def scalar_misreadings(place: TypePair) -> Iterator[AvroDifference]:
+def scalar_misreadings(place: TypePair, steps: Steps) -> Iterator[AvroDifference]:
     """Yield the misreadings of two types without parts, which the checker accepts."""
     reader, writer = place.reader, place.writer
     if reader.kind is Kind.STRING and writer.kind is Kind.BYTES:
@@ -87,7 +91,7 @@ def scalar_misreadings(place: TypePair) -> Iterator[AvroDifference]:
         kinds = {"reader": Described(reader), "writer": Described(writer)}
         yield AvroDifference(rules.INTEGER_AS_FLOAT, kinds, "{writer} as {reader}", place)
     was, now = logical_type_of(writer), logical_type_of(reader)
-    if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer):
+    if was is None or now is None or not have_other_logical_types(reader, writer) or walk(reader, writer, steps):
         return
     facts = {"reader": describe_logical(now), "writer": describe_logical(was)}
     if was.name != now.name:
@@ -105,9 +109,11 @@ def unusable_default(field: Field, place: TypePair) -> AvroDifference | None:
     return AvroDifference(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field)
 
 
-def branch_that_reads(reader: Union, writer: AvroType) -> AvroType | None:
+def branch_that_reads(reader: Union, writer: AvroType, steps: Steps) -> AvroType | None:
     """Return the branch that reads ``writer``: one of its own kind before one to which it is promoted."""
-    readable = [branch for branch in reader.branches if not walk(branch, writer)]
+    steps.spend(len(reader.branches))
+    possible = [branch for branch in reader.branches if may_read(branch, writer)]
+    readable = [branch for branch in possible if not walk(branch, writer, steps)]
     same = [branch for branch in readable if branch.kind is writer.kind]
     alike = [branch for branch in same if branch.logical_type == writer.logical_type]
     return next(iter(alike or same or readable), None)

@@ -7,8 +7,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import have_matching_names, walk
+from counterfoil.schema.formats.avro.compare.differences import walk
 from counterfoil.schema.formats.avro.compare.places import TypePair
+from counterfoil.schema.formats.avro.compare.readable import have_matching_names
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Record, Union
 
 if TYPE_CHECKING:
@@ -16,14 +17,16 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.steps import Steps
 
 _Pair: TypeAlias = tuple[int, int]
 
 
 class Causes:
-    """The causes of findings. Each pair of nodes is walked once; recursive types are cut off."""
+    """The causes of findings. Each pair of nodes is walked once; recursive types are cut off. Raises ``OutOfSteps``."""
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
         self._found_by_pair: dict[_Pair, list[AvroDifference]] = {}
         self._are_names_by_pair: dict[_Pair, bool] = {}
 
@@ -80,7 +83,7 @@ class Causes:
         pair = (id(branch), id(place.writer))
         known = self._found_by_pair.get(pair)
         if known is None:
-            known = self._found_by_pair[pair] = walk(branch, place.writer)
+            known = self._found_by_pair[pair] = walk(branch, place.writer, self._steps)
         return [replace(cause, place=cause.place.below(trial)) for cause in known]
 
 

@@ -13,7 +13,8 @@ from counterfoil.schema.formats.avro.witness.data import NoDatum, plain_json
 from counterfoil.schema.formats.avro.witness.meanings import Comparison
 from counterfoil.schema.formats.avro.witness.samples import Samples
 from counterfoil.schema.formats.avro.witness.spelling import spell_reader, spell_writer
-from counterfoil.schema.witness import Confirmation, Witness
+from counterfoil.schema.steps import OutOfSteps, steps_for
+from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Confirmation:
     """Return how many of ``count`` values of ``writer`` were read with ``reader``, or the first that was not."""
     done = 0
+    steps = steps_for(reader, writer)
     try:
         writer_spelt = decoder.prepared(_without_defaults(spell_writer(writer.root)))
         reader_spelt = decoder.prepared(spell_reader(reader.root, writer.named.values()))
-        comparison = Comparison(reader.root, writer.root)
+        comparison = Comparison(reader.root, writer.root, steps)
         for datum, body in written(writer, count):
             got, failure = _read(body, writer_spelt, reader_spelt)
             if failure is not None:
@@ -40,6 +42,8 @@ def confirm_compatible(reader: AvroSchema, writer: AvroSchema, count: int) -> Co
         return Confirmation(done, reason=str(stopped))
     except RecursionError:
         return Confirmation(done, reason="the schemas are nested too deep")
+    except OutOfSteps:
+        return Confirmation(done, reason=BEYOND_LIMITS)
     return Confirmation(done)
 
 

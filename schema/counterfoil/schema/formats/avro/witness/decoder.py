@@ -13,6 +13,7 @@ from typing import Any, Final
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
 
+_LONGEST_MESSAGE: Final = 20_000
 _INVENTED_NAMESPACE: Final = re.compile(r"\b_\d*\.")
 
 
@@ -90,4 +91,5 @@ def decoder_name() -> str:
 
 def quote(exception: Exception) -> str:
     """Return the message of an exception on one line, shortened."""
-    return excerpt(_INVENTED_NAMESPACE.sub("", " ".join(f"{type(exception).__name__}: {exception}".split())), 200)
+    text = f"{type(exception).__name__}: {exception}"[:_LONGEST_MESSAGE]  # some quote both schemas
+    return excerpt(_INVENTED_NAMESPACE.sub("", " ".join(text.split())), 200)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.formats.avro.types import AvroType, Field
+    from counterfoil.schema.steps import Steps
 
 _Pair: TypeAlias = "tuple[AvroType, AvroType]"
 _Key: TypeAlias = tuple[int, int]
@@ -70,7 +71,8 @@ class Comparison:
     walked for each record.
     """
 
-    def __init__(self, reader: AvroType, writer: AvroType) -> None:
+    def __init__(self, reader: AvroType, writer: AvroType, steps: Steps) -> None:
+        self._steps = steps
         self._root = (reader, writer)
         self._branch_by_pair: dict[_Key, AvroType | None] = {}
         self._telling = self._find_telling()
@@ -128,7 +130,7 @@ class Comparison:
     def _branch(self, reader: Union, writer: AvroType) -> AvroType | None:
         key = (id(reader), id(writer))
         if key not in self._branch_by_pair:
-            self._branch_by_pair[key] = branch_that_reads(reader, writer)
+            self._branch_by_pair[key] = branch_that_reads(reader, writer, self._steps)
         return self._branch_by_pair[key]
 
     def _find_telling(self) -> set[_Key]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.steps import Steps
 
 MISREADINGS: Final = frozenset(
     rule.id
@@ -40,7 +41,7 @@ _NO_UTF8: Final = b"\xff"
 _MOST_TRIED: Final = 12
 
 
-def search_for_misreading(writer: AvroSchema, found: AvroDifference) -> Witness | NoWitness:
+def search_for_misreading(writer: AvroSchema, found: AvroDifference, steps: Steps) -> Witness | NoWitness:
     """Return a datum of ``writer`` that a reader misreads as in ``found``, or why none was found."""
     tried = 0
     for value in _values(found):
@@ -48,7 +49,7 @@ def search_for_misreading(writer: AvroSchema, found: AvroDifference) -> Witness 
         try:
             datum = DataBuilder().reaching(found.place, value)
             body = decoder.write(datum, spell_writer(writer.root))
-            said = _misread(found, value)
+            said = _misread(found, value, steps)
         except (NoDatum, decoder.DecoderRefuses) as refused:
             return NoWitness(tried, str(refused))
         if said is not None:
@@ -75,7 +76,7 @@ def _values(found: AvroDifference) -> Iterator[Any]:
         yield from (samples.next_of(found.place.writer) for _ in range(_MOST_TRIED))
 
 
-def _misread(found: AvroDifference, value: Any) -> str | None:
+def _misread(found: AvroDifference, value: Any, steps: Steps) -> str | None:
     """Return the description of the reader's misreading of ``value``; None if it is read correctly."""
     reader, writer = found.place.reader, found.place.writer
     body = decoder.write(value, _bare(writer))
@@ -84,7 +85,7 @@ def _misread(found: AvroDifference, value: Any) -> str | None:
     got, failure = decoder.resolve(body, _bare(writer), _bare(reader))
     if failure is not None:
         return failure
-    return next((one.text for one in Comparison(reader, writer).misreadings(value, got)), None)
+    return next((one.text for one in Comparison(reader, writer, steps).misreadings(value, got)), None)
 
 
 def _bare(node: AvroType) -> dict[str, Any]:

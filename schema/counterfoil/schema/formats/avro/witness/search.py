@@ -19,15 +19,16 @@ from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.formats.avro.compare import rules
-from counterfoil.schema.formats.avro.compare.differences import missing_symbols
+from counterfoil.schema.formats.avro.compare.readable import missing_symbols
 from counterfoil.schema.formats.avro.policies import find_all
-from counterfoil.schema.formats.avro.types import Enum
+from counterfoil.schema.formats.avro.types import Array, Enum, Map, Record, Union
 from counterfoil.schema.formats.avro.witness import decoder
 from counterfoil.schema.formats.avro.witness.causes import Causes
 from counterfoil.schema.formats.avro.witness.data import DataBuilder, NoDatum, plain_json, step_in_words
 from counterfoil.schema.formats.avro.witness.misreading import MISREADINGS, search_for_misreading
 from counterfoil.schema.formats.avro.witness.spelling import spell_reader, spell_reader_at, spell_writer
-from counterfoil.schema.witness import NoWitness, Witness
+from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
+from counterfoil.schema.witness import BEYOND_LIMITS, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
+    from counterfoil.schema.formats.avro.types import AvroType
+
+_STEPS_A_PAIR: Final = 5
+"""The steps for each pair of branches of the largest unions, which the decoder tries."""
+
+_CHARS_A_STEP: Final = 10
+"""The characters of both schemas for which the decoder takes about as long as the walk for one step."""
 
 MAX_TRIED: Final = 24
 """The largest number of data that are tried for one difference."""
@@ -43,24 +51,29 @@ _CACHE_CHARS: Final = 100_000
 """The characters of the pairs of schemas for which the shared work of the searches is cached."""
 
 
-def search_for_witness(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> Witness | NoWitness:
+def search_for_witness(
+    reader: AvroSchema, writer: AvroSchema, difference: Difference, *, steps: Steps | None = None
+) -> Witness | NoWitness:
     """Return a datum of ``writer`` that ``reader`` cannot read, or the number of tries and why none was found."""
+    steps = steps or steps_for(reader, writer)
     try:
-        found = _find(reader, writer, difference)
+        found = _find(reader, writer, difference, steps)
         if found is None:
             return NoWitness(0, "the two schemas do not differ in this")
         if difference.rule in MISREADINGS:
-            return search_for_misreading(writer, found)
-        return _Search(_pair_of(reader, writer), found).run()
+            return search_for_misreading(writer, found, steps)
+        return _Search(_pair_of(reader, writer), found, steps).run()
     except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
+    except OutOfSteps:
+        return NoWitness(0, BEYOND_LIMITS)
 
 
-def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference) -> AvroDifference | None:
+def _find(reader: AvroSchema, writer: AvroSchema, difference: Difference, steps: Steps) -> AvroDifference | None:
     """Return the walk's finding that equals ``difference``, under either policy; None if there is none."""
     pair = _pair_of(reader, writer)
     for policy in (CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND):
-        found = pair.found(policy).get(difference)
+        found = pair.found(policy, steps).get(difference)
         if found is not None:
             return found
     return None
@@ -74,14 +87,21 @@ class _Pair:
         self._writer_schema = writer
         self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, AvroDifference]] = {}
         self.writer_types = (*writer.named.values(),)
+        self._undecided: set[CompatibilityPolicy] = set()
+        branches = _largest_union(reader.root) * _largest_union(writer.root)
+        self.steps_a_datum = (len(reader.text) + len(writer.text)) // _CHARS_A_STEP + _STEPS_A_PAIR * branches
 
-    def found(self, policy: CompatibilityPolicy) -> Mapping[Difference, AvroDifference]:
+    def found(self, policy: CompatibilityPolicy, steps: Steps) -> Mapping[Difference, AvroDifference]:
         """Return the findings under ``policy``, by difference; the first of several equal ones."""
+        if policy in self._undecided:
+            raise OutOfSteps
         if policy not in self._found_by_policy:
+            self._undecided.add(policy)
             found: dict[Difference, AvroDifference] = {}
-            for each in find_all(self._reader_schema, self._writer_schema, policy=policy):
+            for each in find_all(self._reader_schema, self._writer_schema, policy=policy, steps=steps):
                 found.setdefault(each, each)
             self._found_by_policy[policy] = found
+            self._undecided.discard(policy)
         return self._found_by_policy[policy]
 
     @cached_property
@@ -100,10 +120,34 @@ def _pair_of(reader: AvroSchema, writer: AvroSchema) -> _Pair:
     return _Pair(reader, writer)
 
 
+def _largest_union(root: AvroType) -> int:
+    """Return the number of branches of the largest union; the decoder tries those of the reader for each datum."""
+    largest, waiting, seen = 1, [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case Union():
+                inner = [*node.branches]
+                largest = max(largest, len(inner))
+            case Record():
+                inner = [field.type for field in node.fields]
+            case Array():
+                inner = [node.items]
+            case Map():
+                inner = [node.values]
+            case _:
+                inner = []
+        inner = [each for each in inner if id(each) not in seen]
+        seen.update(map(id, inner))
+        waiting += inner
+    return largest
+
+
 class _Search:
     """One search."""
 
-    def __init__(self, pair: _Pair, found: AvroDifference) -> None:
+    def __init__(self, pair: _Pair, found: AvroDifference, steps: Steps) -> None:
+        self._steps = steps
         self._found = found
         self._pair = pair
         self._reader_at = spell_reader_at(found, pair.writer_types)
@@ -111,7 +155,7 @@ class _Search:
     def run(self) -> Witness | NoWitness:
         if self._found.kind is rules.AMBIGUOUS_ALIAS:
             return NoWitness(0, "decoders disagree about a field with several matches")
-        causes = Causes()
+        causes = Causes(self._steps)
         if causes.is_about_record_names(self._found):
             return self._of_record_names()
         tried = 0
@@ -133,6 +177,7 @@ class _Search:
         """Return the result for records with another name, which fastavro refuses and some other decoders read."""
         reason = "only names of records differ, and decoders that go by structure, such as Avro's for Java, read them"
         for datum in islice(_data([self._found]), 1):
+            self._steps.spend(self._pair.steps_a_datum)
             try:
                 body = decoder.write(datum, self._pair.writer)
                 failure = decoder.failure_to_read(body, self._pair.writer, self._pair.reader)
@@ -142,6 +187,7 @@ class _Search:
         return NoWitness(0, reason)
 
     def _confirm(self, datum: Any) -> Witness | None:
+        self._steps.spend(self._pair.steps_a_datum)
         writer = self._pair.writer
         body = decoder.write(datum, writer)
         if decoder.failure_to_read(body, writer) is not None:

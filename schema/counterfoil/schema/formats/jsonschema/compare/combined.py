@@ -114,6 +114,7 @@ class _Branches:
 
     def _inner(self, left: int, right: int) -> Sequence[JsonDifference]:
         pair = (left, right)
+        self._walk.spend()
         if pair not in self._inner_by_pair:
             self._inner_by_pair[pair] = self._walk.compare(self._mine[right], self._theirs[left])
         return self._inner_by_pair[pair]

@@ -32,6 +32,9 @@ class Walk(Protocol):
     def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
         """Return whether none of the findings breaks under the policy."""
 
+    def spend(self, steps: int = 1) -> None:
+        """Count steps of the comparison; raise ``OutOfSteps`` if none are left."""
+
     def matches(self, pattern: str, name: str) -> bool:
         """Return whether a pattern matches a part of a property's name."""
 

@@ -43,6 +43,7 @@ from counterfoil.schema.formats.jsonschema.compare.translate import node_of
 from counterfoil.schema.formats.jsonschema.compare.wording import describe
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,16 +68,20 @@ MAX_ROUNDS: Final = 50
 
 
 def walk(
-    reader: JsonSchema, writer: JsonSchema, *, policy: CompatibilityPolicy = CompatibilityPolicy.STRICT
+    reader: JsonSchema,
+    writer: JsonSchema,
+    steps: Steps | None = None,
+    *,
+    policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
 ) -> Sequence[JsonDifference]:
     """Return every difference, including those that do not break.
 
     ``policy`` decides which branches of a combination match. A reference that cannot be resolved is the only difference
-    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply or have too many pairs.
+    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply, and ``OutOfSteps`` for too many pairs.
     """
     try:
         max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
-        return _Rounds(policy, max_pairs).run(node_of(reader), node_of(writer))
+        return _Rounds(policy, max_pairs, steps or steps_for(reader, writer)).run(node_of(reader), node_of(writer))
     except UnresolvedReference as unresolved:
         return [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
     except RecursionError:
@@ -86,7 +91,8 @@ def walk(
 class _Rounds:
     """One comparison of two trees; the :class:`~counterfoil.schema.formats.jsonschema.compare.content_models.Walk`."""
 
-    def __init__(self, policy: CompatibilityPolicy, max_pairs: int) -> None:
+    def __init__(self, policy: CompatibilityPolicy, max_pairs: int, steps: Steps) -> None:
+        self._steps = steps
         self._policy = policy
         self._pairs_left = max_pairs
         self._before: dict[tuple[int, int], Sequence[JsonDifference]] = {}
@@ -109,7 +115,11 @@ class _Rounds:
     def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
         return not any(self._policy in finding.kind.breaks for finding in findings)
 
+    def spend(self, steps: int = 1) -> None:
+        self._steps.spend(steps)
+
     def matches(self, pattern: str, name: str) -> bool:
+        self._steps.spend()
         return holds_match(pattern, name) is True
 
     def compare(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
@@ -117,6 +127,7 @@ class _Rounds:
         found = self._known.get((id(mine), id(theirs)))
         if found is None:
             found = self._compare_meant(mine, theirs)
+        self._steps.spend(1 + len(found))
         if found and (mine is not reader or theirs is not writer):
             return [finding.through(reader, writer) for finding in found]
         return found
@@ -128,7 +139,7 @@ class _Rounds:
             return self._before.get(pair, ())
         self._pairs_left -= 1
         if self._pairs_left < 0:
-            raise InvalidSchema("Invalid schema: its alternatives are too many to be compared; take some of them out")
+            raise OutOfSteps
         self._active.add(pair)
         found = self._known[pair] = tuple(self._judge(reader, writer)[:MAX_DIFFERENCES])
         self._active.discard(pair)

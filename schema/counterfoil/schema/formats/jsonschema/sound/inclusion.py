@@ -14,9 +14,9 @@ from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import TYPES
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.values.literals import asks_for_integers
-from counterfoil.schema.formats.jsonschema.view.evaluate import OutOfSteps
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts, Schema, spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,8 +19,9 @@ from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_
 from counterfoil.schema.formats.jsonschema.sound.annotations import annotations_of
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import root_of
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

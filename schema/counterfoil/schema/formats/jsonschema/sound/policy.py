@@ -18,8 +18,9 @@ from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,8 +16,8 @@ from counterfoil.schema.formats.jsonschema.values.arrays import Arrays
 from counterfoil.schema.formats.jsonschema.values.numbers import number_values
 from counterfoil.schema.formats.jsonschema.values.objects import STRING, Objects
 from counterfoil.schema.formats.jsonschema.values.texts import text_values
-from counterfoil.schema.formats.jsonschema.view.evaluate import OutOfSteps
 from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, is_multiple, type_of
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
-
-
-class OutOfSteps(Exception):
-    """The error for an evaluation or a search that needs more steps than its limit."""
 
 
 class Evaluator:
@@ -40,6 +37,11 @@ class Evaluator:
         self._left -= steps
         if self._left < 0:
             raise OutOfSteps
+
+    @property
+    def left(self) -> int:
+        """The number of steps that are left."""
+        return self._left
 
     def refill(self, steps: int) -> None:
         """Set the number of steps that are left."""
@@ -208,6 +210,7 @@ class Evaluator:
         declared = facts.properties.get(name)
         if declared is not None:
             yield self.accepts(declared, item)
+        self.spend(len(facts.patterns))
         matches = {pattern: holds_match(pattern, name) for pattern in facts.patterns}
         for pattern, schema in facts.patterns.items():
             if matches[pattern] is not False:

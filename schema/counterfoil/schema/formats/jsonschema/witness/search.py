@@ -19,13 +19,14 @@ from counterfoil.schema.formats.jsonschema.sound.rules import CONTENT_MISREAD, F
 from counterfoil.schema.formats.jsonschema.validity import check_validity
 from counterfoil.schema.formats.jsonschema.values.samples import MAX_BUILT, MAX_VARIATIONS, Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.formats.jsonschema.witness.places import place_of
 from counterfoil.schema.formats.jsonschema.witness.shrinking import smaller
 from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, validator_name
 from counterfoil.schema.formats.jsonschema.witness.wording import step_in_words, value_text, way_in_words
-from counterfoil.schema.witness import Confirmation, NoWitness, Witness
+from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
+from counterfoil.schema.witness import BEYOND_LIMITS, Confirmation, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,19 +58,25 @@ USUAL_SIZE: Final = 100_000
 
 MAX_SHRINKINGS: Final = 40
 
+_STEPS_A_LOOK: Final = 10
+
 MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
 """The rules of differences in values that both sides accept."""
 _CACHE_CHARS: Final = 100_000
 """The characters of the schemas whose validators are cached for the search for the next difference."""
 
 
-def search_for_witness(reader: JsonSchema, writer: JsonSchema, difference: Difference) -> Witness | NoWitness:
+def search_for_witness(
+    reader: JsonSchema, writer: JsonSchema, difference: Difference, *, steps: Steps | None = None
+) -> Witness | NoWitness:
     """Return a value that ``writer`` accepts and ``reader`` refuses, or the number of tries and why none was found."""
     try:
-        search = Search(reader, writer)
+        search = Search(reader, writer, steps or steps_for(reader, writer))
         if difference.rule in MISREADINGS:
             return search.for_misreading(difference)
         return search.for_difference(difference)
+    except OutOfSteps:
+        return NoWitness(0, BEYOND_LIMITS)
     except (RecursionError, InvalidSchema, ValidatorRefuses) as problem:
         return NoWitness(0, "the schemas are nested too deep" if isinstance(problem, RecursionError) else str(problem))
 
@@ -91,7 +98,8 @@ def _sides_of(reader: JsonSchema, writer: JsonSchema) -> tuple[_Side, _Side]:
 class Search:
     """One search, with a validator for each side; raises ``InvalidSchema`` and ``ValidatorRefuses``."""
 
-    def __init__(self, reader: JsonSchema, writer: JsonSchema) -> None:
+    def __init__(self, reader: JsonSchema, writer: JsonSchema, steps: Steps) -> None:
+        self._steps = steps
         self._schemas = (reader, writer)
         reading, writing = _sides_of(reader, writer)
         self._reader, self._reader_root = reading.validator, reading.root
@@ -191,6 +199,8 @@ class Search:
             with suppress(OutOfSteps):
                 self._evaluator.spend(MAX_LOOKS_A_VALUE)
             raise ValidatorRefuses("the schemas branch too much to be tried") from None
+        finally:
+            self._steps.spend(_STEPS_A_LOOK * (MAX_LOOKS_A_VALUE - max(0, self._judged.left)))
 
     def _is_written(self, value: Any) -> bool:
         try:
@@ -201,6 +211,18 @@ class Search:
             return False
 
     def _witness(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> Witness:
+        with suppress(OutOfSteps):
+            value, failure = self._smallest(value, failure, is_meant)
+        text = value_text(value)
+        return Witness(
+            datum_json=text,
+            body=text.encode(),
+            stop=step_in_words(failure),
+            confirmed_by=f"{validator_name()}: {failure.message}",
+        )
+
+    def _smallest(self, value: Any, failure: Failure, is_meant: Callable[[Failure], bool]) -> tuple[Any, Failure]:
+        """Return a smaller value with a failure that is meant, too."""
         most = int(MAX_SHRINKINGS * self._share)
         for _ in range(most):
             for less in islice(smaller(value), most):
@@ -209,14 +231,8 @@ class Search:
                     value, failure = less, still
                     break
             else:
-                break
-        text = value_text(value)
-        return Witness(
-            datum_json=text,
-            body=text.encode(),
-            stop=step_in_words(failure),
-            confirmed_by=f"{validator_name()}: {failure.message}",
-        )
+                return value, failure
+        return value, failure
 
 
 def _misread_witness(misread: Misreading) -> Witness:

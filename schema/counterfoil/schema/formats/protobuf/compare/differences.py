@@ -26,6 +26,7 @@ from counterfoil.schema.formats.protobuf.read.ast import Label
 from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER
 from counterfoil.schema.formats.protobuf.read.symbols import SCALARS
 from counterfoil.schema.jsontext.java_order import java_hash_order
+from counterfoil.schema.steps import steps_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held, MessageType, TypeIndex
+    from counterfoil.schema.steps import Steps
 
 MAX_DIFFERENCES: Final = 1000
 """The largest number of reported differences; imported messages that use each other could repeat one without limit."""
@@ -60,14 +62,15 @@ _GROUP_BY_SCALAR: Final = {scalar: group for group in _GROUPS for scalar in grou
 _TEXTS: Final = _GROUP_BY_SCALAR["string"]
 
 
-def walk(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
+def walk(reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps | None = None) -> list[ProtobufDifference]:
     """Return every difference that Confluent counts between two schemas, also those that break no reader.
 
     Their order is fixed, as in Confluent's checker: the package, the enums, then the messages, each with its oneofs,
-    its fields by number and its nested types. Raises ``InvalidSchema`` for schemas that are nested too deep.
+    its fields by number and its nested types. Raises ``InvalidSchema`` for schemas that are nested too deep, and
+    ``OutOfSteps``.
     """
     try:
-        return [*_Walk(reader.types, writer.types).files()]
+        return [*_Walk(reader.types, writer.types, steps or steps_for(reader, writer)).files()]
     except RecursionError:
         raise InvalidSchema("Invalid schema: its messages are nested too deep to be compared; flatten them") from None
 
@@ -85,7 +88,8 @@ class _Walk:
     more findings may be repeated.
     """
 
-    def __init__(self, reader: TypeIndex, writer: TypeIndex) -> None:
+    def __init__(self, reader: TypeIndex, writer: TypeIndex, steps: Steps) -> None:
+        self._steps = steps
         self._reader = reader
         self._writer = writer
         self._is_broken_by_pair: dict[_Pair, bool] = {}
@@ -121,6 +125,7 @@ class _Walk:
 
     def _message(self, reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
         """Yield the differences of two messages, including their nested types."""
+        self._steps.spend(1 + len(reader.fields) + len(writer.fields))
         if reader.index != writer.index:
             facts = {"name": reader.local_name, "reader": reader.index, "writer": writer.index}
             yield found_at(place, rules.MESSAGE_MOVED, facts=facts, gist="{writer} to {reader}")

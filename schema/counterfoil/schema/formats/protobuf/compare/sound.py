@@ -34,18 +34,19 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Held, MessageType
     from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.steps import Steps
 
 _Pair: TypeAlias = "tuple[MessageType, MessageType]"
 _Key: TypeAlias = "tuple[int, int, int | tuple[str, ...]]"
 
 
-def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
+def walk_sound(reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps) -> list[ProtobufDifference]:
     """Return the differences by which the reader loses, changes or refuses a message of the writer, file faults first.
 
     If Confluent has a finding at the same place, its finding is returned, with its error type. Raises ``InvalidSchema``
-    for schemas that are nested too deep.
+    for schemas that are nested too deep, and ``OutOfSteps``.
     """
-    return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer).run()]
+    return [*_faults(reader, "reader"), *_faults(writer, "writer"), *_Walk(reader, writer, steps).run()]
 
 
 def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, MessageType] | None:
@@ -80,11 +81,12 @@ _CONFLUENT_BY_RULE: Final = {
 class _Walk:
     """One walk over all pairs of messages that a record can contain."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps) -> None:
+        self._steps = steps
         self._reader = reader.types.root
         self._writer = writer.types.root
         self._confluent: dict[tuple[_Key, str], dict[ProtobufDifference, ProtobufDifference]] = {}
-        for found in walk(reader, writer):
+        for found in walk(reader, writer, steps):
             self._confluent.setdefault((_key(found.place), found.kind.id), {}).setdefault(found, found)
         self._place_by_pair: dict[_Pair, MessagePair] = {}
         self._waiting: deque[_Pair] = deque()
@@ -111,6 +113,7 @@ class _Walk:
                 self._meet(mine, theirs, None)
         while self._waiting:
             pair = self._waiting.popleft()
+            self._steps.spend(1 + len(pair[0].fields) + len(pair[1].fields))
             found = list(self._message(*pair, self._place_by_pair[pair]))
             if found:
                 self._broken.add(pair)

@@ -32,22 +32,25 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.types.enums import EnumType
     from counterfoil.schema.formats.protobuf.types.index import FieldType, FileTypes, Uses
     from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.steps import Steps
 
 _ALIAS_REMOVED: Final = replace(rules.ENUM_VALUE_SAME_NAME, is_of_change=True)
 """The rule where the name that is written, the first one, is there, and another one of the number is not."""
 
 
-def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema) -> list[ProtobufDifference]:
-    """Return every difference that breaks under WIRE, under WIRE_JSON, or under both."""
+def walk_wire(reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps) -> list[ProtobufDifference]:
+    """Return every difference that breaks under WIRE, under WIRE_JSON, or under both; raise ``OutOfSteps``."""
     mine, theirs = _files(reader), _files(writer)
     found = [*_packages(mine, theirs)]
     messages = _by_full_name(mine), _by_full_name(theirs)
     for name, message in messages[1].items():
+        steps.spend(1 + len(message.fields))
         if name in messages[0]:
             found += _message(messages[0][name], message)
     found += _extensions(mine, theirs)
     enums = _enums_by_full_name(mine), _enums_by_full_name(theirs)
     for name, enum in enums[1].items():
+        steps.spend(1 + len(enum.enum.names_by_number))
         if name in enums[0]:
             found += _enum(enums[0][name], enum)
     return found + list(rpc_differences(mine.values(), theirs.values()))

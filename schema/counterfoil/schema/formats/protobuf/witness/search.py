@@ -23,7 +23,8 @@ from counterfoil.schema.formats.protobuf.witness import runtime
 from counterfoil.schema.formats.protobuf.witness.losses import losses
 from counterfoil.schema.formats.protobuf.witness.messages import NoMessage, minimal, probes, wrap
 from counterfoil.schema.formats.protobuf.witness.ways import find_way
-from counterfoil.schema.witness import NoWitness, Witness
+from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
+from counterfoil.schema.witness import BEYOND_LIMITS, NoWitness, Witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_TRIED: Final = 300
 """The largest number of messages that are tried for one difference."""
+_STEPS_A_MESSAGE: Final = 200
 _DEPTHS: Final = (1, 2, 3)
 """The depths to try: the number of levels of inner messages in which single fields are set."""
 
@@ -53,15 +55,19 @@ _POLICIES: Final = (
 _NAMES_ONLY: Final = "only names differ, and bytes hold none"
 
 
-def search_for_witness(reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference) -> Witness | NoWitness:
+def search_for_witness(
+    reader: ProtobufSchema, writer: ProtobufSchema, difference: Difference, *, steps: Steps | None = None
+) -> Witness | NoWitness:
     """Return a message of ``writer`` that ``reader`` misreads, or how many were tried and why none was found."""
     try:
         found = _find(reader, writer, difference)
         if found is None:
             return NoWitness(0, "the two schemas do not differ in this")
-        return _Search(reader, writer, found).run()
+        return _Search(reader, writer, found, steps or steps_for(reader, writer)).run()
     except (RecursionError, InvalidSchema):
         return NoWitness(0, "the schemas are nested too deep")
+    except OutOfSteps:
+        return NoWitness(0, BEYOND_LIMITS)
     except (runtime.RuntimeRefuses, NoMessage) as refused:
         return NoWitness(0, str(refused))
 
@@ -82,7 +88,7 @@ def _found_by_difference(
 ) -> dict[Difference, ProtobufDifference]:
     """Return the findings of two schemas by difference, cached for further differences of them."""
     found: dict[Difference, ProtobufDifference] = {}
-    for each in find_all(reader, writer, policy=policy):
+    for each in find_all(reader, writer, policy=policy, steps=steps_for(reader, writer)):
         found.setdefault(each, each)
     return found
 
@@ -90,7 +96,8 @@ def _found_by_difference(
 class _Search:
     """One search. ``_place`` is the place of the difference; for an enum's symbol, that of a field of the enum."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: ProtobufDifference) -> None:
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, found: ProtobufDifference, steps: Steps) -> None:
+        self._steps = steps
         self._reader_schema = reader
         self._writer_schema = writer
         self._found = found
@@ -116,6 +123,7 @@ class _Search:
         tried = 0
         for message in islice(self._candidates(), MAX_TRIED):
             tried += 1
+            self._steps.spend(_STEPS_A_MESSAGE)
             witness = self._confirm(self._wrapped(message))
             if witness:
                 return witness
