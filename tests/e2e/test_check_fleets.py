@@ -1,4 +1,4 @@
-"""``check --consumers`` names those consumers that decoded records show to break, and nobody where nothing can break."""
+"""``check --consumers`` names the consumers that decoded records show to break, and nobody where nothing can break."""
 
 from __future__ import annotations
 

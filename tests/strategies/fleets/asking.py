@@ -110,7 +110,8 @@ def main() -> int:
     for asked in _all(given.questions, given.seed):
         faults = asked.faults()
         is_fine = is_fine and not faults
-        print("\n".join([asked.words(), *(f"  wrong: {each}" for each in faults)]), flush=True)
+        sys.stdout.write("\n".join([asked.words(), *(f"  wrong: {each}" for each in faults), ""]))
+        sys.stdout.flush()
     return 0 if is_fine else 1
 
 

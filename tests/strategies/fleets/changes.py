@@ -174,21 +174,28 @@ class Drawing:
                 fields[index] = replace(one, has_default=self._language == "AVRO" and not one.has_default)
             case "unit" if one.unit:
                 fields[index] = replace(one, unit=self._random.choice(UNITS))
-            case "number":
-                fields[index] = replace(one, number=self._free(fields, one.number + 20))
-            case "swap" if len(fields) > 1:
-                other = fields[index - 1]
-                fields[index - 1] = replace(other, number=one.number)
-                fields[index] = replace(one, number=other.number)
             case "optional":
                 fields[index] = replace(one, is_optional=not one.is_optional)
-            case "wider" if one.shape.kind in _WIDER and not one.shape.kinds:
-                kind = self._random.choice([each for each in _WIDER[one.shape.kind] if each in self._kinds] or [""])
-                if kind:
-                    fields[index] = replace(one, shape=replace(one.shape, kind=kind))
+            case "number" | "swap" as change:
+                self._renumber(fields, index, is_swapped=change == "swap" and len(fields) > 1)
+            case "wider":
+                fields[index] = self._wider(one)
             case _:
                 fields[index] = self._retyped(one, depth)
         return tuple(fields)
+
+    def _renumber(self, fields: list[Field], index: int, *, is_swapped: bool) -> None:
+        one, other = fields[index], fields[index - 1]
+        if is_swapped:
+            fields[index - 1] = replace(other, number=one.number)
+        number = other.number if is_swapped else self._free(fields, one.number + 20)
+        fields[index] = replace(one, number=number)
+
+    def _wider(self, one: Field) -> Field:
+        """Return a field whose type is near the one before, if there is one."""
+        kinds = () if one.shape.kinds else _WIDER.get(one.shape.kind, ())
+        near = [each for each in kinds if each in self._kinds]
+        return replace(one, shape=replace(one.shape, kind=self._random.choice(near))) if near else one
 
     def _retyped(self, one: Field, depth: int) -> Field:
         if self.chance(0.2):

@@ -45,7 +45,7 @@ class Drawn:
         self.fleet = Fleet(language)
         self.topics = topics or (("orders", "returns") if self.random.random() < 0.25 else ("orders",))
         self.history: dict[str, list[Shape]] = {each: [self.drawing.record()] for each in self.topics}
-        self.keys: dict[str, Shape | None] = {each: None for each in self.topics}
+        self.keys: dict[str, Shape | None] = dict.fromkeys(self.topics)
         if not topics and self.random.random() < 0.3:
             self.keys["orders"] = self.drawing.record("OrderKey", ("id", "shard", "kind"), 2)
         self.number = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from fleets.story import CanDeploy, CanRegister, Story
 if TYPE_CHECKING:
     from fleets.oracle import Expected
     from fleets.product import Answered
-    from fleets.story import Question
 
 
 class Fault(StrEnum):
@@ -93,7 +92,7 @@ def played(story: Story) -> Tally:
     """Play a story; a failure of the product is a fault."""
     try:
         return asyncio.run(play(story))
-    except Exception as error:  # whatever it is, the story shows it
+    except Exception as error:  # noqa: BLE001 - whatever it is, the story shows it
         return Tally(wrong=[Wrong(Fault.FAILED, story, None, None, f"{type(error).__name__}: {error}")])
 
 

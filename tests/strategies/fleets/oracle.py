@@ -209,8 +209,8 @@ class Fleet:
     def _expected_registration(self, question: CanRegister) -> Expected:
         verdict = _Verdict(set())
         found_any = False
-        live = {each[0] for environment in self.environments for each in self.versions(environment)}
-        pending = {each[0] for each in self.published if each[0] not in live and self._ports(each, question.topic)}
+        live = {each for environment in self.environments for each in self.versions(environment)}
+        pending = [each for each in self.published if each not in live and self._ports(each, question.topic)]
         for environment in self.environments:
             known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
             known |= set(self.registered.get(question.topic, []))
@@ -238,7 +238,7 @@ class Fleet:
     def _missed(
         self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
     ) -> Misses:
-        """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
+        """Return what a version misses of records; it is certain if all schemas agree that it may read with."""
         known = self._known(environment, reader, port.topic)
         fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
         fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
@@ -304,9 +304,9 @@ class _Verdict:
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
                 continue
-            if before and all(key in each.all for each in before):
-                if all(key in each.certain for each in before) or key in found.doubtful:
-                    continue
+            is_everywhere = before and all(key in each.all for each in before)
+            if is_everywhere and (key in found.doubtful or all(key in each.certain for each in before)):
+                continue
             causes = (
                 ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
                 ("in a part of what is live", any(key in each.all for each in before)),
