@@ -93,10 +93,6 @@ class Subjects:
         """Return the names of the subjects of the file at ``path``."""
         return self.of(path).names
 
-    def first(self, path: str) -> str | None:
-        """Return the first subject of a file, to which others refer; None without one."""
-        return next(iter(self.names(path)), None)
-
     def known_as(self, path: str) -> tuple[str, ...]:
         """Return the names by which contracts know a file: its subjects, and of an unmapped file that in its name."""
         found = self.of(path)
@@ -123,10 +119,6 @@ class Subjects:
         """Return the other files that have a subject of the file at ``path``, by subject."""
         shared = {name: self.shared[name] for name in self.names(path) if name in self.shared}
         return {name: tuple(each for each in paths if each != path) for name, paths in shared.items()}
-
-    def is_referred_to(self, path: str) -> bool:
-        """Return whether another file refers to the one at ``path``."""
-        return path in self._names_in_use
 
     def held_by(self, registry: VersionLister, paths: Iterable[str]) -> Subjects:
         """Return the subjects with those of ``paths`` that ``registry`` has under an older name.

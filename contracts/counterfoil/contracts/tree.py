@@ -85,6 +85,7 @@ class SchemaTree:
         self._paths = tuple(sorted(self._file_by_path))
         self._text_by_path: dict[str, str] = {}
         self._language_by_path: dict[str, SchemaType] = {}
+        self._outline_by_path: dict[str, Outline | None] = {}
         self._schema_by_path: dict[str, ReadSchema] = {}
         self._references_by_path: dict[str, References] = {}
         self._finder = ReferenceFinder(self)
@@ -129,10 +130,12 @@ class SchemaTree:
 
     def outline(self, path: str) -> Outline | None:
         """Return the names in the file at ``path``; None if it is unreadable."""
-        try:
-            return outline(self.text(path), self.language(path))
-        except UnicodeDecodeError:
-            return None
+        if path not in self._outline_by_path:
+            try:
+                self._outline_by_path[path] = outline(self.text(path), self.language(path))
+            except UnicodeDecodeError:
+                self._outline_by_path[path] = None
+        return self._outline_by_path[path]
 
     def content(self, path: str) -> tuple[str, ...]:
         """Return the text at ``path`` and the texts it refers to, as in :class:`ReadSchema`; nothing is parsed."""

@@ -37,8 +37,7 @@ _STORED = "registry"
 @click.option(
     "--allow-unmapped",
     is_flag=True,
-    help="Against a registry: do not end in exit code 4 when files could not be judged, because nothing names "
-    "their subject, the registry does not have it, or its versions cannot be read.",
+    help="Against a registry: do not end in exit code 4 because nothing names the subject of a file.",
 )
 @click.option(
     "--sketch",
@@ -68,10 +67,10 @@ def check(
 ) -> ExitCode:
     """Check the schema files in PATHS against their earlier versions.
 
-    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json when the
-    file is named in PATHS). PATHS are files and folders; without any, the current folder. The report has every file and
-    every finding with its place in the file and, where one was found, a record that the failing reader cannot read. No
-    file is changed, and without a registry nothing is fetched.
+    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema), files that the project
+    file maps, and those named in PATHS. PATHS are files and folders; without any, the current folder. The report has
+    every file and every finding with its place in the file and, where one was found, a record that the failing reader
+    cannot read. No file is changed, and without a registry nothing is fetched.
 
     Exit codes: 0 compatible, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11
     registry unreachable, 12 registry refused, 14 a file or git ref is missing.
