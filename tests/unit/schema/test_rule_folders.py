@@ -88,7 +88,11 @@ def rows(differences: Iterable[Difference]) -> list[dict[str, str]]:
 
 
 AVRO = Language(
-    SchemaType.AVRO, "avro", "avsc", AVRO_RULES, lambda reader, writer: avro_differences.walk(reader.root, writer.root, steps_for(reader, writer))
+    SchemaType.AVRO,
+    "avro",
+    "avsc",
+    AVRO_RULES,
+    lambda reader, writer: avro_differences.walk(reader.root, writer.root, steps_for(reader, writer)),
 )
 PROTOBUF = Language(SchemaType.PROTOBUF, "protobuf", "proto", PROTOBUF_RULES, protobuf_differences.walk)
 JSON = Language(SchemaType.JSON, "json", "json", JSON_RULES, json_differences.walk)
