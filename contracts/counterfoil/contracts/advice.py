@@ -27,6 +27,9 @@ class FileRule:
     fix: str = ""
 
 
+UNDECIDED: Final = "schema-undecided"
+"""The rule of a comparison that did not end within its limits: neither compatible nor broken."""
+
 FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
     rule.id: rule
     for rule in (
@@ -48,6 +51,12 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "An earlier version is not a valid schema, so this file cannot be compared with it, and does not count as "
             "checked unless another earlier version could be read.",
             "Compare with a commit or version that is valid: --against REF.",
+        ),
+        FileRule(
+            UNDECIDED,
+            "Whether the schema is compatible cannot be told within the limits of a comparison, since too many of its "
+            "parts would have to be compared with each other. It is not called compatible: the exit code is 4.",
+            "Take alternatives, or references that are used many times, out of the schema, or divide it.",
         ),
         FileRule(
             "byte-order-mark",

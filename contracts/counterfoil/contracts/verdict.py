@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from counterfoil.contracts.advice import UNDECIDED
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
 def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: bool) -> ExitCode:
     """Return BROKEN for a failing finding, CANNOT_SAY if too little could be judged, OK otherwise.
 
-    Too little is no file at all, or, if the report needs all of them, fewer than there are without the new ones, or
-    what a registry could not say.
+    Too little is no file at all, a comparison that did not end within its limits, or, if the report needs all of them,
+    fewer than there are without the new ones, or what a registry could not say.
     """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN
-    if report.is_undecided:
+    if report.is_undecided or any(finding.rule == UNDECIDED for finding in report.findings):
         return ExitCode.CANNOT_SAY
     if report.is_incomplete:
         return ExitCode.CANNOT_SAY

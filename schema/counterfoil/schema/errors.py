@@ -457,6 +457,10 @@ class StoreUnavailable(_Coded, code=50001, status=HTTPStatus.SERVICE_UNAVAILABLE
     """The store failed; repeat the request after ``Retry-After``. The message says whether a write was carried out."""
 
 
+class TooManyJudgements(_Coded, code=50010, status=HTTPStatus.SERVICE_UNAVAILABLE):
+    """Too many schemas are being compared at this moment; repeat the request after ``Retry-After``."""
+
+
 class StoreTimeout(_Coded, code=50002, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """The store did not respond in time; repeat the request after ``Retry-After``, as for ``StoreUnavailable``."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.contracts.advice import UNDECIDED
 from counterfoil.contracts.checking.differences import identity_of, names_of, no_witness, position_of
 from counterfoil.contracts.folding import Proof
 from counterfoil.contracts.model import Evidence
@@ -61,7 +62,8 @@ class VersionCheck:
                 budget=Budget(confirmed=request.confirm),
             )
         except JudgementUndecided as error:
-            return self._cannot_compare(earlier, Problem(error.message))
+            self._drafts.report(UNDECIDED, Severity.WARNING, error.message, against=(earlier.label,))
+            return False
         except InvalidSchema as error:  # nested too deeply to be compared
             self._drafts.report("schema-invalid", Severity.ERROR, error.message, against=(earlier.label,))
             return True

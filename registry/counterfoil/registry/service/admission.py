@@ -9,7 +9,7 @@ from counterfoil.registry.domain.config import is_decided_by_consumers
 from counterfoil.schema.errors import IncompatibleSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
@@ -27,16 +27,22 @@ def knows_all(_: str) -> bool:
     return True
 
 
+async def _nothing_to_make() -> None:
+    """Do nothing: for messages that are there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a version may not be registered: a sentence about what is wrong, and messages.
 
-    ``decision`` is that of the consumers, where they are asked.
+    ``decision`` is that of the consumers, where they are asked. ``make_messages`` makes the messages beside the event
+    loop, before they are read.
     """
 
     problem: str
     messages: Callable[[], tuple[str, ...]]
     decision: Decision | None = None
+    make_messages: Callable[[], Awaitable[None]] = _nothing_to_make
 
     @property
     def is_of_consumers(self) -> bool:
@@ -98,7 +104,7 @@ class Admission:
                 return _of_consumers(decision) if decision.broken else None
         if verdict.is_compatible:
             return None
-        return Refusal("is incompatible with an earlier version of", verdict.messages, decision)
+        return Refusal("is incompatible with an earlier version of", verdict.messages, decision, verdict.make_messages)
 
     async def report(self, subject: QualifiedSubject, refusal: Refusal) -> None:
         """Report a registration that was refused for its consumers to webhooks."""

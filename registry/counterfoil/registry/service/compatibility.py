@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.service.admission import knows_all
+from counterfoil.registry.service.judging import JudgementThreads
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.errors import InvalidSchema, VersionNotFound
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided, VersionNotFound
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.judgement.messages import confluent_messages
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.config import Config
 
 _BUDGET: Final = Budget(witnesses=10)
+_QUICK_BUDGET: Final = replace(_BUDGET, comparison_steps=10_000)
+"""The limits of a judgement in the event loop: a few milliseconds. What needs more is judged anew in a thread."""
+
 _MANY_VERSIONS: Final = 50
 """A check against more versions takes so long that other requests must be handled in between."""
 
@@ -46,11 +51,16 @@ _COMPATIBLE: Final = Compatibility(is_compatible=True)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a check: the judgement of the kernel, and messages about reserved names."""
+    """The result of a check: the judgement of the kernel, and messages about reserved names.
+
+    Its messages have witnesses, whose searches take long: they are made in ``threads``.
+    """
 
     judgement: Judgement
     config: Config
+    threads: JudgementThreads
     reservations: tuple[str, ...] = ()
+    _messages: list[tuple[str, ...]] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def is_compatible(self) -> bool:
@@ -58,7 +68,20 @@ class Verdict:
         return self.judgement.report.is_compatible and not self.reservations
 
     def messages(self) -> tuple[str, ...]:
-        """Return the message list of an incompatible verdict: differences with a witness each, versions, the level."""
+        """Return the message list of an incompatible verdict: differences with a witness each, versions, the level.
+
+        It is made once.
+        """
+        if not self._messages:
+            self._messages.append(self._made_messages())
+        return self._messages[0]
+
+    async def make_messages(self) -> None:
+        """Make the message list, beside the event loop."""
+        if not self._messages:
+            self._messages.append(await self.threads.run(self._made_messages))
+
+    def _made_messages(self) -> tuple[str, ...]:
         validates = "true" if self.config.validate_fields else "false"
         settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self.config)}'}}"
         found = confluent_messages(self.judgement.report, witnesses=self.judgement.witnesses())
@@ -80,8 +103,9 @@ def check_sound(parsed: ParsedSchema, config: Config) -> None:
 class CompatibilityCheck:
     """Judges a schema against stored versions."""
 
-    def __init__(self, reader: SchemaReader) -> None:
+    def __init__(self, reader: SchemaReader, threads: JudgementThreads | None = None) -> None:
         self._reader = reader
+        self._threads = threads or JudgementThreads()
 
     async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -90,9 +114,16 @@ class CompatibilityCheck:
         earlier: list[Earlier] = []
         if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        check = partial(judge, candidate.parsed, earlier, level_of(config), policy=policy_of(config), budget=_BUDGET)
-        judgement = await asyncio.to_thread(check) if len(earlier) > _MANY_VERSIONS else check()
-        return Verdict(judgement, config, await self._reservations(candidate, versions, config))
+        check = partial(judge, candidate.parsed, earlier, level_of(config), policy=policy_of(config))
+        judgement = await self._judged(check, earlier, config)
+        return Verdict(judgement, config, self._threads, await self._reservations(candidate, versions, config))
+
+    async def _judged(self, check: Callable[..., Judgement], earlier: Sequence[Earlier], config: Config) -> Judgement:
+        """Return the judgement; a long one is made beside the event loop, and so is each under SOUND."""
+        if len(earlier) <= _MANY_VERSIONS and policy_of(config) is not CompatibilityPolicy.SOUND:
+            with suppress(JudgementUndecided):
+                return check(budget=_QUICK_BUDGET)
+        return await self._threads.run(partial(check, budget=_BUDGET))
 
     async def _reservations(
         self, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -163,6 +194,8 @@ class CompatibilityTest:
 
         async def judge(candidate: Candidate, config: Config) -> Compatibility:
             refusal = await self._admission.refusal(subject, candidate, history.active, config)
+            if refusal is not None and verbose:
+                await refusal.make_messages()
             return _COMPATIBLE if refusal is None else _incompatible(refusal.shown_to(knows).messages, verbose=verbose)
 
         return await self._test(subject, request, judge, normalize=normalize, verbose=verbose)
@@ -178,6 +211,8 @@ class CompatibilityTest:
 
         async def judge(candidate: Candidate, config: Config) -> Compatibility:
             verdict = await self._check.verdict(subject, candidate, versions, config)
+            if not verdict.is_compatible and verbose:
+                await verdict.make_messages()
             return _COMPATIBLE if verdict.is_compatible else _incompatible(verdict.messages, verbose=verbose)
 
         return await self._test(subject, request, judge, normalize=normalize, verbose=verbose)

@@ -253,6 +253,7 @@ class Registration:
                 return guard
             hint = "; it can be registered together with a bridge from it to the latest version (POST /bridges/v1)"
         await self._admission.report(now.subject, refusal)
+        await refusal.make_messages()
         raise RefusedVersion(now.subject, refusal, hint=hint)
 
     async def _plan_version(self, now: _Situation, request: SchemaRequest, reading: Reading) -> Plan:

@@ -10,6 +10,7 @@ from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier, Failure
 from counterfoil.schema.compatibility.rules import CompatibilityRule
 from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.steps import Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,13 +35,15 @@ def check_compatibility(
     level: CompatibilityLevel,
     *,
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
+    max_steps: int | None = None,
 ) -> CompatibilityReport:
     """Return whether ``candidate`` may follow ``history`` under ``level`` and ``policy``, and every reason why not.
 
     ``history`` is in order from the newest version and is consumed no further than needed: only the latest version for
     a level that is not transitive, else up to the first version that fails, which is the only one reported. A schema of
     another language fails under every level but NONE. Raises ``InvalidSchema`` for schemas that are nested too deep to
-    be compared.
+    be compared, and ``JudgementUndecided`` where a comparison needs more than ``max_steps`` steps (by default, those
+    of :func:`~counterfoil.schema.steps.steps_for`).
 
     >>> from counterfoil.schema.parsing import parse_schema
     >>> earlier = Earlier(parse_schema('"string"'), version=1)
@@ -53,21 +56,27 @@ def check_compatibility(
     checked = 0
     for earlier in history if level.is_transitive else islice(history, 1):
         checked += 1
-        failures = _failures(candidate, earlier, level.directions, policy)
+        failures = _failures(candidate, earlier, level.directions, policy, max_steps)
         if failures:
             return CompatibilityReport(level, failures, checked)
     return CompatibilityReport(level, checked=checked)
 
 
 def _failures(
-    candidate: ParsedSchema, earlier: Earlier, directions: tuple[Direction, ...], policy: CompatibilityPolicy
+    candidate: ParsedSchema,
+    earlier: Earlier,
+    directions: tuple[Direction, ...],
+    policy: CompatibilityPolicy,
+    max_steps: int | None,
 ) -> tuple[Failure, ...]:
     if candidate.schema_type is not earlier.schema.schema_type:
         difference = (_schema_type_changed(candidate, earlier.schema),)
         return (Failure(earlier, directions[0], *reader_and_writer(candidate, earlier, directions[0]), difference),)
 
     def compare(reader: ParsedSchema, writer: ParsedSchema) -> list[Difference]:
-        found = list(format_for(candidate.schema_type).find_differences(reader, writer, policy=policy))
+        steps = None if max_steps is None else Steps(max_steps)
+        find = format_for(candidate.schema_type).find_differences
+        found = list(find(reader, writer, policy=policy, steps=steps))
         if policy is CompatibilityPolicy.LOGICAL:
             from counterfoil.schema.judgement.tables import find_logical_differences  # for this policy alone
 

@@ -21,22 +21,26 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier
     from counterfoil.schema.parsed import ParsedSchema
 
+SEARCH_STEPS: Final = 3_000_000
+"""The steps of all searches for witnesses of one judgement; an ordinary search takes a few thousand."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of searches and confirmations; the verdict does not depend on them.
+    """The limits of comparisons, searches and confirmations; no verdict depends on those of searches.
 
     ``witnesses`` is the number of incompatibilities, from the first, for which :meth:`Judgement.witnesses` searches;
     None for all. ``confirmed`` is the number of generated values that are written and read in each direction in which
     the rules find nothing. Each search has limits of its own, for the number of steps and the size of the values.
+    ``comparison_steps`` are the steps of each comparison; None for those that grow with the schemas. ``search_steps``
+    are those of all searches together.
     """
 
     witnesses: int | None = None
     confirmed: int = 0
+    comparison_steps: int | None = None
+    search_steps: int = SEARCH_STEPS
 
-
-SEARCH_STEPS: Final = 3_000_000
-"""The steps of all searches for witnesses of one judgement; an ordinary search takes a few thousand."""
 
 DEFAULT_BUDGET: Final = Budget()
 """The default: a search for a witness of every incompatibility, and no confirmation."""
@@ -122,7 +126,7 @@ def judge(
     The verdict is that of :func:`~counterfoil.schema.judgement.check.check_compatibility`: ``history`` is in order from
     the newest version, and the first version that fails is the only one reported. Searches for witnesses are done when
     :meth:`Judgement.witnesses` is called, confirmations at once. There is no I/O. Raises ``InvalidSchema`` for schemas
-    that are nested too deep to be compared.
+    that are nested too deep to be compared, and ``JudgementUndecided`` where the steps do not suffice.
 
     >>> from counterfoil.schema import CompatibilityLevel, Earlier, parse_schema
     >>> judgement = judge(parse_schema('"int"'), [Earlier(parse_schema('"string"'))], CompatibilityLevel.BACKWARD)
@@ -131,9 +135,10 @@ def judge(
     >>> [witness.datum_json for witness in judgement.witnesses().values()]
     ['""']
     """
-    report = check_compatibility(candidate, history, level, policy=policy)
+    steps = Steps(budget.search_steps)
+    report = check_compatibility(candidate, history, level, policy=policy, max_steps=budget.comparison_steps)
     if not budget.confirmed or policy in format_for(candidate.schema_type).policies_about_bytes:
-        return Judgement(report, budget)
+        return Judgement(report, budget, search_steps=steps)
     round_tripped, unread = 0, []
     for earlier in history[: report.checked]:
         failed = {failure.direction for failure in report.failures if failure.earlier is earlier}
@@ -144,7 +149,7 @@ def judge(
             if confirmation.counter_witness is not None:
                 failure = Failure(earlier, direction, reader, writer, _unsound(reader, writer))
                 unread.append(UnreadValue(failure, confirmation.counter_witness))
-    return Judgement(report, budget, round_tripped, tuple(unread))
+    return Judgement(report, budget, round_tripped, tuple(unread), steps)
 
 
 def _unsound(reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ...]:

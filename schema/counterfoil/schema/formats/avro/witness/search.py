@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
 
-_STEPS_A_PAIR: Final = 5
+_STEPS_A_PAIR: Final = 50
 """The steps for each pair of branches of the largest unions, which the decoder tries."""
 
 _CHARS_A_STEP: Final = 10
