@@ -192,7 +192,9 @@ def _compare(
 ) -> None:
     """Compare the values at a place of a record that was written with those of the one that was read."""
     if got is not None and len(got) != len(walked):
-        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place)
+        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(
+            case.reader, case.place
+        )
         moved = _number_way(case.writer, case.reader, case.place)
         way = moved if is_moved else _type_way(case.writer, case.place, case.language)
         found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")
