@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from contract_stories import BASE, PRODUCTION, can_deploy, deploy, expectation, live, promise, publish, schema
+from counterfoil.registry.domain.contracts.history import LIVE_HISTORIES
 from counterfoil.registry.domain.contracts.stored import PORTS_KIND
 from counterfoil.registry.domain.writes.plan import record_write, together
 from counterfoil.registry.moving.importing import Import
@@ -142,6 +143,35 @@ def test_what_another_server_writes_counts_at_once_and_old_stores_are_read(run: 
         gone = (record_write(PORTS_KIND, each.key, None, revision=each.revision) for each in stored)
         await storage.commit(together(gone))
         assert await can_deploy(one, "shop", "2") == (False, ["INCOMPATIBLE"])
+
+    run(behaviour)
+
+
+def test_what_readers_were_built_for_is_remembered_and_carried_over(run: Any) -> None:
+    async def behaviour(storage: Storage) -> None:
+        one, other = InProcessRegistry(storage), InProcessRegistry(storage)
+        await live(one, "total")
+        await publish(one, "shop", "2", (promise("2.2.0"), schema(total="string")))
+        assert await can_deploy(other, "shop", "2") == (False, ["INCOMPATIBLE"])
+        await deploy(one, "shop", "2")
+
+        async def remembered(registry: InProcessRegistry) -> Any:
+            shown = (await registry.get(f"{BASE}/matrix?environment=production&application=shop")).json
+            return shown["deployable"], await can_deploy(registry, "shop", "1")
+
+        assert await remembered(other) == (False, (True, ["OK"]))
+        restored, reading = MemoryStorage(), StoreSource(storage, origin="")
+        await Import(lambda: facts_of(reading), StoreTarget(restored), QUIET).run(verify=True)
+        assert await remembered(InProcessRegistry(restored)) == (False, (True, ["OK"]))
+        again = [deploy(each, "shop", version) for version in ("1", "2") for each in (one, other)]
+        assert {reply.status for reply in await asyncio.gather(*again)} == {200}
+        [held] = (await one.get(f"{PRODUCTION}/deployments?application=shop")).json
+        open_ended = [
+            each.document["version"]
+            for each in await storage.records(LIVE_HISTORIES.name, ("production", "shop"))
+            if each.document["periods"][-1][1] is None
+        ]
+        assert open_ended == [held["version"]]
 
     run(behaviour)
 

@@ -49,7 +49,8 @@ class Drawing:
                 named = [one for field in fields for one in shapes_of(field.shape) if one.name]
                 if named and len(fields) < len(chosen):
                     shared = replace(self._random.choice(named), is_nullable=False)
-                    rest = [one for one in names if one not in chosen]
+                    taken = {*chosen, *(field.name for field in fields)}
+                    rest = [one for one in names if one not in taken]
                     if rest:
                         shape = replace(shared, is_nullable=self._is_protobuf and bool(shared.fields))
                         fields.append(Field(rest[0], self._free(fields, 9), shape))
@@ -173,27 +174,40 @@ class Drawing:
                 fields[index] = replace(one, has_default=self._language == "AVRO" and not one.has_default)
             case "unit" if one.unit:
                 fields[index] = replace(one, unit=self._random.choice(UNITS))
-            case "number":
-                fields[index] = replace(one, number=self._free(fields, one.number + 20))
-            case "swap" if len(fields) > 1:
-                other = fields[index - 1]
-                fields[index - 1] = replace(other, number=one.number)
-                fields[index] = replace(one, number=other.number)
             case "optional":
                 fields[index] = replace(one, is_optional=not one.is_optional)
-            case "wider" if one.shape.kind in _WIDER and not one.shape.kinds:
-                kind = self._random.choice([each for each in _WIDER[one.shape.kind] if each in self._kinds] or [""])
-                if kind:
-                    fields[index] = replace(one, shape=replace(one.shape, kind=kind))
+            case "number" | "swap" as change:
+                self._renumber(fields, index, is_swapped=change == "swap" and len(fields) > 1)
+            case "wider":
+                fields[index] = self._wider(one)
             case _:
                 fields[index] = self._retyped(one, depth)
         return tuple(fields)
+
+    def _renumber(self, fields: list[Field], index: int, *, is_swapped: bool) -> None:
+        one, other = fields[index], fields[index - 1]
+        if is_swapped:
+            fields[index - 1] = replace(other, number=one.number)
+        number = other.number if is_swapped else self._free(fields, one.number + 20)
+        fields[index] = replace(one, number=number)
+
+    def _wider(self, one: Field) -> Field:
+        """Return a field whose type is near the one before, if there is one."""
+        kinds = () if one.shape.kinds else _WIDER.get(one.shape.kind, ())
+        near = [each for each in kinds if each in self._kinds]
+        return replace(one, shape=replace(one.shape, kind=self._random.choice(near))) if near else one
 
     def _retyped(self, one: Field, depth: int) -> Field:
         if self.chance(0.2):
             other = self.field(one.name, one.number, max(depth, 1))
             return replace(other, unit="")
-        kind = self._random.choice([each for each in self._kinds if each != one.shape.kind])
+        kinds = [each for each in self._kinds if each != one.shape.kind]
+        if self._is_protobuf and self.chance(0.8):  # which of them are the same value, no document says
+            is_plain = one.shape.kind not in {"boolean", "enum"}
+            kinds = [
+                each for each in kinds if each != "boolean" and (is_plain or each in {"string", "double", "bytes"})
+            ]
+        kind = self._random.choice(kinds)
         is_nullable = one.shape.is_nullable and not (self._is_protobuf and (one.shape.fields or one.shape.item))
         return replace(one, shape=Shape(kind, is_nullable=is_nullable), unit="")
 

@@ -34,19 +34,19 @@ _DEPLOYED: Final = {Answer.YES: 0.9, Answer.UNKNOWN: 0.5, Answer.NO: 0.35, Answe
 """How often a version is deployed, by what the answer must be: a break by force."""
 
 
-class _Drawn:
+class Drawn:
     """A story that grows."""
 
-    def __init__(self, seed: int, language: str) -> None:
+    def __init__(self, seed: int, language: str, topics: tuple[str, ...] = ()) -> None:
         self.random = Random(seed)
         self.drawing = Drawing(self.random, language, LANGUAGES[language].kinds)
         self.language = language
         self.steps: list[Event | Question] = []
         self.fleet = Fleet(language)
-        self.topics = ("orders", "returns") if self.random.random() < 0.25 else ("orders",)
+        self.topics = topics or (("orders", "returns") if self.random.random() < 0.25 else ("orders",))
         self.history: dict[str, list[Shape]] = {each: [self.drawing.record()] for each in self.topics}
-        self.keys: dict[str, Shape | None] = {each: None for each in self.topics}
-        if self.random.random() < 0.3:
+        self.keys: dict[str, Shape | None] = dict.fromkeys(self.topics)
+        if not topics and self.random.random() < 0.3:
             self.keys["orders"] = self.drawing.record("OrderKey", ("id", "shard", "kind"), 2)
         self.number = 0
 
@@ -55,6 +55,11 @@ class _Drawn:
         self.steps.append(step)
         if not isinstance(step, CanDeploy | CanRegister):
             self.fleet.apply(step)
+
+    def happen(self, *events: Event) -> None:
+        """Add events."""
+        for each in events:
+            self.add(each)
 
     def next_shape(self, topic: str) -> Shape:
         """Return the next schema of a topic: a changed one, an earlier one, or a repaired one."""
@@ -73,7 +78,7 @@ class _Drawn:
 
     def producer(self) -> tuple[str, str]:
         """Publish a version of a producer."""
-        application = PRODUCERS[0] if self.random.random() < 0.92 else PRODUCERS[1]
+        application = PRODUCERS[0] if self.random.random() < 0.94 else PRODUCERS[1]
         topics = self.topics if application == PRODUCERS[0] else self.topics[:1]
         self.number += 1
         for each in topics:
@@ -108,7 +113,8 @@ class _Drawn:
         if random.random() < (0.3 if self.language == "AVRO" else 0.2):
             declared = self.drawing.changed(shape) if random.random() < 0.35 else shape
         reads = None if random.random() < 0.2 else self.reads(declared or shape)
-        mode = random.choice(("", "", "", "fail", "default", "pass"))
+        is_judged = self.language != "JSON" or declared is not None or random.random() < 0.3
+        mode = random.choice(("", "", "", "fail", *(("default", "pass") if is_judged else ("fail",))))
         key = self.keys[topic]
         key_reads = self.reads(key)[:1] if key is not None and reads is not None and random.random() < 0.5 else ()
         return Port(topic, reads, declared, mode, random.random() < 0.25, key_reads)
@@ -132,9 +138,9 @@ class _Drawn:
         self.add(question)
         is_known = version[0] in PRODUCERS or self.fleet.has_met(environment, version)
         if (is_known or random.random() < 0.05) and random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
-            instance = "eu" if random.random() < 0.06 else ""
-            is_release = random.random() < 0.06
-            self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.15))
+            instance = "eu" if random.random() < 0.05 else ""
+            is_release = random.random() < 0.04
+            self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.12))
 
     def something(self) -> None:
         """Let something happen."""
@@ -160,7 +166,7 @@ class _Drawn:
 
 def drawn_story(seed: int, language: str) -> Story:
     """Return the story of a seed."""
-    drawn = _Drawn(seed, language)
+    drawn = Drawn(seed, language)
     drawn.deploy(drawn.producer())
     for _ in range(drawn.random.randint(1, 3)):
         drawn.deploy(drawn.consumer())

@@ -5,20 +5,19 @@ The rules are those of the documents: a reader must get the value that was writt
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
 from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, leaves, only, printed
+from fleets.ways import NOWHERE, gone_way, kind_of, number_way, numbers, stop_of, type_way, values_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fleets.story import FieldRead
 
-_GONE: Final = object()
 Key = tuple[Path, str]
 """A place, and in which way what is written there cannot be read."""
 
@@ -94,11 +93,13 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
         is_filled = reading.is_declared and reading.language != "PROTOBUF"
         is_filled = is_filled and not _raises(reading.language, writer, reader, path)
         text = f"{printed(path)} is not in the schema of the writer"
-        found.add((path, _gone(writer, path)), text, is_certain=not is_numbered and not is_filled)
+        found.add((path, gone_way(writer, path)), text, is_certain=not is_numbered and not is_filled)
         return
     known = None if reader is None else at(reader, path)
     if reader is None or known is None:
-        found.add((path, f"unknown:{hash(only(writer, path))}"), "nothing is known of the reader", is_certain=False)
+        is_other = reader is not None and not gone_way(reader, path).endswith(":nothing")
+        way = f"{'other' if is_other else 'unknown'}:{hash(only(writer, path))}"
+        found.add((path, way), "nothing is known of the reader", is_certain=False)
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
@@ -109,8 +110,8 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
 
 def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> None:
     for written, data in _records(language, writer):
-        for value in _values(written, path):
-            if value is None or value is _GONE:
+        for value in values_at(written, path):
+            if value is None or value is NOWHERE:
                 found.add((path, "required"), f"{printed(path)} is not there in {_shown(written, data)}")
                 return
 
@@ -141,7 +142,7 @@ def _read_at(language: str, writer: Shape, reader: Shape, place: Path) -> tuple[
     for _, data in _records(language, writer):
         try:
             found.append(by.read(data, writer, projected))
-        except Exception as error:  # of any library
+        except Exception as error:  # noqa: BLE001 - each library has its own
             found.append(error)
     return tuple(found)
 
@@ -158,24 +159,46 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
     if there is None or known is None:
         if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
             text = f"{printed(place)} is not in the schema of the writer"
-            found.add((place, _gone(writer, place)), text)
+            found.add((place, gone_way(writer, place)), text)
+        elif language == "PROTOBUF":
+            _add_other_kind(found, writer, reader, place)
+        elif language == "JSON":  # an open object may have a property that its schema does not name
+            found.add((place, gone_way(writer, place)), "the writer may write anything there", is_certain=False)
         return found
-    later = []
-    for (written, data), read in zip(
-        _records(language, writer), _read_at(language, writer, reader, place), strict=True
-    ):
-        walked = list(_values(written, place, whole=True))
-        got = None if isinstance(read, Exception) else list(_values(read, place, whole=True))
-        if len(walked) > 1:
-            later.append((written, data, walked, got, read))
-        else:
-            _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
-    for written, data, walked, got, read in later if not found.all else ():
-        _compare(found, _Case(language, writer, reader, place, on_unknown), written, data, walked, got, read)
+    case = _Case(language, writer, reader, place, on_unknown)
+    records = [
+        _Compared(*each)
+        for each in zip(_records(language, writer), _read_at(language, writer, reader, place), strict=True)
+    ]
+    several = [each for each in records if len(each.walked(place)) > 1]
+    for each in records:
+        if each not in several:
+            _compare(found, case, each)
+    for each in several if not found.all else ():
+        _compare(found, case, each)
     _add_meanings(found, writer, reader, place)
-    if language == "PROTOBUF" and not found.all and _numbers(writer, place) != _numbers(reader, place):
-        found.add((place, _number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
+    if language == "PROTOBUF" and not found.all and numbers(writer, place) != numbers(reader, place):
+        found.add((place, number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
     return found
+
+
+def _add_other_kind(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add that a field of Protobuf on the way to a place has another number, or is of another kind of type."""
+    length = max(each for each in range(len(place)) if at(writer, place[:each]) is not None)
+    around = place[:length]
+    if around and numbers(writer, around) != numbers(reader, around):
+        found.add((place, number_way(writer, reader, around)), "the number is another one", is_certain=False)
+        return
+    there, known = at(writer, around), at(reader, around)
+    if not around or there is None or known is None or (there.kind == known.kind and there.kind == "record"):
+        return
+    for (written, data), read in zip(
+        _records("PROTOBUF", writer), _read_at("PROTOBUF", writer, reader, place), strict=True
+    ):
+        for value, one in zip(values_at(written, around), values_at(read, around), strict=False):
+            if value and not one:
+                found.add((place, gone_way(writer, place)), f"{_shown(written, data)} is read as {one!r}")
+    found.add((place, gone_way(writer, place)), f"{printed(around)} is another kind of type", is_certain=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,45 +210,59 @@ class _Case:
     on_unknown: str
 
 
-def _compare(
-    found: Misses, case: _Case, written: Any, data: bytes, walked: list[Any], got: list[Any] | None, read: Any
-) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Compared:
+    """A record as it was written, with its bytes, and as it was read: an error where it could not be."""
+
+    written: tuple[Any, bytes]
+    read: Any
+
+    @property
+    def has_failed(self) -> bool:
+        return isinstance(self.read, Exception)
+
+    def walked(self, place: Path) -> list[Any]:
+        return list(values_at(self.written[0], place, whole=True))
+
+    def got(self, place: Path) -> list[Any]:
+        return [] if self.has_failed else list(values_at(self.read, place, whole=True))
+
+    def shown(self, value: Any) -> str:
+        return _shown(*self.written) + (f": {self.read}" if self.has_failed else f" is read as {value!r}")
+
+
+def _compare(found: Misses, case: _Case, record: _Compared) -> None:
     """Compare the values at a place of a record that was written with those of the one that was read."""
-    if got is not None and len(got) != len(walked):
-        is_moved = case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(
-            case.reader, case.place
-        )
-        moved = _number_way(case.writer, case.reader, case.place)
-        way = moved if is_moved else _type_way(case.writer, case.place, case.language)
-        found.add((case.place, way), f"{_shown(written, data)} is read as {read!r}")
+    place, there, known = case.place, at(case.writer, case.place), at(case.reader, case.place)
+    assert there is not None
+    assert known is not None
+    walked, got = record.walked(place), record.got(place)
+    if not record.has_failed and len(got) != len(walked):
+        is_moved = case.language == "PROTOBUF" and numbers(case.writer, place) != numbers(case.reader, place)
+        moved, other = number_way(case.writer, case.reader, place), type_way(case.writer, place, case.language)
+        found.add((place, moved if is_moved else other), record.shown(record.read))
         return
-    there, known = at(case.writer, case.place), at(case.reader, case.place)
-    assert there is not None and known is not None
-    for index, value in enumerate(walked or [_GONE]):
-        one = None if got is None else (got[index] if got else _GONE)
-        example = (
-            f"{_shown(written, data)} is read as {one!r}" if got is not None else f"{_shown(written, data)}: {read}"
-        )
-        outcome = _judged(case, there, known, value, one, has_raised=got is None)
-        if outcome is None:
-            continue
-        way = _way_of(case, there, known, written, value)
-        found.add((case.place, way), example, is_certain=outcome)
+    for index, value in enumerate(walked or [NOWHERE]):
+        one = got[index] if got else NOWHERE
+        outcome = _judged(case, there, known, value, one, has_raised=record.has_failed)
+        if outcome is not None:
+            way = _wayof(case, there, known, record.written[0], value)
+            found.add((place, way), record.shown(one), is_certain=outcome)
 
 
 def _judged(case: _Case, there: Shape, known: Shape, value: Any, one: Any, *, has_raised: bool) -> bool | None:
     """Return None for a value that was read as it must be, else whether it is certain that it was not."""
     is_enum = bool(there.symbols and known.symbols) and isinstance(value, str)
     if is_enum and value not in dict(known.symbols):
-        return _judged_unknown(case, there, known, value, one, has_raised=has_raised)
+        return _judged_unknown(case, one, has_raised=has_raised)
     if has_raised:
         return True
     if is_enum and isinstance(one, int):  # the reader has the name under another number
-        return True if case.on_unknown == "fail" else False
+        return case.on_unknown == "fail"
     return _judged_value(case, there, known, value, one)
 
 
-def _judged_unknown(case: _Case, there: Shape, known: Shape, value: Any, one: Any, *, has_raised: bool) -> bool | None:
+def _judged_unknown(case: _Case, one: Any, *, has_raised: bool) -> bool | None:
     """Judge a value of an enum that the reader does not name."""
     if case.on_unknown == "fail":
         return True
@@ -237,7 +274,7 @@ def _judged_unknown(case: _Case, there: Shape, known: Shape, value: Any, one: An
 
 
 def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any) -> bool | None:
-    if value is _GONE or one is _GONE:
+    if value is NOWHERE or one is NOWHERE:
         return None if value is one else True
     if value is None or one is None:
         if value is one:
@@ -259,7 +296,15 @@ def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any)
         if (is_number or is_text) and value != one:
             return True
         return None if is_text else False
-    return None if value == one else True
+    return None if value == (_as_float(one) if known.kind == "float" else one) else True
+
+
+def _as_float(value: Any) -> Any:
+    """Return a number in the 32 bits of a float, to which Python's libraries do not round."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except (OverflowError, struct.error):
+        return None
 
 
 def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
@@ -278,62 +323,17 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
         found.add((place, f"unit:{written.unit}"), text, is_certain=bool(written.unit))
 
 
-def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
-    if case.language == "PROTOBUF" and _numbers(case.writer, case.place) != _numbers(case.reader, case.place):
-        return _number_way(case.writer, case.reader, case.place)
-    if value is None or value is _GONE:
-        return f"{'null' if value is None else 'absent'}@{printed(_stop(written, case.place))}"
+def _wayof(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
+    if case.language == "PROTOBUF" and numbers(case.writer, case.place) != numbers(case.reader, case.place):
+        return number_way(case.writer, case.reader, case.place)
+    if value is None or value is NOWHERE:
+        return f"{'null' if value is None else 'absent'}@{printed(stop_of(written, case.place))}"
+    if there.kinds and not isinstance(value, dict | list):
+        return f"type:{kind_of(value, there.kinds)}"
     if there.symbols and known.symbols and isinstance(value, str):
         number = f"={dict(there.symbols)[value]}" if case.language == "PROTOBUF" else ""
         return f"symbol:{value}{number}"
-    return _type_way(case.writer, case.place, case.language)
-
-
-def _type_way(writer: Shape, place: Path, language: str) -> str:
-    if language == "PROTOBUF":
-        return f"type:{_chain(writer, place)}"
-    there = at(writer, place)
-    return f"type:{there.words if there is not None else ''}"
-
-
-def _chain(writer: Shape, place: Path) -> str:
-    """Return the numbers of the fields on the way, and the type at its end."""
-    there = at(writer, place)
-    return f"{'.'.join(map(str, _numbers(writer, place)))}:{there.words if there is not None else ''}"
-
-
-def _number_way(writer: Shape, reader: Shape, place: Path) -> str:
-    """Return in which way a field cannot be read whose number is another one: what is written under the reader's."""
-    for step in place:
-        field = reader.field(step)
-        if field is None:
-            inner = (writer.item, reader.item)
-            if inner[0] is None or inner[1] is None:
-                break
-            writer, reader = inner[0], inner[1]
-            continue
-        there = next((each for each in writer.fields if each.number == field.number), None)
-        if there is None:
-            return f"number:{field.number}:nothing"
-        if there.name != field.name:
-            return f"number:{field.number}:{there.shape.words}"
-        writer, reader = there.shape, field.shape
-    return "number"
-
-
-def _numbers(writer: Shape, place: Path) -> list[int]:
-    """Return the numbers of the fields on the way to a place."""
-    return [one.number for length in range(1, len(place) + 1) if (one := field_at(writer, place[:length]))]
-
-
-def _gone(writer: Shape, path: Path) -> str:
-    """Return in which way a path is not in a schema: where it ends, and what stands there."""
-    for length in range(1, len(path) + 1):
-        if at(writer, path[:length]) is None:
-            around = at(writer, path[: length - 1])
-            stands = around.words if around is not None and around.kind != "record" else "nothing"
-            return f"gone@{printed(path[:length])}:{stands}"
-    return "gone"
+    return type_way(case.writer, case.place, case.language)
 
 
 def _renamed(writer: Shape, reader: Shape, path: Path) -> bool:
@@ -350,44 +350,6 @@ def _renamed(writer: Shape, reader: Shape, path: Path) -> bool:
             return False
         writer, reader = found.shape, field.shape
     return True
-
-
-def _values(value: Any, path: Path, *, whole: bool = False) -> Iterator[Any]:
-    """Yield the values at a path. Below a null there are none; with ``whole``, the null itself is yielded there."""
-    if not path:
-        yield value
-        return
-    step, rest = path[0], path[1:]
-    if value is None or value is _GONE:
-        if whole:
-            yield value
-    elif step == ITEM:
-        for each in value if isinstance(value, list) else [_GONE]:
-            yield from _values(each, rest, whole=whole)
-    elif step == VALUE:
-        for each in value.values() if isinstance(value, dict) else [_GONE]:
-            yield from _values(each, rest, whole=whole)
-    elif not isinstance(value, dict) or step not in value:
-        if whole or not rest:
-            yield _GONE
-    else:
-        yield from _values(value[step], rest, whole=whole)
-
-
-def _stop(value: Any, path: Path) -> Path:
-    """Return how far a path leads into a value, with the step at which there is nothing."""
-    for length, step in enumerate(path):
-        if step == ITEM and isinstance(value, list) and value:
-            value = value[0]
-        elif step == VALUE and isinstance(value, dict) and value:
-            value = next(iter(value.values()))
-        elif isinstance(value, dict) and step in value:
-            value = value[step]
-        else:
-            return path[: length + 1] if value is not None else path[:length]
-        if value is None:
-            return path[: length + 1]
-    return path
 
 
 def _shown(written: Any, data: bytes) -> str:

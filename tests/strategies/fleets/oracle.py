@@ -106,13 +106,12 @@ class Fleet:
         now[:] = [each for each in now if each.version != (event.application, event.version)]
 
     def has_met(self, environment: str, version: Version) -> bool:
-        """Return whether the schemas are known with which a version reads, or would read if it were deployed now."""
+        """Return whether one schema is known with which a version reads, or would read if it were deployed now."""
         now = self._written(environment)
+        first = self.first.get((environment, version))
+        known = now if first is None else first
         return all(
-            each.declared is not None
-            or self._is_remembered(environment, version, each.topic)
-            or ((environment, version) not in self.first and each.topic in now)
-            for each in self.published[version].ports
+            each.declared is not None or len(known.get(each.topic, ())) == 1 for each in self.published[version].ports
         )
 
     def versions(self, environment: str) -> list[Version]:
@@ -194,7 +193,7 @@ class Fleet:
                 for writer in writers
                 for schemas in self._offered(writer, port.topic)
             ]
-            if port.is_from_start:
+            if port.is_from_start and met:
                 met += [((shape, None), False, True) for shape in self.retained.get((environment, port.topic), [])]
             for schemas, is_exempt, is_old in met:
                 found = self._missed(environment, version, port, schemas, is_of_consumer=True)
@@ -210,8 +209,8 @@ class Fleet:
     def _expected_registration(self, question: CanRegister) -> Expected:
         verdict = _Verdict(set())
         found_any = False
-        live = {each[0] for environment in self.environments for each in self.versions(environment)}
-        pending = {each[0] for each in self.published if each[0] not in live and self._ports(each, question.topic)}
+        live = {each for environment in self.environments for each in self.versions(environment)}
+        pending = [each for each in self.published if each not in live and self._ports(each, question.topic)]
         for environment in self.environments:
             known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
             known |= set(self.registered.get(question.topic, []))
@@ -224,8 +223,10 @@ class Fleet:
                     verdict.add(reader[0], found, [], before, is_exempt=False)
         is_offered = any(self._offered(each, question.topic) for each in self.published)
         found = verdict.expected()
-        if not found_any or not is_offered or (pending and found.answer is Answer.YES):
+        if not found_any or not is_offered:
             return Expected(Answer.EITHER)
+        if pending and found.answer is Answer.YES:
+            return Expected(Answer.EITHER, causes=("a version that is not live reads",))
         return found
 
     def _offered(self, version: Version, topic: str) -> list[Schemas]:
@@ -237,7 +238,7 @@ class Fleet:
     def _missed(
         self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
     ) -> Misses:
-        """Return what a version misses of records; what depends on its unknown schema is certain if all of them agree."""
+        """Return what a version misses of records; it is certain if all schemas agree that it may read with."""
         known = self._known(environment, reader, port.topic)
         fitting = [each for each in known if all(at(each[0], one.path) for one in port.reads or ())]
         fitting = fitting if self._is_remembered(environment, reader, port.topic) else []
@@ -286,6 +287,7 @@ class Fleet:
 
 Schemas = tuple["Shape", "Shape | None"]
 """The schema of the values of a topic, and that of its keys."""
+_NOT_THERE = ("null", "absent")
 _TOTAL = ("type:", "gone", "number")
 
 
@@ -303,9 +305,9 @@ class _Verdict:
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
                 continue
-            if before and all(key in each.all for each in before):
-                if all(key in each.certain for each in before) or key in found.doubtful:
-                    continue
+            is_everywhere = before and all(key in each.all for each in before)
+            if is_everywhere and (key in found.doubtful or all(key in each.certain for each in before)):
+                continue
             causes = (
                 ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
                 ("in a part of what is live", any(key in each.all for each in before)),
@@ -334,6 +336,9 @@ def _is_gone(key: Key, before: Misses) -> bool:
 def _is_hidden(key: Key, before: Misses) -> bool:
     """Return whether a miss was hidden by another one at the same place, by which all records are lost."""
     place, way = key
+    if way == "required" or way.startswith(_NOT_THERE):
+        if any(at == place and (each == "required" or each.startswith(_NOT_THERE)) for at, each in before.all):
+            return True
     total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
     return bool(total) and not (way.startswith("type:") and all(each.startswith("type:") for each in total))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from fleets.languages import LANGUAGES
-from fleets.shapes import printed, places, at, field_at
+from fleets.shapes import printed
 from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 from registry_driver import InProcessRegistry
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleets.story import Event, FieldRead, Offer, Port, Question
 
 BASE: Final = "/contracts/v1"
-_VALUES, _KEYS, _READER = "./values.schema", "./keys.schema", "./reader.schema"
+_VALUES, _KEYS = "./values.schema", "./keys.schema"
 _BLOCKING: Final = frozenset({"INCOMPATIBLE", "EXPECTATION_BROKEN"})
 
 
@@ -144,7 +144,7 @@ class Player:
         return Answered(found["is_compatible"], names, frozenset(), words)
 
 
-def contract_document(offer: Offer, number: int) -> dict[str, Any]:
+def contract_document(offer: Offer, number: int, link: str = _VALUES) -> dict[str, Any]:
     """Return the contract of a producer: the units of its fields, and the schema of its keys."""
     own = []
     if offer.key is not None:
@@ -160,7 +160,7 @@ def contract_document(offer: Offer, number: int) -> dict[str, Any]:
             {
                 "name": "Order",
                 "physicalName": offer.topic,
-                "authoritativeDefinitions": [{"type": "schema", "url": _VALUES}],
+                "authoritativeDefinitions": [{"type": "schema", "url": link}],
                 **({"properties": properties} if (properties := _properties(offer.shape)) else {}),
                 **({"customProperties": own} if own else {}),
             }
@@ -176,7 +176,7 @@ def _properties(shape: Shape) -> list[dict[str, Any]]:
     ]
 
 
-def product_document(event: Publish) -> dict[str, Any]:
+def product_document(event: Publish, suffix: str = ".reader") -> dict[str, Any]:
     """Return the file of a consumer."""
     return {
         "apiVersion": "v1.0.0",
@@ -184,16 +184,16 @@ def product_document(event: Publish) -> dict[str, Any]:
         "id": event.application,
         "version": f"{event.number}.0.0",
         "status": "active",
-        "inputPorts": [_port(each) for each in event.ports],
+        "inputPorts": [_port(each, suffix) for each in event.ports],
     }
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port(port: Port, suffix: str) -> dict[str, Any]:
     own: dict[str, Any] = {}
     if port.reads is not None:
         own["reads"] = [*(_read(each) for each in port.reads), *(_read(each, "$key.") for each in port.key_reads)]
     if port.declared is not None:
-        own["readerSchema"] = f"./{port.topic}.reader"
+        own["readerSchema"] = f"./{port.topic}{suffix}"
     if port.on_unknown_enum:
         own["onUnknownEnum"] = port.on_unknown_enum
     if port.is_from_start:

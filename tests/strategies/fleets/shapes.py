@@ -44,7 +44,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a record; an optional one may be absent, which only JSON knows. ``unit`` is promised by the contract."""
+    """A field of a record; one that is optional may be absent, which is for JSON. ``unit`` is of the contract."""
 
     name: str
     number: int

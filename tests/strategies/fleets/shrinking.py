@@ -64,9 +64,8 @@ def _smaller_events(story: Story) -> Iterator[Story]:
 def _smaller_shapes(story: Story) -> Iterator[Story]:
     """Yield stories in which all schemas are without a field, or without something that a field has."""
     shapes = [shape for step in story.steps for shape in _shapes(step)]
-    for record, name in dict.fromkeys(
-        (record.name, field.name) for shape in shapes for record in records_of(shape) for field in record.fields
-    ):
+    names = ((one.name, field.name) for shape in shapes for one in records_of(shape) for field in one.fields)
+    for record, name in dict.fromkeys(names):
         yield _mapped(story, partial(_without_field, record=record, name=name))
     yield _mapped(
         story, lambda one: replace(one, fields=tuple(replace(each, has_default=False) for each in one.fields))
@@ -180,32 +179,36 @@ def report(wrong: Wrong) -> str:
 def _words(step: Event | Question, language: str) -> Iterator[str]:
     text = LANGUAGES[language].text
     if isinstance(step, Publish):
-        yield f"publish {step.application} {step.version}"
-        for offer in step.offers:
-            units = {each.name: each.unit for each in offer.shape.fields if each.unit}
-            yield f"  writes {offer.topic}: {' '.join(text(offer.shape).split())}{f' units {units}' if units else ''}"
-            if offer.key is not None:
-                yield f"  keys: {' '.join(text(offer.key).split())}"
-        for port in step.ports:
-            yield f"  reads {port.topic}: {_reads(port.reads)} {_options(port)}".rstrip()
-            if port.declared is not None:
-                yield f"  readerSchema: {' '.join(text(port.declared).split())}"
+        yield from _words_of_version(step, text)
     elif isinstance(step, Deploy):
-        how = [
-            each
-            for each in ("approved" if step.is_approved else "", "release" if step.is_release else "", step.instance)
-            if each
-        ]
+        flags = {"approved": step.is_approved, "release": step.is_release, step.instance: bool(step.instance)}
+        how = [each for each, counts in flags.items() if counts]
         yield f"deploy {step.application} {step.version} to {step.environment} {' '.join(how)}".rstrip()
     elif isinstance(step, Undeploy):
         yield f"end {step.application} {step.version} in {step.environment}"
     elif isinstance(step, Retain):
-        for shape in step.shapes:
-            yield f"{step.topic} still has, in {step.environment}: {' '.join(text(shape).split())}"
+        yield from (f"{step.topic} still has, in {step.environment}: {_line(text(each))}" for each in step.shapes)
     elif isinstance(step, CanDeploy):
         yield f"can-i-deploy {step.application} {step.version} to {step.environment}?"
     else:
-        yield f"may {step.topic}-value get {' '.join(text(step.shape).split())}?"
+        yield f"may {step.topic}-value get {_line(text(step.shape))}?"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _words_of_version(event: Publish, text: Callable[[Shape], str]) -> Iterator[str]:
+    yield f"publish {event.application} {event.version}"
+    for offer in event.offers:
+        units = {each.name: each.unit for each in offer.shape.fields if each.unit}
+        yield f"  writes {offer.topic}: {_line(text(offer.shape))}{f' units {units}' if units else ''}"
+        if offer.key is not None:
+            yield f"  keys: {_line(text(offer.key))}"
+    for port in event.ports:
+        yield f"  reads {port.topic}: {_reads(port.reads)} {_options(port)}".rstrip()
+        if port.declared is not None:
+            yield f"  readerSchema: {_line(text(port.declared))}"
 
 
 def _reads(reads: tuple[FieldRead, ...] | None) -> str:

@@ -229,6 +229,29 @@ def test_a_merge_is_judged_with_what_was_newest_on_the_branch() -> None:
     play(story)
 
 
+def test_an_environment_without_history_is_no_evidence() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await live(registry, "total")
+        await registry.put(f"{BASE}/environments/staging", {})
+        for query in ("subject=orders-value", "application=shop", "application=ghost"):
+            found = (await registry.get(f"{BASE}/matrix?environment=staging&{query}")).json
+            assert (found["deployable"], found["reasons"][0]["reason"]) == (None, "NO_CONTRACT")
+            assert "are live in staging; record what is deployed there" in found["reasons"][0]["text"]
+        query = "contract=orders&major=2"
+        found = (await registry.get(f"{BASE}/can-i-retire?{query}&environment=staging")).json
+        assert (found["deployable"], found["reasons"][0]["reason"]) == (None, "NO_CONTRACT")
+        assert "nothing was ever recorded as live in staging" in found["reasons"][0]["text"]
+        assert (await verdict(registry, "9", "billing"))["deployable"] is None
+        for held in (await registry.get(f"{PRODUCTION}/deployments")).json:
+            await registry.delete(f"{PRODUCTION}/deployments/{held['id']}")
+        assert (await registry.get(f"{BASE}/can-i-retire?{query}&environment=production")).json["deployable"] is True
+        # a producer may be the first one in an environment: nobody there can break
+        staging = f"{BASE}/can-i-deploy?application=shop&version=1&environment=staging"
+        assert (await registry.get(staging)).json["deployable"] is True
+
+    play(story)
+
+
 # --- stores of earlier releases
 
 

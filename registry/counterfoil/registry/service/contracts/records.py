@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from counterfoil.registry.domain.contracts.history import LIVE_HISTORIES
 from counterfoil.registry.domain.contracts.stored import (
     APPLICATIONS,
     CONTRACTS,
@@ -201,6 +202,11 @@ class ContractRecords:
     async def versions(self, keys: Iterable[Numbered]) -> list[ApplicationVersion]:
         """Return versions of applications by name and version; those that do not exist are left out."""
         return await self.each(VERSIONS, list(keys))
+
+    async def was_used(self, environment: str) -> bool:
+        """Return whether anything is or was recorded as live in an environment."""
+        prefix = (environment,)
+        return bool(await self.all(DEPLOYMENTS, prefix) or await self.all(LIVE_HISTORIES, prefix))
 
     async def deployments(self, environment: str, application: str | None = None) -> Sequence[Deployment]:
         """Return what is live in an environment, of one application or of all."""

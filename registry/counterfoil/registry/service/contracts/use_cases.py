@@ -98,7 +98,7 @@ def contract_use_cases(
     comparing = Comparing(records=records, sides=sides)
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
     retained = RetainedVersions(storage, records=records, reader=reader)
-    met = MetWriters(records=records, sides=sides)
+    met = MetWriters(storage, records=records, sides=sides)
     judging = Judging(sides=sides, counterparts=counterparts, migrations=migrations, retained=retained, met=met)
     verdicts = Verdicts(
         records=records,

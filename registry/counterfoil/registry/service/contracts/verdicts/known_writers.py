@@ -7,27 +7,36 @@ environment when its version was first deployed there, or when it was published,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.changes import ChangeKind
 from counterfoil.registry.domain.contracts.history import (
     ANYWHERE,
+    HISTORY_KINDS,
     LIVE_HISTORIES,
     PUBLISHED_BESIDE,
     LiveHistory,
     Period,
 )
-from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, VERSIONS
+from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, VERSIONS, party_kind
+from counterfoil.registry.service.recent_values import RecentValues
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.rest.contracts import ContractKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.contracts.history import PublishedBeside
     from counterfoil.registry.service.contracts.records import ContractRecords, Numbered
     from counterfoil.registry.service.contracts.verdicts.counterparts import Place
     from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Side, Sides
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.rest.contracts import ApplicationVersion
+
+_MAX_READERS: Final = 50_000
+_READ_KINDS: Final = HISTORY_KINDS | {DEPLOYMENTS.name, VERSIONS.name, party_kind(ContractKind.ODCS)}
+"""The kinds of the records that are read here."""
 
 Major = tuple[str, str]
 """The id of a contract, and one of its major versions."""
@@ -93,11 +102,24 @@ _Found = dict["Numbered", "list[Numbered]"]
 
 
 class MetWriters:
-    """Finds the writers that readers have met. Records are read at once for all readers, and cached."""
+    """Finds the writers that readers have met. Records are read at once for all readers.
 
-    def __init__(self, *, records: ContractRecords, sides: Sides) -> None:
+    What was found for a question is cached until a record is written that it may depend on.
+    """
+
+    def __init__(self, storage: Storage, *, records: ContractRecords, sides: Sides) -> None:
         self._records = records
         self._sides = sides
+        self._found: RecentValues[Hashable, KnownWriters] = RecentValues(_MAX_READERS)
+        self._writes = 0
+        storage.observe(self._note)
+
+    def _note(self, written: Written | None, /) -> None:
+        """Forget what was found if a write may change it."""
+        changes = () if written is None else written.changes
+        if written is None or any(_is_read_from(each) for each in changes):
+            self._writes += 1
+            self._found = RecentValues(_MAX_READERS)
 
     async def known(self, place: Place, readers: Iterable[Side], others: Iterable[Side] = ()) -> KnownWriters:
         """Return the writers that ``readers`` have met, and also when ``others`` were live."""
@@ -105,8 +127,19 @@ class MetWriters:
         for side in readers:
             for each in side.readings:
                 wanted.setdefault((each.application, each.version), set()).add((each.contract, each.major))
-        numbers = dict.fromkeys((*wanted, *((each.application, each.version) for each in others)))
-        histories, unstored = await self._histories(list(numbers), place.environment)
+        numbers = tuple(dict.fromkeys((*wanted, *((each.application, each.version) for each in others))))
+        key = (place, numbers, frozenset().union(*wanted.values()))
+        found, writes = self._found.get(key), self._writes
+        if found is None:
+            found = await self._known(place, wanted, numbers)
+            if writes == self._writes:
+                self._found.put(key, found, weight=1 + len(numbers))
+        return found
+
+    async def _known(
+        self, place: Place, wanted: Mapping[Numbered, set[Major]], numbers: Sequence[Numbered]
+    ) -> KnownWriters:
+        histories, unstored = await self._histories(numbers, place.environment)
         contracts = {contract for each in wanted.values() for contract, _ in each}
         search = _Search({reader: set(each) for reader, each in wanted.items()}, histories, unstored)
         steps = (self._at_deployment, self._first_together, self._at_publication, self._newest_before)
@@ -220,6 +253,11 @@ class MetWriters:
         versions = await self._records.each(VERSIONS, [(name,) for name in names])
         for contract in contracts:
             search.writers[contract] = [each for each in versions if contract in {one for one, _ in _offered(each)}]
+
+
+def _is_read_from(change: Change) -> bool:
+    """Return whether what readers have met may depend on what was changed."""
+    return change.kind is ChangeKind.RECORD and (change.document or {}).get("kind") in _READ_KINDS
 
 
 def _offered(version: ApplicationVersion) -> set[Major]:

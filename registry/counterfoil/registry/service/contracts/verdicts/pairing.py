@@ -44,9 +44,9 @@ class Gathered:
 
         A version that writes what it reads was built for what it writes itself.
         """
-        return _own_offerings((self.side, *self.replaced), reading, offered) or self.known.offered_to(
-            reading, offered, live
-        )
+        is_own = reading.application == self.side.application
+        own = _own_offerings((self.side, *self.replaced), reading, offered) if is_own else []
+        return own or self.known.offered_to(reading, offered, live)
 
 
 def _own_offerings(sides: Iterable[Side], reading: Reading, offered: Offering) -> list[Offering]:
@@ -66,7 +66,10 @@ def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live:
         for offered in reading.chosen(question.side.offered(reading.contract)):
             known = question.known_to(reading, offered, question.before)
             found = judge(known, offered, reading)
-            live = replaced_by(offered, reading, question.before) if found else []
+            if not found:
+                yield pair_of(offered, reading, (), is_live=is_live)
+                continue
+            live = replaced_by(offered, reading, question.before)
             findings = worse_than(found, [judge(known, each, reading) for each in live])
             together = is_live and question.known.were_together(offered, reading)
             yield pair_of(offered, reading, findings, is_live=is_live, were_together=together)

@@ -151,6 +151,9 @@ class Verdicts:
         groups = consumer_groups_of(each for each in (*readers.live, *readers.pending) if each.application in runners)
         seen = await self._seen_reading(contract, major, environment)
         reasons += [*(each for each in seen if each.consumer not in runners | groups), *unfinished]
+        if not reasons and not await self._records.was_used(environment):
+            text = f"nothing was ever recorded as live in {environment}, so that it is not known who reads {contract}"
+            return _only(VerdictReason(Reason.NO_CONTRACT, text, contract=contract))
         return verdict_of([], reasons, none=f"nobody who is live in {environment} reads {contract} {major}")
 
     async def _seen_reading(self, contract: str, major: str, environment: str) -> list[VerdictReason]:
@@ -193,9 +196,12 @@ class Verdicts:
             for each in await self._judging.live_pairs(contracts, Place(environment))
             if application in {None, each.producer, each.consumer} and (subject is None or each.subject == str(subject))
         ]
+        if not found:
+            about = f"application {application}" if application is not None else f"subject {subject}"
+            text = f"no producer and consumer of {about} are live in {environment}; record what is deployed there"
+            return _only(VerdictReason(Reason.NO_CONTRACT, text, subject="" if subject is None else str(subject)))
         pairs, hindrances = await self._migrations.bridged(found, environment)
-        none = f"no producer and consumer of it are live in {environment}"
-        return await self._decisions.verdict(pairs, hindrances, none=none)
+        return await self._decisions.verdict(pairs, hindrances, none="")
 
     async def of_contract(self, contract: str, environment: str | None = None) -> DeploymentVerdict:
         """Return the verdict on all pairs of a contract: those live in an environment, or the newest versions.

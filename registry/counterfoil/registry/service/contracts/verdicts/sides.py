@@ -229,7 +229,8 @@ class Sides:
 
         ``known`` are the offerings that the reader was built for.
         """
-        key = (tuple(sorted(each.identity for each in known)), offered.identity, reading.identity)
+        identities = [each.identity for each in known]
+        key = (tuple(sorted(identities)) if len(known) > 1 else tuple(identities), offered.identity, reading.identity)
         found = self._judged.get(key)
         if found is None:
             found = judge_pair([each.offer for each in known], offered.offer, reading.reader)
