@@ -5,6 +5,7 @@ The rules are those of the documents: a reader must get the value that was writt
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, leave
 from fleets.ways import NOWHERE, gone_way, kind_of, number_way, numbers, stop_of, type_way, values_at
 
 if TYPE_CHECKING:
-
     from fleets.story import FieldRead
 
 Key = tuple[Path, str]
@@ -296,7 +296,15 @@ def _judged_value(case: _Case, there: Shape, known: Shape, value: Any, one: Any)
         if (is_number or is_text) and value != one:
             return True
         return None if is_text else False
-    return None if value == one else True
+    return None if value == (_as_float(one) if known.kind == "float" else one) else True
+
+
+def _as_float(value: Any) -> Any:
+    """Return a number in the 32 bits of a float, to which Python's libraries do not round."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except (OverflowError, struct.error):
+        return None
 
 
 def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.misfits import Effect, Misfit
+from counterfoil.schema.compatibility.misfits import MISSING, Effect, Misfit
 from counterfoil.schema.compatibility.pairs import PairMisfits
 from counterfoil.schema.compatibility.stated import stated_by
 from counterfoil.schema.formats.protobuf.compare import rules
@@ -180,7 +180,7 @@ class _ProtobufPairs:
             yield from moved
             for each in differences:
                 steps = _place_of(each)
-                if steps not in gone and not _is_about_symbols(each):
+                if (steps not in gone or _is_refused(each)) and not _is_about_symbols(each):
                     yield from _stated(each, steps)
             yield from (each for each in _read_as_bytes(reader, writer) if each.place not in gone)
 
@@ -232,15 +232,19 @@ def _field(message: MessageType, step: Step, rest: list[Step]) -> FieldType | No
 
 
 def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
-    """Yield the fields of the reader whose names the writer has under other numbers."""
+    """Yield the fields of the reader whose names the writer has under other numbers.
+
+    What is written, for a reader, is what stands under its own number: whichever other number the name has got.
+    """
     written = {field.name: field for field in writer.fields.values()}
     for field in reader.fields.values():
         other = written.get(field.name)
         if other is not None and other.number != field.number:
             name = print_path((member(field.name),))
             text = f"{name} is written as field {other.number}, and the consumer reads field {field.number}"
-            facts = (f"field {field.number}", f"field {other.number}")
-            yield Misfit(_steps_to(field), *facts, text, other.pointer, is_moved=True)
+            there = writer.fields.get(field.number)
+            now = MISSING if there is None else f"{there.holds.words} {there.name}"
+            yield Misfit(_steps_to(field), f"field {field.number}", now, text, other.pointer, is_moved=True)
 
 
 def _read_as_bytes(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
