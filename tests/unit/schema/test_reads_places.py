@@ -441,3 +441,77 @@ def test_required_means_there_wherever_its_parent_is(
     assert not {each.rule for each in findings} - {"consumer-nullable"}
     assert bool(findings) is not is_there
     assert not judge_change(None, Offer(parse_schema(text, language)), [reader(f"{path}!?")])
+
+
+# --- JSON Schema: choices, conditions, and what a schema does not declare
+
+
+PAYMENT = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "p": {
+                "oneOf": [
+                    {"type": "object", "required": ["k"], "properties": {"k": {"const": kind}, "n": {"type": kind[1:]}}}
+                    for kind in ("1integer", "2number")
+                ]
+            }
+        },
+    }
+)
+CONDITION = json.dumps(
+    {
+        "type": "object",
+        "properties": {"k": {"type": "string"}, "a": {"type": "integer"}, "b": {"type": "integer"}},
+        "if": {"properties": {"k": {"const": "x"}}},
+        "then": {"properties": {"a": {"maximum": 5}}},
+    }
+)
+TUPLE = json.dumps(
+    {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "properties": {"t": {"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]}},
+    }
+)
+LIMITS = json.dumps({"allOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"a": {"maximum": 5}}}]})
+
+
+@pytest.mark.parametrize(
+    ("was", "change", "path", "expected"),
+    [
+        (PAYMENT, ('"type": "integer"', '"type": "string"'), "p<0>.n", True),
+        (PAYMENT, ('"type": "integer"', '"type": "string"'), "p<1>.n", False),
+        (PAYMENT, ('"type": "integer"', '"type": "string"'), "p", True),
+        (CONDITION, ('"maximum": 5', '"maximum": 9'), "a", True),
+        (CONDITION, ('"maximum": 5', '"maximum": 9'), "b", False),
+        (TUPLE, ('"type": "integer"', '"type": "boolean"'), "t[0]", True),
+        (TUPLE, ('"type": "integer"', '"type": "boolean"'), "t[1]", False),
+        (LIMITS, ('"maximum": 5', '"maximum": 9'), "a", True),
+        (LIMITS, ('"maximum": 5', '"maximum": 3'), "a", False),
+        (objects(a={"type": "integer"}, b={"type": "integer"}), (', "b": {"type": "integer"}', ""), "", False),
+        (objects(a={}, b={"items": {"type": "integer"}}), ('{"items": {"type": "integer"}}', "{}"), "", True),
+        (objects(m={"additionalProperties": {"type": "integer"}}), ('{"type": "integer"}', "true"), "m{}", True),
+    ],
+)
+def test_parts_of_json_schemas(was: str, change: tuple[str, str], path: str, *, expected: bool) -> None:
+    assert change[0] in was
+    paths = [path] if path else []
+    assert bool(facts(found(JSON, was, was.replace(*change, 1), *paths))) is expected
+    assert not found(JSON, was, was, *paths)
+
+
+def test_a_property_that_must_be_there_and_is_left_out_breaks_those_who_do_not_expect_that() -> None:
+    needed = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+    optional = needed.replace('["a"]', "[]")
+    assert facts(found(JSON, needed, optional, "a")) == {("a", "missing")}
+    assert not facts(found(JSON, needed, optional, "a?"))
+    assert not facts(found(JSON, optional, optional, "a"))
+
+
+def test_a_parser_that_refuses_the_message_counts_also_at_a_field_that_moved() -> None:
+    was = 'syntax = "proto3"; message Order { int32 id = 1; Line c = 4; repeated fixed32 a = 2; } '
+    was += "message Line { int32 x = 1; }"
+    now = was.replace("c = 4", "c = 2").replace("a = 2", "a = 4")
+    declared = reader("id", declared=was, language=PROTOBUF)
+    breaks = facts(list(judge_change(None, Offer(parse_schema(now, PROTOBUF)), [declared])))
+    assert {each for each, _ in breaks} == {"a", "c"}

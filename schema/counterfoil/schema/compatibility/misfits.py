@@ -29,8 +29,6 @@ class Effect(Enum):
     """The decoder or validator raises for the whole record, whatever is read of it."""
     MISREAD = "misread"
     """The value is lost, or read as another one, without an error."""
-    POSSIBLE = "possible"
-    """The reader refuses what the writer's schema permits without declaring it, such as any undeclared property."""
     KEPT = "kept"
     """The language keeps a symbol of an enum that the reader does not know, or reads the enum's default instead."""
 

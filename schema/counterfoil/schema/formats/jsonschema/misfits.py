@@ -1,7 +1,8 @@
 """The misfits of two JSON schemas: what the writer allows at a place, and the reader refuses or misreads.
 
 For each path that is read it is decided whether the writer's whole schema permits a value there that the reader's
-schema of that path refuses. What is neither proved nor refuted counts as a misfit.
+schema of that path refuses. What is neither proved nor refuted counts as a misfit. A property that the writer's schema
+permits and does not declare is not written, so that its values do not count.
 """
 
 from __future__ import annotations
@@ -87,9 +88,11 @@ class _JsonMisfits:
     def _refused(self, path: FieldPath) -> Iterator[Misfit]:
         decision = decide(self._reader, self._writer, read_part=lambda root: OptionalSpelling().of(part_of(root, path)))
         refuted = [reason for reason in decision.reasons if reason.values]
-        for reason in refuted:
+        counted = [reason for reason in refuted if not reason.is_undeclared]
+        for reason in counted:
             yield from _refused(reason)
-        if not refuted and not decision.is_proved:
+        is_decided = decision.is_proved or (refuted and decision.is_all)
+        if not counted and not is_decided:
             yield self._unproved(path)
 
     def _unproved(self, path: FieldPath) -> Misfit:
@@ -101,9 +104,8 @@ class _JsonMisfits:
 def _refused(reason: Reason) -> Iterator[Misfit]:
     """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
     text, place = difference_of(reason).text, steps_through(reason.steps)
-    effect = Effect.REFUSED if reason.writers else Effect.POSSIBLE
     for expected, written, is_symbol in _facts(reason):
-        yield Misfit(place, expected, written, text, reason.writer_pointer, effect, is_symbol=is_symbol)
+        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
 
 
 def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:

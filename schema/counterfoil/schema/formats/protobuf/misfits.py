@@ -179,7 +179,7 @@ class _ProtobufPairs:
             yield from moved
             for each in differences:
                 steps = _place_of(each)
-                if steps not in gone and not _is_about_symbols(each):
+                if (steps not in gone or _is_refused(each)) and not _is_about_symbols(each):
                     yield from _stated(each, steps)
             yield from (each for each in _read_as_bytes(reader, writer) if each.place not in gone)
 

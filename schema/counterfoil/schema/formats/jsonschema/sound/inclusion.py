@@ -39,7 +39,8 @@ class Reason:
     ``steps`` lead to the place, ``reader`` is the schema there and ``keyword`` its keyword that refuses the value.
     ``values`` holds the one value (for the roots) that the writer accepts and the reader refuses, or is empty if no
     such value was found. ``name`` is the property or pattern concerned. ``writers`` are the writer's schemas for the
-    place, and ``asked`` is the one constraint of the reader that is broken.
+    place, and ``asked`` is the one constraint of the reader that is broken. ``is_undeclared``: the place is in a
+    property that the writer's schema permits and does not declare.
     """
 
     rule: CompatibilityRule
@@ -52,6 +53,7 @@ class Reason:
     elsewhere: tuple[tuple[str, ...], ...] = ()
     writers: tuple[Schema, ...] = ()
     asked: Facts = field(default_factory=Facts)
+    is_undeclared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class _ReaderPlace:
 
     ``wrapped`` turns a schema for this place into one for the root. ``writers`` are the writer's schemas that apply to
     this place, at least in some branch. ``rule`` and ``name``, if given, are those of every reason here.
+    ``is_undeclared``: it is in a property that the writer's schema permits and does not declare.
     """
 
     steps: tuple[str, ...]
@@ -68,6 +71,7 @@ class _ReaderPlace:
     writers: tuple[Schema, ...]
     rule: CompatibilityRule | None = None
     name: str = ""
+    is_undeclared: bool = False
     around: frozenset[int] = frozenset()
 
     def within(self, reader: Schema, steps: tuple[str, ...], wrap: Callable[[Schema], Facts]) -> _ReaderPlace:
@@ -161,6 +165,7 @@ class Inclusion:
             place.writers[0].pointer if place.writers else (),
             writers=place.writers,
             asked=part.asked,
+            is_undeclared=place.is_undeclared,
         )
 
     def _unevaluated_reasons(self, place: _ReaderPlace) -> Iterator[Reason]:
@@ -271,8 +276,7 @@ def _places_in(place: _ReaderPlace) -> Iterator[_ReaderPlace]:
     for schema in facts.all_of:
         yield replace(place, reader=schema, around=place.around | {id(place.reader)})
     for name, schema in facts.properties.items():
-        inner = place.within(schema, ("properties", name), _under(name))
-        yield replace(inner, writers=_of_property(writers, name))
+        yield _property_place(place, schema, name, writers)
     for pattern, schema in facts.patterns.items():
         steps = ("patternProperties", pattern)
         inner = place.within(schema, steps, _under_pattern(pattern))
@@ -284,14 +288,20 @@ def _places_in(place: _ReaderPlace) -> Iterator[_ReaderPlace]:
     yield from _item_places(place, facts, writers)
 
 
+def _property_place(place: _ReaderPlace, schema: Schema, name: str, writers: tuple[Facts, ...]) -> _ReaderPlace:
+    declared = _of_property(writers, name)
+    is_undeclared = place.is_undeclared or not declared
+    inner = place.within(schema, ("properties", name), _under(name))
+    return replace(inner, writers=declared, is_undeclared=is_undeclared)
+
+
 def _additional_places(
     place: _ReaderPlace, facts: Facts, schema: Schema, writers: tuple[Facts, ...]
 ) -> Iterator[_ReaderPlace]:
     written = {name for each in writers for name in (*each.properties, *each.required)} - facts.properties.keys()
     names = sorted(name for name in written if not any(holds_match(pattern, name) for pattern in facts.patterns))
     for name in names:
-        inner = place.within(schema, ("properties", name), _under(name))
-        yield replace(inner, writers=_of_property(writers, name))
+        yield _property_place(place, schema, name, writers)
     known = dict.fromkeys((*facts.properties, *names), ANYTHING)
     patterns = dict.fromkeys(facts.patterns, ANYTHING)
     inner = place.within(
