@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from counterfoil.schema.formats.protobuf.read.confluent_types import TEXT_BY_PATH
 from counterfoil.schema.model import SchemaType
 from protobuf_classes import generated_classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 MARK = "SECRETMARK"
 NUMBER = 123456789
@@ -49,6 +51,15 @@ class Case:
         if self.schema_type is not SchemaType.PROTOBUF:
             return deepcopy(self.value)
         return extended(self.message_class) if self.value is None else self.message_class(**self.value)
+
+
+def some(cases: Sequence[Case]) -> Any:
+    """Return the parameters of a test for these cases: a quarter of them, and the others in `make test-long` alone."""
+    params = [
+        pytest.param(case, marks=[pytest.mark.long] if index % 4 else [], id=str(case))
+        for index, case in enumerate(cases)
+    ]
+    return pytest.mark.parametrize("case", params)
 
 
 # --- JSON
@@ -108,11 +119,13 @@ JSON_CASES: dict[str, list[tuple[str, dict[str, Any], Any]]] = {
         ("properties beside if", {**obj(a=TS), "if": {"required": ["a"]}, "then": {"required": ["a"]}}, A),
         ("a property in two branches", {"allOf": [obj(a=TS), obj(a=TS)]}, A),
         ("a property and a branch", {**obj(a=TS), "allOf": [obj(a=S)]}, A),
+        ("other texts beside an enum", obj(a={"anyOf": [{"enum": ["x"]}, S], **PII}), A),
         ("two types", obj(a={"type": ["string", "null"], **PII}), A),
         ("a string or a number", obj(a={"type": ["string", "integer"], **PII}), A),
         ("a recursive object", {**obj(a=TS, n={"$ref": "#"})}, {"a": "x", "n": {"a": MARK}}),
     ],
     "plain": [
+        ("a tag that is no list", obj(a={**S, "confluent:tags": "PII"}), A),
         ("in items", obj(a=arr(TS)), LIST),
         ("an array of objects", obj(a=arr(obj(b=S), **PII)), {"a": [{"b": MARK}]}),
         ("objects in items", obj(a=arr({**obj(b=S), **PII})), {"a": [{"b": MARK}]}),
@@ -205,6 +218,7 @@ AVRO_CASES: dict[str, list[tuple[str, Any, Any]]] = {
         ("a root union", ["null", record(tagged("a", "string"))], A),
     ],
     "plain": [
+        ("a tag that is no list", record({**field("a", "string"), "confluent:tags": "PII"}), A),
         ("in the type", record(field("a", TEXT)), A),
         ("in a branch", record(field("a", ["null", TEXT])), A),
         ("in items", record(field("a", arr(TEXT))), LIST),

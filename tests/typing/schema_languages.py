@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from counterfoil.schema.formats.avro import files as avro_files
+from counterfoil.schema.formats.avro import marks as avro_marks
 from counterfoil.schema.formats.avro import outline as avro_outline
 from counterfoil.schema.formats.avro import policies as avro_policies
 from counterfoil.schema.formats.avro import table_type as avro_table_type
@@ -16,6 +17,7 @@ from counterfoil.schema.formats.avro.schema import AvroSchema
 from counterfoil.schema.formats.avro.witness import confirm as avro_confirm
 from counterfoil.schema.formats.avro.witness import search as avro_search
 from counterfoil.schema.formats.jsonschema import files as jsonschema_files
+from counterfoil.schema.formats.jsonschema import marks as jsonschema_marks
 from counterfoil.schema.formats.jsonschema import outline as jsonschema_outline
 from counterfoil.schema.formats.jsonschema import policies as jsonschema_policies
 from counterfoil.schema.formats.jsonschema import rules as jsonschema_rules
@@ -27,6 +29,7 @@ from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 from counterfoil.schema.formats.jsonschema.witness import confirm as jsonschema_confirm
 from counterfoil.schema.formats.jsonschema.witness import search as jsonschema_search
 from counterfoil.schema.formats.protobuf import files as protobuf_files
+from counterfoil.schema.formats.protobuf import marks as protobuf_marks
 from counterfoil.schema.formats.protobuf import outline as protobuf_outline
 from counterfoil.schema.formats.protobuf import policies as protobuf_policies
 from counterfoil.schema.formats.protobuf import rules as protobuf_rules
@@ -40,7 +43,7 @@ from counterfoil.schema.formats.protobuf.witness import search as protobuf_searc
 from counterfoil.schema.parsed import ParsedSchema, Validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from counterfoil.schema.change import Change
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.entity import Entity, TagEdit
     from counterfoil.schema.formats.files import FileReferences
     from counterfoil.schema.logical.model import Column
+    from counterfoil.schema.marks import FieldTags, TaggedPlace
     from counterfoil.schema.model import ResolvedReference
     from counterfoil.schema.outline import Outline
     from counterfoil.schema.witness import Confirmation, NoWitness, Witness
@@ -83,6 +87,7 @@ class Language(Generic[S]):
         table_column: Callable[[S], Column],
         find_tags: Callable[[S], list[tuple[Entity, tuple[str, ...]]]],
         edit_tags: Callable[[S, TagEdit], str],
+        places: Callable[[S, FieldTags], Iterator[TaggedPlace]],
     ) -> None: ...
 
 
@@ -98,6 +103,7 @@ Language[AvroSchema](
     table_column=avro_table_type.table_column,
     find_tags=avro_tags.find_tags,
     edit_tags=avro_tags.edit_tags,
+    places=avro_marks.places,
 )
 Language[ProtobufSchema](
     parse=parse_protobuf,
@@ -111,6 +117,7 @@ Language[ProtobufSchema](
     table_column=protobuf_table_type.table_column,
     find_tags=protobuf_tags.find_tags,
     edit_tags=protobuf_tags.edit_tags,
+    places=protobuf_marks.places,
 )
 Language[JsonSchema](
     parse=parse_json_schema,
@@ -124,4 +131,5 @@ Language[JsonSchema](
     table_column=jsonschema_table_type.table_column,
     find_tags=jsonschema_tags.find_tags,
     edit_tags=jsonschema_tags.edit_tags,
+    places=jsonschema_marks.places,
 )

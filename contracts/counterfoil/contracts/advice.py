@@ -64,12 +64,6 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Save the file as UTF-8 without a byte order mark.",
         ),
         FileRule(
-            "tag-not-reached",
-            "A tag marks values that field rules of Confluent's clients do not reach, such as those inside a tagged "
-            "record or of additionalProperties: a rule ENCRYPT with this tag is refused there.",
-            "Move the tag beside a string or bytes field, as docs/encryption.md lists them, or remove it.",
-        ),
-        FileRule(
             "compatible-yet-unread",
             "The rules of the policy call the two schemas compatible, and yet a record that one of them writes is not "
             "read with the other, or is read as another value. Under SOUND this is an error.",

@@ -138,7 +138,13 @@ def _both(one: Mapping[str, frozenset[str]], other: Mapping[str, frozenset[str]]
 
 
 def tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
-    """Return the tags in the properties of an element; a value that is not a list counts as no tags."""
+    """Return the tags in the properties of an element: a list, or one text, which Confluent's clients do not know."""
+    written = properties.get(TAGS)
+    return frozenset({written}) if isinstance(written, str) else known_tags_in(properties)
+
+
+def known_tags_in(properties: Mapping[str, Any]) -> frozenset[str]:
+    """Return the tags in the properties of an element that are a list, as Confluent's clients read them."""
     written = properties.get(TAGS)
     return frozenset(str(tag) for tag in written) if isinstance(written, list) else _NONE
 

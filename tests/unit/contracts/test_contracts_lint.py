@@ -95,6 +95,7 @@ SEEDED = [
     ("owner-missing", CONTRACT_FILE, "team:\n  name: checkout\n", "", "apiVersion"),
     ("version-not-semantic", CONTRACT_FILE, "version: 2.1.0", "version: two", "version: two"),
     ("pii-unclassified", CONTRACT_FILE, "classification: confidential, ", "", "name: email"),
+    ("tag-not-reached", SCHEMA_FILE, '"name": "Item",', '"name": "Item", "confluent:tags": ["PII"],', '"sku"'),
     ("id-taken", "copy.odcs.yaml", "", CONTRACT, "id: orders.placed"),
 ]
 

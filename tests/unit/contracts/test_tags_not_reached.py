@@ -18,7 +18,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
 from counterfoil.schema.tags.reach import unreached_tags
 from counterfoil.sdk.testing import InMemoryRegistry
-from tagged_places import CASES, MARK, NUMBER, Case
+from tagged_places import CASES, MARK, NUMBER, Case, some
 
 SUFFIX = {SchemaType.AVRO: "avsc", SchemaType.JSON: "schema.json", SchemaType.PROTOBUF: "proto"}
 WARNED = [case for case in CASES if case.theirs == "plain"]
@@ -33,19 +33,19 @@ def linted(case: Case) -> list[str]:
     return [each.rule for each in lint_files(given, today=date(2026, 1, 1)).findings]
 
 
-@pytest.mark.parametrize("case", WARNED, ids=str)
+@some(WARNED)
 def test_lint_warns_of_a_tag_that_no_rule_reaches(case: Case) -> None:
     assert "tag-not-reached" in linted(case)
 
 
-@pytest.mark.parametrize("case", QUIET, ids=str)
+@some(QUIET)
 def test_lint_says_nothing_of_a_tag_that_rules_reach(case: Case) -> None:
     assert "tag-not-reached" not in linted(case)
 
 
 def test_tags_of_the_metadata_count() -> None:
     [found] = unreached_tags(parse_schema(M, SchemaType.JSON), {"$.m.**": ("PII",)})
-    assert found.place == "in additionalProperties of the field $.m.*"
+    assert found.place == "what is in additionalProperties of the field $.m.*"
 
 
 @pytest.mark.parametrize(("text", "warnings"), [(WARNED[0].text, 1), (QUIET[0].text, 0)])
@@ -64,7 +64,7 @@ def hides(case: Case, names: frozenset[str] | None, everything: str = "*") -> bo
     return names is None or everything in names or any(f'"{name}"' in case.text or name in case.text for name in names)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@some(CASES)
 def test_what_a_tag_marks_is_hidden_in_tests_and_pages(case: Case) -> None:
     schema, parsed = Schema(case.text, case.schema_type), parse_schema(case.text, case.schema_type)
     in_tests = hidden_names(schema, ReadSchema("here", "place", schema=parsed))
@@ -81,7 +81,7 @@ def test_tags_of_the_metadata_hide_what_is_inside() -> None:
     assert tagged_names(parsed, schema) == {"m"}
 
 
-@pytest.mark.parametrize("case", [each for each in CASES if each.schema_type is not SchemaType.AVRO], ids=str)
+@some([each for each in CASES if each.schema_type is not SchemaType.AVRO])
 def test_a_sketch_keeps_nothing_that_a_tag_marks(case: Case) -> None:
     parsed = parse_schema(case.text, case.schema_type)
     writer = WriterSchema(case.schema_type, case.text)

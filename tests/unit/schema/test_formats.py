@@ -10,6 +10,7 @@ import pytest
 
 from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.formats.table import FORMATS, format_for
+from counterfoil.schema.marks import FieldTags
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 
@@ -31,6 +32,7 @@ CALLS: dict[str, Callable[[Format, ParsedSchema], object]] = {
     "table_column": lambda language, schema: language.table_column(schema),
     "find_tags": lambda language, schema: language.find_tags(schema),
     "edit_tags": lambda language, schema: language.edit_tags(schema, TagEdit()),
+    "places": lambda language, schema: language.places(schema, FieldTags({}, {})),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -23,10 +23,7 @@ from counterfoil.sdk.encryption.executors import FieldEncryption
 from counterfoil.sdk.errors import KeyMissing, NotDecrypted, NotEncrypted, RuleConditionFailed, RuleError
 from counterfoil.sdk.serde.rules.settings import Override, Rules
 from counterfoil.sdk.testing import InMemoryRegistry
-from tagged_places import CASES, MARK, NUMBER, Case, obj
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tagged_places import CASES, MARK, NUMBER, Case, obj, some
 
 CTX = SerializationContext("people", "value")
 KEY = SerializationContext("people", "key")
@@ -76,15 +73,6 @@ class Topic:
             case SchemaType.JSON:
                 return JsonDeserializer(self.registry, rules=rules)(data, CTX)
         return ProtobufDeserializer(self.registry, model=self.case.message_class, rules=rules)(data, CTX)
-
-
-def some(cases: Sequence[Case]) -> Any:
-    """Return the parameters of a test for these cases: a quarter of them, and the others in `make test-long` alone."""
-    params = [
-        pytest.param(case, marks=[pytest.mark.long] if index % 4 else [], id=str(case))
-        for index, case in enumerate(cases)
-    ]
-    return pytest.mark.parametrize("case", params)
 
 
 def is_equal(read: Any, written: Any) -> bool:

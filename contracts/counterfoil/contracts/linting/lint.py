@@ -155,14 +155,7 @@ def _add_warnings(schema: ParsedSchema, findings: FileFindings) -> None:
 def _add_tags(schema: ParsedSchema, findings: FileFindings) -> None:
     """Add the tags at places that no field rule reaches."""
     for each in unreached_tags(schema, {}):
-        findings.add(
-            UNREACHED,
-            each.text,
-            schema.locate(each.pointer),
-            element=each.place,
-            severity=Severity.WARNING,
-            fix=advice_for(UNREACHED),
-        )
+        findings.add(UNREACHED, each.text, schema.locate(each.pointer), element=each.place)
 
 
 class _Agreements:

@@ -166,5 +166,12 @@ LINT_RULES: Final = (
         "A field is tagged as personal data and has no classification.",
         "Add classification, such as confidential.",
     ),
+    LintRule(
+        "tag-not-reached",
+        Severity.WARNING,
+        "A tag in a schema marks values that field rules of Confluent's clients do not reach, such as those inside a "
+        "tagged record: a rule ENCRYPT with this tag is refused.",
+        "Move the tag beside a string or bytes field; docs/encryption.md lists the places.",
+    ),
 )
 LINT_RULE_BY_ID: Final[Mapping[str, LintRule]] = {rule.id: rule for rule in LINT_RULES}

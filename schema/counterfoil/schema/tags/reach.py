@@ -49,7 +49,7 @@ def unreached_tags(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -
         )
         if missed:
             field = "the value itself" if each.full_name == ROOT else f"the field {each.full_name}"
-            place = f"{each.where} {field}" if each.where else field
+            place = f"what is {each.where} {field}" if each.where else field
             found.setdefault((place, missed), UnreachedTags(place, missed, each.pointer))
         if len(found) == _MOST:
             break

@@ -88,7 +88,7 @@ def refusal(field: SchemaField, keys: KeyPolicy, policy: PlacePolicy) -> NotEncr
 
 def _unfit(field: SchemaField) -> str:
     if field.is_key:
-        return f"{field.place} are marked by a tag of the rule, and names cannot be encrypted"
+        return f"{field.place} is marked by a tag of the rule, and names cannot be encrypted"
     return f"{field.place} is of the type {field.type}, which cannot be encrypted; expected a string or bytes field"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
-from counterfoil.schema.marks import Mark, Steps, TaggedPlace, tags_in
+from counterfoil.schema.marks import Mark, Steps, TaggedPlace, known_tags_in, tags_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,8 +55,9 @@ class AvroMarks:
     def of_field(self, record: Record, field: Field, inside: Mark) -> Mark:
         """Return the mark of a field, of a record whose fields have ``inside``."""
         full_name = f"{record.full_name}.{field.name}"
-        own = self._tags.of(full_name, tags_in(field.properties))
-        return Mark(full_name, field.name, own, inside.outer, inside.is_beyond, inside.opened)
+        own = self._tags.of(full_name, known_tags_in(field.properties))
+        outer = inside.outer | tags_in(field.properties) - own
+        return Mark(full_name, field.name, own, outer, inside.is_beyond, inside.opened)
 
     def _tags_in(self, record: Record) -> Iterator[str]:
         yield from self._tags.of_type(record.full_name, tags_in(record.properties))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.marks import TAGS, FieldTags, Mark, Steps, TaggedPlace, tags_in
+from counterfoil.schema.marks import TAGS, FieldTags, Mark, Steps, TaggedPlace, known_tags_in, tags_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,6 +68,13 @@ class Described:
     parts: tuple[Part, ...]
     mark: Mark
 
+    def open_to_texts(self) -> Described:
+        """Return the parts without listed values, if one of these says that other texts are possible as well."""
+        free = tuple(part for part in self.parts if part.schema.facts.values is None)
+        is_open = any("string" in (part.schema.facts.types or ()) for part in free)
+        listed_around = self.parts[0].schema.facts.values is not None
+        return replace(self, parts=free) if is_open and not listed_around else self
+
     def type_word(self, words: Iterable[str]) -> tuple[str | None, bool]:
         """Return the first of ``words`` that is named as the type, and whether Confluent's clients know this type.
 
@@ -113,10 +120,10 @@ class JsonMarks:
         """Return the schemas of a property of an object, each with its mark."""
         inside = around.mark.tags
         full_name = f"{around.mark.full_name}.{name}"
-        found = [
-            (schema, Mark(full_name, name, self.tags.of(full_name, tags_of(schema)), inside, is_beyond))
-            for schema, is_beyond in _property_schemas(around.parts, name)
-        ]
+        found = []
+        for schema, is_beyond in _property_schemas(around.parts, name):
+            own = self.tags.of(full_name, known_tags_in(written(schema)))
+            found.append((schema, Mark(full_name, name, own, inside | tags_of(schema) - own, is_beyond)))
         if not found and (inside or self.tags.has_paths):
             found.append((ANYTHING, Mark(full_name, name, self.tags.of(full_name), inside, is_beyond=True)))
         return found
@@ -321,7 +328,7 @@ class _Places:
         if key is not None:
             yield TaggedPlace(key, "KEY", "in the names of the properties of", pointer)
         words = {word for part in described.parts for word in part.schema.facts.types or ()}
-        word, is_known = described.type_word(TYPE_BY_WORD)
+        word, is_known = described.open_to_texts().type_word(TYPE_BY_WORD)
         if word is not None:
             found = "ENUM" if word == "enum" else TYPE_BY_WORD[word]
             yield TaggedPlace(mark if is_known else mark.beyond(), found, where, pointer)

@@ -117,9 +117,9 @@ class SchemaField:
 
     @property
     def place(self) -> str:
-        """The place in words: ``the field shop.Order.email``, ``the items of the field …``, ``the value itself``."""
+        """The place in words: ``the field shop.Order.email``, ``what is in the items of the field …``."""
         field = "the value itself" if self.full_name == ROOT else f"the field {self.full_name}"
-        return f"{self.where} {field}" if self.where else field
+        return f"what is {self.where} {field}" if self.where else field
 
 
 Transform: TypeAlias = Callable[[Any], Any]
