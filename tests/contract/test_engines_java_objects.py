@@ -73,6 +73,17 @@ def test_java_keeps_the_branch_of_every_value(seed: int, convert: Convert) -> No
         assert branched(target, made[5:]) == branched(source, whole, namespaces)
 
 
+def test_java_converts_unions_at_the_top(convert: Convert) -> None:
+    cash, card = (record(("x", "int"), name=name) for name in ("Cash", "Card"))
+    source = [cash, "null", card, "long", "int", "bytes"]
+    target = ["int", "bytes", record(("x", "long"), name="Card"), cash, "null", "long"]
+    bodies = [b"\x00\x06", b"\x02", b"\x04\x06", b"\x06\x06", b"\x08\x06", b"\x0a\x02q"]
+    values = [frame(SOURCE_ID, body) for body in bodies]
+    assert [value[5:] for value, _ in check(avro_conversion(source, source), values, convert) if value] == bodies
+    made = [value[5:] for value, _ in check(avro_conversion(source, target), values, convert) if value]
+    assert made == [b"\x06\x06", b"\x08", b"\x04\x06", b"\x0a\x06", b"\x00\x06", b"\x02\x02q"]
+
+
 def test_java_makes_oneofs_of_unions_and_unions_of_oneofs(convert: Convert) -> None:
     cash, card = (record(("x", "int"), name=name) for name in ("Cash", "Card"))
     union = avro(record(("u", ["null", cash, card, "long", "int", "string"])))

@@ -97,12 +97,13 @@ def test_a_bridge_that_was_begun_keeps_its_plan_and_what_changes_is_named(regist
     assert not new.problems
     assert not plan_findings(new)
     assert new.earlier is not None
-    begun = resolve_with(file, access, new.earlier.hash)
+    earlier = new.earlier.hash
+    begun = resolve_with(file, access, lambda: earlier)
     assert begun.plan.hash == new.earlier.plan.hash != new.plan.hash
     (finding,) = plan_findings(begun)
     assert (finding.severity, finding.check) == (Severity.WARNING, Check.STORED)
     assert "nick is filled from last by its number alone" in finding.text
-    assert resolve_with(file, access, new.hash).plan.hash == new.plan.hash
+    assert resolve_with(file, access, lambda: new.hash).plan.hash == new.plan.hash
 
 
 def test_a_checkpoint_of_another_plan_is_an_error_as_the_run_would_not_begin(

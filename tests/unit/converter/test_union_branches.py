@@ -146,7 +146,7 @@ UNCHANGED = {
 @pytest.mark.parametrize("inside", ["field", "array", "map", "record", "top"])
 @pytest.mark.parametrize("union", UNCHANGED.values(), ids=UNCHANGED)
 def test_each_branch_that_both_sides_have_is_kept(union: list[Any], inside: str) -> None:
-    node: Any = [union[0], "null", *union[1:]] if inside in {"field", "map"} else union
+    node: Any = [union[0], "null", *union[1:]] if inside in {"field", "map", "top"} else union
     wrapped = {
         "field": lambda: named("Root", ("u", node)),
         "array": lambda: named("Root", ("u", {"type": "array", "items": node})),

@@ -19,7 +19,7 @@ from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.references import resolved_references
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.schema.evolution import ConversionPlan, Loss
@@ -119,17 +119,19 @@ class ResolvedBridge:
         return None if self.keys is None else self.keys.conversion()
 
 
-def resolve_with(file: BridgeFile, access: RegistryAccess, begun: str | None = None) -> ResolvedBridge:
+def resolve_with(
+    file: BridgeFile, access: RegistryAccess, begun: Callable[[], str | None] = lambda: None
+) -> ResolvedBridge:
     """Return the bridge of ``file`` with the schemas of the registry that a command's options name.
 
-    A bridge that the registry stores, or of which ``begun`` is the hash in a checkpoint, keeps the plan it has there.
+    A bridge that the registry stores, or of which ``begun`` returns the hash in a checkpoint, keeps its plan.
     """
     with access.open() as registry:
         found = resolve(file, registry)
         if found.earlier is None:
             return found
         stored = stored_bridge(registry, file.name)
-        hashes = {begun} if stored is None else {begun, stored.bridge.plan_hash}
+        hashes = {begun()} if stored is None else {begun(), stored.bridge.plan_hash}
         return found.earlier if hashes & {found.earlier.hash, found.earlier.plan.hash} else found
 
 

@@ -17,7 +17,7 @@ from counterfoil.converter.engines.keyed import key_converter
 from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, parse_forms
-from counterfoil.converter.run.checkpoint import Checkpoint, default_folder
+from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, default_folder
 from counterfoil.converter.spark.session import start_session
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def check_bridge(
     declared = load_bridge_file(file)
     with failures_as_cases(forms, check_group(declared.name)), tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
         state = Checkpoint(checkpoint or default_folder(file, declared.name))
-        begun = state.identity()
-        resolved = resolve_with(declared, registry, None if begun is None else begun.plan)
+        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
         log = Path(folder) / "spark.log"
         with registry.open() as client:
             report = check_with(

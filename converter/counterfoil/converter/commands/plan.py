@@ -11,6 +11,7 @@ from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution import derive_both_ways, with_message
@@ -58,7 +59,7 @@ def show_plan(
         problems = tuple(str(problem) for problem in plan.problems)
         facts, keys = [f"from {source_schema} to {target_schema}"], None
     else:
-        resolved = resolve_with(declared, registry)
+        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
         keys = resolved.keys

@@ -13,6 +13,7 @@ from counterfoil.converter.errors import PreflightFailed
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.kafka.groups import group_of
 from counterfoil.converter.reports import give, parse_forms
+from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.run.replay import Replay
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def replay_bridge(
 ) -> ExitCode:
     """Run ``bridge replay``: convert the dead letters once more."""
     forms = parse_forms(formats)
-    resolved = resolve_with(load_bridge_file(file), registry)
+    declared = load_bridge_file(file)
+    resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
     reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
     cluster = named_cluster(kafka)
     group, letters = group_of(resolved.file.name), resolved.file.dead_letter_topic

@@ -81,13 +81,12 @@ def _run_with(
     """Check plan and topics, and run the bridge in the session that is starting."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint, Identity, default_folder
+    from counterfoil.converter.run.checkpoint import Checkpoint, Identity, begun_plan, default_folder
     from counterfoil.converter.run.id_service import WriterService
     from counterfoil.converter.run.writers import decisions_for
 
     folder = Checkpoint(checkpoint or default_folder(file, declared.name))
-    begun = folder.identity()
-    resolved = resolve_with(declared, registry, None if begun is None else begun.plan)
+    resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
     writers = WriterService(display.say, id_service)
     conversion, keys = replace(resolved.conversion(), lookup=writers.lookup), resolved.key_conversion()
     if keys is not None:

@@ -60,6 +60,12 @@ def default_folder(file: Path, bridge: str) -> Path:
     return file.parent / "checkpoints" / bridge
 
 
+def begun_plan(file: Path, bridge: str, folder: Path | None = None) -> str | None:
+    """Return the hash with which the checkpoint of a bridge was begun: that in ``folder``, else in the default one."""
+    found = Checkpoint(folder or default_folder(file, bridge)).identity()
+    return None if found is None else found.plan
+
+
 class Checkpoint:
     """The checkpoint in ``folder``, which is local or mounted and need not exist yet."""
 

@@ -13,7 +13,7 @@ from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.errors import BridgeError
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, parse_forms
-from counterfoil.converter.run.checkpoint import Checkpoint
+from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan
 from counterfoil.converter.verify.reporting import report_verification
 from counterfoil.converter.verify.verdict import verify_group
 from counterfoil.converter.verify.verification import Sample, Verification
@@ -43,7 +43,7 @@ def verify_bridge(
         raise click.UsageError("--sample must be a number, or all")
     declared = load_bridge_file(file)
     with failures_as_cases(forms, verify_group(declared.name)):
-        resolved = resolve_with(declared, registry)
+        resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
         reference, keys = ReferenceEngine(resolved.conversion()), resolved.key_conversion()
         cluster = named_cluster(kafka)
         report = Verification(

@@ -59,7 +59,7 @@ def read_lines(java: JavaClass, source: AvroSchema, writer_by_id: Mapping[int, A
     for ids, writer in writers_by_ids(writer_by_id):
         cases += [f"case {signed(each)}:" for each in ids]
         cases += indented(_writer_lines(java, writer, base))
-    return block("switch (id)", [*cases, "default:", "  return null;"])
+    return block("switch (id)", [*cases, "default:", "  return UNKNOWN;"])
 
 
 def write_lines(java: JavaClass, target: AvroSchema) -> list[str]:

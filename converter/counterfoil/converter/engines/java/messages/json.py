@@ -40,7 +40,7 @@ def read_lines(java: JavaClass, source: JsonSchema, writer_by_id: Mapping[int, J
     java.member("final JsonReader reader = new JsonReader()")
     known = [f"case {signed(each)}:" for each in sorted(writer_by_id)]
     read = f"return JsonSettling.value({name}, reader.read({name}, b, p));"
-    return block("switch (id)", [*known, f"  {read}", "default:", "  return null;"])
+    return block("switch (id)", [*known, f"  {read}", "default:", "  return UNKNOWN;"])
 
 
 def write_lines(java: JavaClass, target: JsonSchema) -> list[str]:

@@ -207,7 +207,7 @@ def read_lines(java: JavaClass, source: ProtobufSchema, writer_by_id: Mapping[in
         read = f"reader.read({layout}, b, {indexes}.after(b, p))"
         cases += [f"case {signed(schema_id)}:"]
         cases += [f"  return Settling.message({layout}, {read});"]
-    return block("switch (id)", [*cases, "default:", "  return null;"])
+    return block("switch (id)", [*cases, "default:", "  return UNKNOWN;"])
 
 
 def write_lines(java: JavaClass, target: ProtobufSchema) -> list[str]:

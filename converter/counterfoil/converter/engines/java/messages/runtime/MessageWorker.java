@@ -7,7 +7,10 @@ public abstract class MessageWorker extends Worker {
   /** The position after the message; that of the end where a reader reads all bytes. */
   protected int end;
 
-  /** Read the message of a schema id from a position on; null for an unknown id. */
+  /** The result of reading a message of an unknown id; null is a value. */
+  protected static final Object UNKNOWN = new Object();
+
+  /** Read the message of a schema id from a position on. */
   protected abstract Object readMessage(int schemaId, byte[] data, int at);
 
   /** Convert the value. */
@@ -20,7 +23,7 @@ public abstract class MessageWorker extends Worker {
     try {
       end = data.length;
       value = readMessage(schemaId, data, at);
-      return value == null ? -1 : end;
+      return value == UNKNOWN ? -1 : end;
     } catch (Misfit misfit) {
       throw misfit.asFailure();
     } catch (StackOverflowError tooDeep) {
