@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.errors import TooManyJudgements
 
@@ -46,7 +46,7 @@ class JudgementThreads:
         running.add_done_callback(self._ended)  # a request that is given up leaves its place when the work ends
         return await asyncio.shield(running)
 
-    def _ended(self, running: asyncio.Future[object]) -> None:
+    def _ended(self, running: asyncio.Future[Any]) -> None:
         self._waiting -= 1
         if not running.cancelled():
             running.exception()  # of a request that was given up, nobody else takes it

@@ -81,7 +81,7 @@ def expanded_size(pattern: str) -> int:
     A part is a character, an escape, or ten characters of a class.
 
     >>> expanded_size("ab{3}"), expanded_size("(?:b{1000}){1000}"), expanded_size("^.{0,65535}$")
-    (4, 1003000, 3)
+    (4, 1004000, 3)
     """
     return _expanded_size(_translated(pattern))
 
