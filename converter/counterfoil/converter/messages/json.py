@@ -18,7 +18,8 @@ from counterfoil.schema.evolution.model import Shape
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Null, Record, Union
 from counterfoil.schema.evolution.types import WHOLE, describe, range_of, shape_of, split_null, value_of_json
 from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator, OutOfSteps
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
+from counterfoil.schema.steps import OutOfSteps
 from counterfoil.schema.wire import id_prefix
 from counterfoil.sdk.errors import SerdeError, ValidationError
 from counterfoil.sdk.serde.json_codec import JsonCodec
