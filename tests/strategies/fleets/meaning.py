@@ -246,7 +246,7 @@ def _compare(found: Misses, case: _Case, record: _Compared) -> None:
         one = got[index] if got else NOWHERE
         outcome = _judged(case, there, known, value, one, has_raised=record.has_failed)
         if outcome is not None:
-            way = _wayof(case, there, known, record.written[0], value)
+            way = _way_of(case, there, known, record.written[0], value)
             found.add((place, way), record.shown(one), is_certain=outcome)
 
 
@@ -323,7 +323,7 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
         found.add((place, f"unit:{written.unit}"), text, is_certain=bool(written.unit))
 
 
-def _wayof(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
+def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
     if case.language == "PROTOBUF" and numbers(case.writer, case.place) != numbers(case.reader, case.place):
         return number_way(case.writer, case.reader, case.place)
     if value is None or value is NOWHERE:

@@ -287,7 +287,7 @@ class Fleet:
 
 Schemas = tuple["Shape", "Shape | None"]
 """The schema of the values of a topic, and that of its keys."""
-_NOT_THERE = ("null", "absent")
+_NOT_THERE = ("null", "absent", "required")
 _TOTAL = ("type:", "gone", "number")
 
 
@@ -336,9 +336,8 @@ def _is_gone(key: Key, before: Misses) -> bool:
 def _is_hidden(key: Key, before: Misses) -> bool:
     """Return whether a miss was hidden by another one at the same place, by which all records are lost."""
     place, way = key
-    if way == "required" or way.startswith(_NOT_THERE):
-        if any(at == place and (each == "required" or each.startswith(_NOT_THERE)) for at, each in before.all):
-            return True
+    if way.startswith(_NOT_THERE) and any(at == place and each.startswith(_NOT_THERE) for at, each in before.all):
+        return True
     total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
     return bool(total) and not (way.startswith("type:") and all(each.startswith("type:") for each in total))
 
