@@ -84,6 +84,11 @@ class ParsedSchema(Protocol):
         del form
         return None
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the text alone says what the schema is, since it has no references."""
+        return False
+
     def field_names(self) -> Sequence[str]:
         """Return the names of the top-level fields: of a record, a file's first message, an object; in their order."""
 

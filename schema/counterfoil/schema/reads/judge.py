@@ -13,7 +13,7 @@ from counterfoil.schema.reads.model import ReadFinding
 from counterfoil.schema.reads.resolution import misfits_of, misfits_of_keys, unreadable, unreadable_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation, Promise, Read
     from counterfoil.schema.parsed import ParsedSchema
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.model import Offer, Reader
 
 _PRESENT: Final = "present"
+_NULLABLE: Final = "consumer-nullable"
 _GONE: Final = "consumer-field-missing"
 """The rule of findings under which differences of schemas say nothing more: there is no such field."""
 
@@ -52,8 +53,10 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
         for finding in _judge_read(offer, read, reader.expectation):
             found.setdefault(finding.identity, replace(finding, position=read.position))
     known = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
+    known |= {(each.place, MISSING) for each in found.values() if each.rule == _NULLABLE}  # it says both
     gone = {each.place for each in found.values() if each.rule == _GONE}
-    for finding in _judge_schemas(offer, reader, reads_with):
+    missed = {each.element for each in found.values() if each.rule == _GONE}
+    for finding in _judge_schemas(offer, reader, reads_with, missed):
         is_said = finding.element in gone or (finding.place, finding.written) in known
         if not is_said and not any(finding.place[:length] in gone for length in range(len(finding.place) + 1)):
             position = finding.position or reader.expectation.position
@@ -61,21 +64,31 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
     yield from (replace(each, application=reader.application) for each in found.values())
 
 
-def _judge_schemas(offer: Offer, reader: Reader, reads_with: Offer | None) -> Iterator[ReadFinding]:
-    """Yield why records of the offer cannot be read with the reader's schemas."""
+def _judge_schemas(
+    offer: Offer, reader: Reader, reads_with: Offer | None, missed: Collection[FieldPath]
+) -> Iterator[ReadFinding]:
+    """Yield why records of the offer cannot be read with the reader's schemas.
+
+    The paths in ``missed`` are not there, which is found already: only the other reads meet differences.
+    """
+    reads = reader.expectation.reads
+    others = None if reads is None else tuple(each for each in reads if each.path not in missed)
+    reading = replace(reader, expectation=replace(reader.expectation, reads=others)) if missed else reader
     schema = reader.schema or (None if reads_with is None else reads_with.schema)
     if schema is not None and schema.schema_type is not offer.schema.schema_type:
         yield from _other_language(offer.schema, schema, reader.expectation)
     elif schema is not None and schema is not offer.schema:
         is_own = reader.schema is not None
-        yield from unreadable(misfits_of(offer, schema) if is_own else offer.once(misfits_of, schema), reader)
+        yield from unreadable(
+            offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema), reading
+        )
     key = None if reads_with is None else reads_with.key_schema
     if key is None or offer.key_schema is None or key is offer.key_schema:
         return
     if key.schema_type is not offer.key_schema.schema_type:
         yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
     else:
-        yield from unreadable_keys(offer.once(misfits_of_keys, key), reader)
+        yield from unreadable_keys(offer.once(misfits_of_keys, key), reading)
 
 
 def _other_language(
@@ -163,7 +176,7 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
         yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
     if read.is_required and not read.when_present and facts.is_optional:
         text = f"{name} is required, and records may be without it"
-        yield _found("consumer-nullable", text, read.path, "required", NULLABLE)
+        yield _found(_NULLABLE, text, read.path, "required", NULLABLE)
     yield from _judge_symbols(facts, read, expectation)
 
 

@@ -25,6 +25,8 @@ _K = TypeVar("_K")
 _T = TypeVar("_T")
 _ACTIVE_DAYS: Final = 7
 _STALE_DAYS: Final = 30
+_MAX_TEXTS: Final = 50
+"""How many declared schemas are remembered for each offer."""
 
 
 class Origin(IntEnum):
@@ -88,6 +90,7 @@ class Offer:
         self.promise = promise
         self.key_schema = key
         self._found: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+        self._found_by_text: dict[object, Any] = {}
 
     def once(self, find: Callable[[Offer, _K], _T], other: _K) -> _T:
         """Return the result of ``find`` about this offer and ``other``, an offer or a schema.
@@ -98,6 +101,21 @@ class Offer:
         if find not in known:
             known[find] = find(self, other)
         found: _T = known[find]
+        return found
+
+    def once_for_text(self, find: Callable[[Offer, ParsedSchema], _T], schema: ParsedSchema) -> _T:
+        """Return the result of ``find`` about this offer and a schema of a reader.
+
+        Many readers declare the same schema, each in a text of its own, so that it is found once for each content.
+        """
+        if not schema.stands_alone:
+            return find(self, schema)
+        key = (find, schema.schema_type, schema.canonical())
+        if key not in self._found_by_text:
+            if len(self._found_by_text) >= _MAX_TEXTS:
+                self._found_by_text.clear()
+            self._found_by_text[key] = find(self, schema)
+        found: _T = self._found_by_text[key]
         return found
 
     @cached_property

@@ -48,6 +48,11 @@ class AvroSchema(ParsedSchema):
         """The full name of the top-level type; None for a type without a name."""
         return self.root.full_name if isinstance(self.root, (Record, Enum, Fixed)) else None
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the schema has no references."""
+        return not self.supplied
+
     def canonical(self) -> str:
         """Return the text that a registry stores and returns; types of references are not declared in it."""
         return self._canonical

@@ -55,6 +55,11 @@ class JsonSchema(ParsedSchema):
         """The resolver, with every document, ``$id`` and anchor of the schema."""
         return Resolver(self.document, self.references, self.draft)
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the schema has no references."""
+        return not self.references
+
     def canonical(self) -> str:
         """Return the text that a registry stores and returns: compact, keys in the given order."""
         return self._canonical

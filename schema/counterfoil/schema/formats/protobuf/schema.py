@@ -66,6 +66,11 @@ class ProtobufSchema(ParsedSchema):
 
         return TypeIndex(self)
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether the schema has no references."""
+        return not self.references
+
     def canonical(self) -> str:
         """Return the text that a registry stores and returns: one layout, no comments."""
         return self._canonical
