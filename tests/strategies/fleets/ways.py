@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets.shapes import ITEM, VALUE, Path, Shape, at, field_at, printed
+from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def type_way(writer: Shape, place: Path, language: str) -> str:
     if language == "PROTOBUF":
         return f"type:{chain(writer, place)}"
     there = at(writer, place)
-    return f"type:{there.words if there is not None else ''}"
+    return f"type:{LOGICAL.get(there.kind, there.words) if there is not None else ''}"
 
 
 def chain(writer: Shape, place: Path) -> str:
