@@ -79,9 +79,8 @@ def _judge_schemas(
         yield from _other_language(offer.schema, schema, reader.expectation)
     elif schema is not None and schema is not offer.schema:
         is_own = reader.schema is not None
-        yield from unreadable(
-            offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema), reading
-        )
+        misfits = offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema)
+        yield from unreadable(misfits, reading)
     key = None if reads_with is None else reads_with.key_schema
     if key is None or offer.key_schema is None or key is offer.key_schema:
         return
