@@ -148,9 +148,9 @@ AROUND = {"c": "c", "i[]": "i[]", "m{}": "m{}", "i": "i[]", "m": "m{}", "p<card>
         (("PAID = 1; SENT = 2", "SENT = 1; PAID = 2"), ".d.s", {"PAID = 2", "SENT = 1"}),
         (("PAID = 1", "PAID = 7"), ".d.s", {"PAID = 7"}),
         (("int32 x = 1", "string x = 1"), ".x", {"string"}),
-        (("int32 x = 1", "int32 x = 9"), ".x", {"missing"}),
+        (("int32 x = 1", "int32 x = 9"), ".x", {"no field 1"}),
         (("int32 x = 1; Inner d = 2", "int32 x = 2; Inner d = 1"), "", {"message Inner d", "int32 x"}),
-        (("int32 z = 1", "int32 z = 7"), ".d.z", {"missing"}),
+        (("int32 z = 1", "int32 z = 7"), ".d.z", {"no field 1"}),
         (("int32 z = 1", "sint32 z = 1"), ".d.z", {"sint32"}),
     ],
 )

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.misfits import MISSING, Effect, Misfit
+from counterfoil.schema.compatibility.misfits import Effect, Misfit
 from counterfoil.schema.compatibility.pairs import PairMisfits
 from counterfoil.schema.compatibility.stated import stated_by
 from counterfoil.schema.formats.protobuf.compare import rules
@@ -243,7 +243,7 @@ def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
             name = print_path((member(field.name),))
             text = f"{name} is written as field {other.number}, and the consumer reads field {field.number}"
             there = writer.fields.get(field.number)
-            now = MISSING if there is None else f"{there.holds.words} {there.name}"
+            now = f"no field {field.number}" if there is None else f"{there.holds.words} {there.name}"
             yield Misfit(_steps_to(field), f"field {field.number}", now, text, other.pointer, is_moved=True)
 
 
