@@ -227,9 +227,17 @@ class Fleet:
         found = verdict.expected()
         if not found_any or not is_offered:
             return Expected(Answer.EITHER)
+        if found.answer is Answer.YES and self._has_other_units(question):
+            return Expected(Answer.EITHER, causes=("the newest contract has other units",))
         if pending and found.answer is Answer.YES:
             return Expected(Answer.EITHER, causes=("a version that is not live reads",))
         return found
+
+    def _has_other_units(self, question: CanRegister) -> bool:
+        """Return whether the newest contract, which counts for a schema alone, has not the units of the question."""
+        offers = [each for one in self.published.values() for each in one.offers if each.topic == question.topic]
+        now = {each.name: each.unit for each in offers[-1].shape.fields}
+        return any(now.get(each.name, "") != each.unit for each in question.shape.fields)
 
     def _offered(self, version: Version, topic: str) -> list[Schemas]:
         return [(each.shape, each.key) for each in self.published[version].offers if each.topic == topic]

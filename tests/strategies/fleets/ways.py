@@ -24,6 +24,8 @@ def type_way(writer: Shape, place: Path, language: str) -> str:
     if language == "PROTOBUF":
         return f"type:{chain(writer, place)}"
     there = at(writer, place)
+    if language == "JSON" and there is not None and there.symbols:
+        return "type:string"
     return f"type:{LOGICAL.get(there.kind, there.words) if there is not None else ''}"
 
 

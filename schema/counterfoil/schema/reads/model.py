@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.facts import SchemaFacts
 from counterfoil.schema.reads.rules import RULE_BY_ID
 
@@ -117,6 +118,14 @@ class Offer:
             self._found_by_text[key] = find(self, schema)
         found: _T = self._found_by_text[key]
         return found
+
+    def has(self, path: FieldPath) -> bool:
+        """Return whether the schema of the values or of the keys has a path; headers have none."""
+        first = path[0] if path else None
+        if first is not None and first.kind is StepKind.HEADER:
+            return True
+        facts = self.key_facts if first == KEY else self.facts
+        return facts is not None and facts.at(path) is not None
 
     @cached_property
     def facts(self) -> SchemaFacts:

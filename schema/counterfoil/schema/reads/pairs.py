@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.compatibility.misfits import MISSING
 from counterfoil.schema.paths import KEY
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
@@ -26,17 +27,27 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
     """Return what ``offer`` gives differently from what ``reader`` expects, whatever was offered before.
 
     ``known`` are the offers that the reader was built for: with their schemas it reads, unless it declares one, and on
-    their promises it relies. What differs from any of them is found.
+    their promises it relies. What differs from any of them is found. Schemas that do not have what it reads are left
+    out where others have it, since it was not built for these.
     """
     found: dict[object, ReadFinding] = {}
+    read_with = _having_reads(known, reader)
     for each in known or (None,):
-        findings = list(judge_reader(offer, reader, reads_with=each))
+        findings = list(judge_reader(offer, reader, reads_with=each)) if each is None or each in read_with else []
         for finding in with_former(findings, offer, reader, each) if findings else ():
             found.setdefault(finding.identity, finding)
         for finding in promise_changes(each, offer):
             if concerns(reader.expectation, finding):
                 found.setdefault(finding.identity, finding)
     return tuple(found.values())
+
+
+def _having_reads(known: Sequence[Offer], reader: Reader) -> Sequence[Offer]:
+    """Return the offers whose schemas have all that a reader without one of its own reads; all of them if none has."""
+    reads = [each.path for each in reader.expectation.reads or () if not each.when_present]
+    if len(known) < 2 or not reads or reader.schema is not None:  # noqa: PLR2004 - there is nothing to choose from
+        return known
+    return [each for each in known if all(map(each.has, reads))] or known
 
 
 def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
@@ -68,9 +79,19 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, also marked as pre-existing where they are among those of ``before``."""
-    known = set(map(_known_as, before))
-    return tuple(replace(each, is_preexisting=each.is_preexisting or _known_as(each) in known) for each in findings)
+    """Return ``findings``, also marked as pre-existing where they are among those of ``before``.
+
+    Who requires a value fails already on records without it, so that refusing these is no worse.
+    """
+    earlier = tuple(before)
+    known = set(map(_known_as, earlier))
+    required = {(each.application, each.place) for each in earlier if each.rule == "consumer-nullable"}
+
+    def is_known(each: ReadFinding) -> bool:
+        is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
+        return _known_as(each) in known or (is_refused and (each.application, each.place) in required)
+
+    return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in findings)
 
 
 def _known_as(finding: ReadFinding) -> Hashable:

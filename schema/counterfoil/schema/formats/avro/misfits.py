@@ -47,6 +47,9 @@ _Key: TypeAlias = tuple[int, int]
 _MISREAD: Final = frozenset({rules.LOGICAL_TYPE_CHANGED, rules.DECIMAL_CHANGED, rules.INTEGER_AS_FLOAT})
 """The rules of values that are read as others without an error; at all other differences a decoder raises."""
 
+_OTHER_KINDS: Final = frozenset({rules.TYPE_MISMATCH, rules.MISSING_UNION_BRANCH})
+"""The rules of values of a kind that the reader does not have."""
+
 
 def find_misfits(reader: AvroSchema, writer: AvroSchema) -> Misfits:
     """Return the misfits of a reader and a writer."""
@@ -224,5 +227,8 @@ def _misfits(place: FieldPath, difference: AvroDifference) -> Iterator[Misfit]:
     """Yield the misfits of one difference: one for each symbol, where it is about symbols."""
     effect = Effect.MISREAD if difference.kind in _MISREAD else Effect.REFUSED
     is_symbol = difference.kind is rules.MISSING_ENUM_SYMBOLS
-    for expected, written in stated_by(difference):
+    there = difference.place.writer
+    is_container = isinstance(there, Array | Map) and difference.kind in _OTHER_KINDS
+    for expected, said in stated_by(difference):
+        written = there.kind.value if is_container else said  # whatever it contains, nothing of it is read
         yield Misfit(place, expected, written, difference.text, difference.writer_pointer, effect, is_symbol=is_symbol)
