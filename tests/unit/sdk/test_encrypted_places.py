@@ -326,3 +326,66 @@ def test_a_key_whose_own_rule_fails_is_hidden() -> None:
         keys.serializer(rules)(MARK, KEY)
     [(_, key, value, _)] = sent
     assert (key, value) == (b"<REDACTED>", None)
+
+
+# --- Avro: records of a union that look alike, and defaults
+
+
+def like(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": "b", "type": "string", **more}]}
+
+
+PII = {"confluent:tags": ["PII"]}
+ALIKE = [
+    ([like("A", **PII), like("B", **PII)], ("A", {"b": MARK}), {"b": MARK}),
+    ([like("A", **PII), like("B")], ("A", {"b": MARK}), {"b": MARK}),
+    ([like("A"), like("B", **PII)], ("B", {"b": MARK}), {"b": MARK}),
+    (["null", {"type": "array", "items": [like("A"), like("B", **PII)]}], [("B", {"b": MARK})], [{"b": MARK}]),
+    ([like("A", **PII), {"type": "map", "values": "string"}], ("A", {"b": MARK}), {"b": MARK}),
+]
+
+
+def field_a(avro_type: Any, **more: Any) -> Case:
+    record = {"type": "record", "name": "R", "fields": [{"name": "a", "type": avro_type, **more}]}
+    return case_of(record, None, SchemaType.AVRO)
+
+
+@pytest.mark.parametrize(("union", "written", "read"), ALIKE)
+def test_records_of_a_union_with_the_same_fields_are_decrypted(union: Any, written: Any, read: Any) -> None:
+    topic = Topic(field_a(union))
+    data = topic.serializer(topic.rules())({"a": written}, CTX)
+    assert MARK.encode() not in data
+    assert topic.read(data, topic.rules()) == {"a": read}
+
+
+def test_a_record_beside_its_like_without_a_tag_is_left_as_it_is() -> None:
+    topic = Topic(field_a([like("A", **PII), like("B")]))
+    data = topic.serializer(topic.rules())({"a": ("B", {"b": "open"})}, CTX)
+    assert b"open" in data
+    assert topic.read(data, topic.rules()) == {"a": {"b": "open"}}
+
+
+@pytest.mark.parametrize(
+    ("avro_type", "default"),
+    [
+        ("string", MARK),
+        ("bytes", MARK),
+        (["string", "null"], MARK),
+        ({"type": "array", "items": "string"}, [MARK]),
+        ({"type": "map", "values": "string"}, {"k": MARK}),
+    ],
+)
+def test_the_default_of_a_field_that_is_left_out_is_encrypted(avro_type: Any, default: Any) -> None:
+    topic = Topic(field_a(avro_type, default=default, **PII))
+    data = topic.serializer(topic.rules())({}, CTX)
+    assert MARK.encode() not in data
+    assert topic.read(data, topic.rules()) == {"a": default.encode() if avro_type == "bytes" else default}
+
+
+def test_defaults_inside_a_record_are_encrypted() -> None:
+    inner = like("I", default=MARK, **PII)
+    topic = Topic(field_a(inner, default={}))
+    for value in ({}, {"a": {}}):
+        data = topic.serializer(topic.rules())(value, CTX)
+        assert MARK.encode() not in data
+        assert topic.read(data, topic.rules()) == {"a": {"b": MARK}}

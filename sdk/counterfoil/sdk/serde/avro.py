@@ -88,6 +88,7 @@ class AvroCodec(BareBodies):
         self._max_empty_items = max_empty_items if max_empty_items is ... else _read_limit(max_empty_items)
         self._whole = whole
         self._names_records = names_records or (model is not None and model.needs_names)
+        self._is_for_rules = False
 
     def parse(self, schema: Schema, references: Sequence[ResolvedReference], *, validation: Validation) -> AvroSchema:
         """Return the type tree of the schema."""
@@ -113,8 +114,10 @@ class AvroCodec(BareBodies):
         if writer is None:
             raise _writer_needed()
         from counterfoil.sdk.serde.avro_codec import compile_decoder
+        from counterfoil.sdk.serde.avro_codec.names import needs_names
 
-        decode = compile_decoder(writer, reader, names_records=self._names_records, **self._limits())
+        names = self._names_records or (self._is_for_rules and needs_names((reader or writer).root))
+        decode = compile_decoder(writer, reader, names_records=names, **self._limits())
         return decode if self._model is None else self._model.decoder(decode, (reader or writer).root)
 
     def row_source(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> RowSource:
@@ -132,15 +135,15 @@ class AvroCodec(BareBodies):
         return {"whole": self._whole, **most}
 
     def for_rules(self) -> AvroCodec:
-        """Return the codec of dicts and lists, without the model."""
-        return changed(self, _model=None)
+        """Return the codec of dicts and lists, without the model; the values of some unions name their records."""
+        return changed(self, _model=None, _is_for_rules=True)
 
     def rule_values(self, parsed: AvroSchema, suffix: bytes, tags: FieldTags) -> AvroRuleValues:
         """Return how rules see the values of the schema."""
         del suffix
         from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
 
-        return AvroRuleValues(parsed, tags, model=self._model)
+        return AvroRuleValues(parsed, tags, model=self._model, names_records=self._names_records)
 
 
 def described_model(model: Any, convert: object, *, setting: str) -> AvroModel | None:

@@ -33,6 +33,11 @@ TYPE_BY_WORD: Final[Mapping[str, str]] = {
 """The types of scalars by the names of field rules; the first that a schema names counts."""
 
 _BRANCHES: Final = ("allOf", "anyOf", "oneOf")
+_ABOUT_EVERY_TEXT: Final = frozenset(
+    {"type", "format", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+    | {"contentEncoding", "contentMediaType", TAGS}
+)
+"""The keywords of a schema for texts that say nothing about which texts are valid."""
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
 _NAMES_OF_ONE_STATE: Final = 8
 """How many full names of one recursive schema are looked at; tags by path may depend on them."""
@@ -88,6 +93,19 @@ class Described:
                 named |= {word: True for word in named if word in (part.schema.facts.types or ())}
         word = next(iter(named), None)
         return word, word is not None and named[word]
+
+    def runs_for_text(self) -> int:
+        """Return how often Confluent's clients run a rule for a text: once for each schema whose type it is.
+
+        A branch of ``anyOf`` that only some texts fit is left out, since a ciphertext may fit it or not.
+        """
+        certain = _always_beside(self.parts[0].schema)
+        texts = [
+            part.schema
+            for part in self.parts
+            if not part.is_beyond and _is_plain(part.schema) and "string" in (part.schema.facts.types or ())
+        ]
+        return max(1, sum(each in certain or written(each).keys() <= _ABOUT_EVERY_TEXT for each in texts))
 
 
 class JsonMarks:
@@ -208,6 +226,17 @@ def _beside(schema: Schema, choice: Choice) -> Iterator[tuple[Schema, bool]]:
         yield from ((each, has_reference) for each in choice.branches(branches or ()))
     yield from ((each, True) for each in choice.conditional(facts))
     yield from ((needed, True) for name, needed in facts.needed_schemas.items() if choice.needed(name))
+
+
+def _always_beside(schema: Schema) -> set[Schema]:
+    """Return a schema, and those that it and its ``allOf`` and references require without a condition."""
+    found = {schema}
+    waiting = [schema]
+    while waiting:
+        more = [each for each in waiting.pop().facts.all_of if each not in found]
+        found.update(more)
+        waiting += more
+    return found
 
 
 def _tags_of_content(schema: Schema) -> set[str]:

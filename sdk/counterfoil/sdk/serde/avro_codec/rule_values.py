@@ -11,13 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.marks import AvroMarks, places
-from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
+from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Map, Record, Union
 from counterfoil.schema.marks import Mark
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
 from counterfoil.sdk.serde.avro_codec.encode import compile_encoder
 from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
+from counterfoil.sdk.serde.avro_codec.names import needs_names, without_names
+from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
 from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
-    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.marks import FieldTags
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
@@ -39,20 +41,24 @@ _RULES: Final = "confluent:rules"
 class AvroRuleValues:
     """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of an Avro schema.
 
-    ``model`` is the class of the program's values, if they are no dicts.
+    ``model`` is the class of the program's values, if they are no dicts. With ``names_records`` the dicts of records
+    that are read have their names; without it, rules see the names that :func:`needs_names` asks for.
     """
 
-    def __init__(self, parsed: AvroSchema, tags: FieldTags, *, model: AvroModel | None = None) -> None:
+    def __init__(
+        self, parsed: AvroSchema, tags: FieldTags, *, model: AvroModel | None = None, names_records: bool = False
+    ) -> None:
         self._parsed = parsed
         self._tags = tags
-        self._names_records = model is not None and model.needs_names
+        self._names_records = names_records or needs_names(parsed.root)
         self.opened = _unchanged if model is None else model.taking(parsed.root)
-        self.closed = _unchanged if model is None else model.making(parsed.root)
+        unnamed = without_names(parsed.root) if self._names_records and not names_records else _unchanged
+        self.closed = unnamed if model is None else _after(unnamed, model.making(parsed.root))
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
-        """Return a function that applies a field rule to a message."""
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
+        """Return a function that applies a field rule to a message; with ``fills``, also to defaults it will have."""
         del tags
-        apply = _Fields(changes, self._marks()).of_root(self._parsed.root)
+        apply = _Fields(changes, self._marks(), fills=fills).of_root(self._parsed.root)
         return (lambda message: message) if apply is None else (lambda message: apply(message, None))
 
     def places(self) -> Iterable[SchemaField]:
@@ -103,13 +109,21 @@ def _unchanged(value: Any, /) -> Any:
     return value
 
 
+def _after(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return then if first is _unchanged else lambda value: then(first(value))
+
+
 class _Fields:
     """Makes the functions that apply a field rule to values of each type.
 
-    With ``hiding`` the rule is a redaction: values that do not fit their type are hidden.
+    With ``hiding`` the rule is a redaction: values that do not fit their type are hidden. With ``fills`` a field that
+    a record does not have is changed as its default, which the encoder would write.
     """
 
-    def __init__(self, changes: FieldChanges, marks: AvroMarks, *, hiding: Hiding | None = None) -> None:
+    def __init__(
+        self, changes: FieldChanges, marks: AvroMarks, *, hiding: Hiding | None = None, fills: bool = False
+    ) -> None:
+        self._fills = fills
         self._changes = changes
         self._marks = marks
         self._hiding = hiding
@@ -144,10 +158,13 @@ class _Fields:
         if key not in self._record_changes:
             self._open.add(key)
             inner = [
-                (field.name, self._of(field.type, self._marks.of_field(record, field, inside)))
-                for field in record.fields
+                (field, self._of(field.type, self._marks.of_field(record, field, inside))) for field in record.fields
             ]
-            found = [(name, change) for name, change in inner if change is not None]
+            found = [
+                (field.name, change, _default_of(field) if self._fills else NO_DEFAULT)
+                for field, change in inner
+                if change is not None
+            ]
             self._record_changes[key] = _record(found, self._unfit)
             self._open.discard(key)
         return self._record_changes[key]
@@ -189,7 +206,15 @@ def _in_branch(
     return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
 
 
-def _record(changes: Sequence[tuple[str, Change]], unfit: Callable[[Any], Any]) -> Change | None:
+def _default_of(field: Field) -> Any:
+    try:
+        return value_of_default(field.type, field.default) if field.has_default else NO_DEFAULT
+    except InvalidDefault:
+        return NO_DEFAULT  # encoding it raises the error
+
+
+def _record(changes: Sequence[tuple[str, Change, Any]], unfit: Callable[[Any], Any]) -> Change | None:
+    """Return the function for a record; each change has the name of its field, and what stands for a missing value."""
     if not changes:
         return None
 
@@ -198,9 +223,9 @@ def _record(changes: Sequence[tuple[str, Change]], unfit: Callable[[Any], Any]) 
         if not isinstance(value, Mapping):
             return unfit(value)
         found: Any = value
-        for name, of_field in changes:
-            if name in found:
-                old = found[name]
+        for name, of_field, default in changes:
+            old = found.get(name, default)
+            if old is not NO_DEFAULT:
                 new = of_field(old, found)
                 if new is not old:
                     found = dict(value) if found is value else found

@@ -75,8 +75,9 @@ class JsonRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
-        """Return a function that applies a field rule to a message."""
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
+        """Return a function that applies a field rule to a message; the encoder writes no defaults."""
+        del fills
         fields = _Fields(changes, self._marks, self._root, tags)
         root, mark = self._root, self._marks.at_root(self._root)
         return lambda message: _Walk(fields, Fitting(), self._dump).changed([(root, mark)], message, None)
@@ -190,8 +191,10 @@ class _Walk:
         for each in described:
             mark, field_type = _typed(each, value)
             change = self._fields.of(mark, field_type)
-            if change is not None:
-                (known if mark.is_reached(self._fields.tags) else beyond).append(change)
+            if change is not None and mark.is_reached(self._fields.tags):
+                known += [change] * (each.runs_for_text() if isinstance(value, str) else 1)
+            elif change is not None:
+                beyond.append(change)
         for change in known or beyond[:1]:
             value = change(value, message)
         return value

@@ -68,9 +68,9 @@ class ProtobufRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
         """Return a function that applies a field rule to a message."""
-        del tags
+        del tags, fills
         return self._changing(_Walk(changes, self._marks))
 
     def places(self) -> Iterable[SchemaField]:

@@ -252,7 +252,8 @@ def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValue
         change = None if found is None else changes(found)
         return _condition_on(scope.rule, field, change) if change is not None and scope.is_condition else change
 
-    apply = values.fields(tagged, tags=wanted)
+    fills = isinstance(executor, PlaceExecutor) and scope.mode is RuleMode.WRITE
+    apply = values.fields(tagged, tags=wanted, fills=fills)
     return _holding(apply) if scope.is_condition else apply
 
 

@@ -42,10 +42,11 @@ class RuleValues(Protocol):
     def encoded(self, message: Any, /) -> bytes:
         """Return the body of a message that rules changed; raise ``SerdeError`` if it is no value of the schema."""
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset()) -> Transform:
+    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
         """Return a function that applies a field rule for these tags to a message, and returns a changed copy of it.
 
-        ``changes`` is called for each field of the schema with values; it may return None.
+        ``changes`` is called for each field of the schema with values; it may return None. With ``fills`` the rule is
+        applied to the defaults that the encoder would write for fields that a message does not have.
         """
 
     def places(self) -> Iterable[SchemaField]:
