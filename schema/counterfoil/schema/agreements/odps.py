@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.agreements.fields import Entry, Faults
 from counterfoil.schema.agreements.model import Application, Expectation, OnUnknownEnum, Range, Read, SchemaLink
 from counterfoil.schema.agreements.patterns import pattern_of
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.documents.blocks import block, choice, flag, items, refusal, text_of, words
 from counterfoil.schema.documents.nodes import Kind, MappingNode, ScalarNode
 from counterfoil.schema.paths.errors import InvalidPath
@@ -30,6 +31,7 @@ from counterfoil.schema.paths.text import parse_path
 if TYPE_CHECKING:
     from counterfoil.schema.agreements.model import Scalar
     from counterfoil.schema.documents.nodes import Node
+    from counterfoil.schema.position import Position
 
 WHOLE_RECORD: Final = "*"
 LOGICAL_TYPES: Final = (
@@ -37,6 +39,10 @@ LOGICAL_TYPES: Final = (
 )  # fmt: skip
 """The logical types that an expectation may rely on: those of ODCS, and bytes."""
 _READ_KEYS: Final = ("required", "as", "min", "max", "pattern", "enum", "unit", "whenPresent")
+_MAX_READ_BYTES: Final = 8 * 1024 * 1024
+_READ_BYTES: Final = 1000
+_NODE_BYTES: Final = 300
+_CHAR_BYTES: Final = 4
 _DURATION: Final = re.compile(r"P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+S)?)?", re.ASCII)
 
 
@@ -114,6 +120,28 @@ def _reads(node: Node, faults: Faults) -> tuple[Read, ...] | None:
 def _read(node: Node) -> Read | None:
     if not isinstance(node, MappingNode):
         return _read_path(node, Entry.of(node))
+    entries = tuple(node.entries.items())
+    is_stored = bool(entries) and not node.key_positions
+    if is_stored and all(isinstance(each, ScalarNode) for _, each in entries):
+        return _stored_read(node.position, entries)
+    return _read_entry(node)
+
+
+def _size_of_read(_: Read, __: Position, entries: tuple[tuple[str, Node], ...]) -> int:
+    texts = (len(key) + 2 * len(text_of(node)) for key, node in entries)
+    return _READ_BYTES + sum(_NODE_BYTES + _CHAR_BYTES * each for each in texts)
+
+
+@cached_by_size(_MAX_READ_BYTES, size_of=_size_of_read)
+def _stored_read(position: Position, entries: tuple[tuple[str, Node], ...]) -> Read:
+    """Return :func:`_read_entry` of an entry of scalars without the places of its keys, as it is stored.
+
+    Many consumers of a contract read the same paths, and all that is stored has the same place.
+    """
+    return _read_entry(MappingNode(position, dict(entries), {}))
+
+
+def _read_entry(node: MappingNode) -> Read:
     entry = Entry(block(node, what="an entry of reads", required=("path",), optional=_READ_KEYS))
     return _read_path(entry.node.entries["path"], entry)
 

@@ -85,6 +85,12 @@ class ObjectForm(Described, Generic[_T]):
     kind: type[_T]
     members: tuple[Member, ...]
     keeps_empty: bool = False
+    _written: tuple[tuple[str, str, Callable[[Any], Any] | None], ...] = field(init=False, repr=False, compare=False)
+    """Of each member the key, the name, and the function that writes it: a verdict has thousands of objects."""
+
+    def __post_init__(self) -> None:
+        written = tuple((each.key, each.name, each.type.write) for each in self.members)
+        object.__setattr__(self, "_written", written)
 
     def read(self, value: JsonValue) -> _T:
         """Return the dataclass value of ``value``; unknown members are ignored."""
@@ -128,13 +134,12 @@ class ObjectForm(Described, Generic[_T]):
     def write(self, value: object) -> Document:
         """Return the JSON of ``value``, which has the fields of ``kind``, in the order of the members."""
         document: Document = {}
-        for member in self.members:
-            part = getattr(value, member.name)
-            write = member.type.write
+        for key, name, write in self._written:
+            part = getattr(value, name)
             if part is not None and write is not None:
                 part = write(part)
-            if part is not None and (self.keeps_empty or part not in ("", [], {})):
-                document[member.key] = part
+            if part or (part is not None and (self.keeps_empty or part not in ("", [], {}))):
+                document[key] = part
         return document
 
 

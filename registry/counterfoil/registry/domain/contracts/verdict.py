@@ -61,7 +61,9 @@ class Pair:
     @property
     def caused(self) -> tuple[ReadFinding, ...]:
         """The findings that the change causes: those that are worse than before."""
-        return () if self.were_together else tuple(each for each in self.findings if not each.is_preexisting)
+        if self.were_together or not self.findings:
+            return ()
+        return tuple(each for each in self.findings if not each.is_preexisting)
 
     def reason(self, reason: Reason, text: str) -> VerdictReason:
         """Return a reason about this pair."""
@@ -109,6 +111,10 @@ Identify: TypeAlias = "Callable[[Pair, ReadFinding], Identified | None]"
 
 def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
     """Yield the reasons of a pair: one for each finding that the change causes, or OK; one if it is bridged."""
+    if not pair.findings:
+        if pair.is_live:
+            yield pair.reason(Reason.OK, _fine(pair))
+        return
     if pair.bridged and pair.is_broken:
         yield pair.reason(Reason.APPROVED_BREAK, pair.bridged)
         return

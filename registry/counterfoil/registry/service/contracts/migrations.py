@@ -159,7 +159,7 @@ def _check(given: ContractMigration) -> None:
 
 
 def _may_be_bridged(pair: Pair) -> bool:
-    return pair.is_broken and pair.producer_major != pair.consumer_major
+    return pair.producer_major != pair.consumer_major and pair.is_broken
 
 
 def _hindrances(standing: Standing, pair: Pair, environment: str | None, *, live: Container[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ environment when its version was first deployed there, or when it was published,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.changes import ChangeKind
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.contracts import ApplicationVersion
 
 _MAX_READERS: Final = 50_000
+_MAX_REPLACED: Final = 10_000
 _READ_KINDS: Final = HISTORY_KINDS | {DEPLOYMENTS.name, VERSIONS.name, party_kind(ContractKind.ODCS)}
 """The kinds of the records that are read here."""
 
@@ -51,16 +53,30 @@ class KnownWriters:
 
     groups: Mapping[Numbered, Sequence[Sequence[Side]]] = field(default_factory=dict)
     histories: Mapping[Numbered, LiveHistory] = field(default_factory=dict)
+    _replacing: RecentValues[tuple[int | str, ...], list[Offering]] = field(
+        default_factory=lambda: RecentValues(_MAX_REPLACED), compare=False, repr=False
+    )
+    """What the writers of a group offer in the place of something, so that it is found once for all its readers."""
 
     def offered_to(self, reading: Reading, offered: Offering, live: Sequence[Side]) -> list[Offering]:
         """Return the offerings with whose schemas a reading may be done, in the place of ``offered``.
 
         Of a reader that has met nobody, it is what ``live`` offers now.
         """
-        for group in (*self.groups.get((reading.application, reading.version), ()), live):
-            if found := replaced_by(offered, reading, group):
+        for group in self.groups.get((reading.application, reading.version), ()):
+            if found := self._replaced_by(offered, reading, group):
                 return found
-        return []
+        return replaced_by(offered, reading, live)
+
+    def _replaced_by(self, offered: Offering, reading: Reading, group: Sequence[Side]) -> list[Offering]:
+        """Return :func:`replaced_by` of one of the groups; the key has all that it depends on."""
+        what = (offered.subject, offered.promise.name, offered.major)
+        key = (id(group), *what, reading.contract, reading.major, reading.reader.expectation.name)
+        found = self._replacing.get(key)
+        if found is None:
+            found = replaced_by(offered, reading, group)
+            self._replacing.put(key, found, weight=1 + len(found))
+        return found
 
     def were_together(self, offered: Offering, reading: Reading) -> bool:
         """Return whether a writer's and a reader's version were live in the environment at the same time."""
@@ -123,14 +139,15 @@ class MetWriters:
 
     async def known(self, place: Place, readers: Iterable[Side], others: Iterable[Side] = ()) -> KnownWriters:
         """Return the writers that ``readers`` have met, and also when ``others`` were live."""
-        wanted: dict[Numbered, set[Major]] = {}
-        for side in readers:
-            for each in side.readings:
-                wanted.setdefault((each.application, each.version), set()).add((each.contract, each.major))
-        numbers = tuple(dict.fromkeys((*wanted, *((each.application, each.version) for each in others))))
-        key = (place, numbers, frozenset().union(*wanted.values()))
+        readings = [each for side in readers for each in side.readings]
+        reading = ((each.application, each.version) for each in readings)
+        numbers = tuple(dict.fromkeys(chain(reading, ((each.application, each.version) for each in others))))
+        key = (place, numbers, frozenset((each.contract, each.major) for each in readings))
         found, writes = self._found.get(key), self._writes
         if found is None:
+            wanted: dict[Numbered, set[Major]] = {}
+            for each in readings:
+                wanted.setdefault((each.application, each.version), set()).add((each.contract, each.major))
             found = await self._known(place, wanted, numbers)
             if writes == self._writes:
                 self._found.put(key, found, weight=1 + len(numbers))
@@ -153,10 +170,11 @@ class MetWriters:
         sides = {
             (each.application, each.version): each for each in await self._sides.sides(versions, contracts=contracts)
         }
-        groups = {
-            reader: [[sides[each] for each in group if each in sides] for group in groups]
-            for reader, groups in found.items()
+        together = {
+            group: [sides[each] for each in group if each in sides]
+            for group in {tuple(group) for groups in found.values() for group in groups}
         }
+        groups = {reader: [together[tuple(each)] for each in groups] for reader, groups in found.items()}
         return KnownWriters(groups, histories)
 
     async def _add(self, search: _Search, step: _Found, found: dict[Numbered, list[list[Numbered]]]) -> None:

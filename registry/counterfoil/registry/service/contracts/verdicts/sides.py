@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.registry.service.bridges.requests import schema_request_of
@@ -53,16 +54,16 @@ class Offering:
     promise: Promise
     offer: Offer
     identity: tuple[str, ...]
+    major: str = field(init=False, compare=False)
+    """The major version of the contract."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "major", major_of(self.contract_version))
 
     @property
     def contract_hash(self) -> str:
         """The hash of the contract's content."""
         return self.identity[2]
-
-    @property
-    def major(self) -> str:
-        """The major version of the contract."""
-        return major_of(self.contract_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +79,16 @@ class Reading:
     reader: Reader
     product: str
     identity: tuple[str, ...]
+    major: str = field(init=False, compare=False)
+    """The major version of the contract that it reads."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "major", major_of(self.reader.expectation.version))
 
     @property
     def expectation(self) -> Expectation:
         """What it expects."""
         return self.reader.expectation
-
-    @property
-    def major(self) -> str:
-        """The major version of the contract that it reads."""
-        return major_of(self.expectation.version)
 
     @property
     def reads_again(self) -> bool:
@@ -164,6 +165,7 @@ class Sides:
         self._reader = reader
         self._contents: RecentValues[ContractLink, _Content] = RecentValues(_MEMORY_CHARS)
         self._subjects: RecentValues[ContractLink, frozenset[str]] = RecentValues(_MEMORY_CHARS)
+        self._read: RecentValues[tuple[str, ...], tuple[tuple[Sequence[Read], ...], Side]] = RecentValues(_MEMORY_CHARS)
         self._judged: RecentValues[tuple[object, ...], tuple[ReadFinding, ...]] = RecentValues(_MAX_FINDING_CHARS)
 
     async def side(self, version: ApplicationVersion) -> Side:
@@ -185,6 +187,18 @@ class Sides:
         ]
 
     async def _readings(self, version: Numbered, found: Mapping[str, Sequence[Read]]) -> Side:
+        """Return what a version reads; it is cached until the records about it are read again."""
+        key, held = (*version, *found), tuple(found.values())
+        known = self._read.get(key)
+        if known is not None and all(map(is_, known[0], held)):
+            return known[1]
+        side = await self._read_by(version, found)
+        if all(held):  # otherwise it depends on what the version has published
+            texts = (len(schema.text) for reads in held for each in reads for schema in each.schemas.values())
+            self._read.put(key, (held, side), weight=_ENTRY_CHARS * (1 + len(side.readings)) + sum(texts))
+        return side
+
+    async def _read_by(self, version: Numbered, found: Mapping[str, Sequence[Read]]) -> Side:
         readings = [
             _reading(version, held.link, each, await self._reader_schema(held, each), place=str(number))
             for reads in found.values()
