@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from fleets.drawing import Drawn
@@ -14,6 +14,7 @@ from fleets.story import CanDeploy, Deploy, Offer, Publish
 
 if TYPE_CHECKING:
     from fleets.oracle import Expected
+    from fleets.shapes import Shape
 
 SUFFIXES: Final = {"AVRO": ".avsc", "PROTOBUF": ".proto", "JSON": ".schema.json"}
 TOPIC: Final = "orders"
@@ -38,7 +39,11 @@ def drawn_change(seed: int, language: str) -> ChangedFile:
     """Return the change of a seed: nothing is known of the consumers but what their files say and the old schema."""
     drawn = Drawn(seed, language, topics=(TOPIC,))
     earlier = drawn.history[TOPIC][0]
-    later, suffix, text = drawn.drawing.changed(earlier), SUFFIXES[language], LANGUAGES[language].text
+    later, suffix, text = (
+        _with_units(drawn.drawing.changed(earlier), earlier),
+        SUFFIXES[language],
+        LANGUAGES[language].text,
+    )
     before = Publish("shop", "1", 1, offers=(Offer(TOPIC, earlier),))
     drawn.happen(before, Deploy("production", "shop", "1"))
     consumers = [Publish(name, "1", number + 2, ports=(drawn.port(TOPIC),)) for number, name in enumerate(_NAMES)]
@@ -57,6 +62,12 @@ def drawn_change(seed: int, language: str) -> ChangedFile:
             files[f"consumers/{TOPIC}{own}"] = text(each.ports[0].declared)
     fleet.apply(Publish("shop", "2", 9, offers=(Offer(TOPIC, later),)))
     return ChangedFile(files, schema, text(later), fleet.expected(CanDeploy("production", "shop", "2")))
+
+
+def _with_units(later: Shape, earlier: Shape) -> Shape:
+    """Return a shape with the units of the contract, which does not change."""
+    units = {each.name: each.unit for each in earlier.fields}
+    return replace(later, fields=tuple(replace(each, unit=units.get(each.name, "")) for each in later.fields))
 
 
 def fault_of_check(change: ChangedFile, broken: set[str]) -> str:

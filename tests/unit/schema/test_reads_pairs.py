@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,6 +40,10 @@ def reader(*paths: str) -> Reader:
         Read(parse_path(each.rstrip("!?")), AT, is_required="!" in each, when_present="?" in each) for each in paths
     ]
     return Reader("ui", Expectation("orders", "orders", "1", AT, tuple(reads) or None))
+
+
+def lists(scalar: str) -> str:
+    return f'syntax = "proto3"; message Order {{ repeated {scalar} a = 1; string b = 2; }}'
 
 
 def breaks(findings: tuple[ReadFinding, ...]) -> bool:
@@ -108,3 +113,11 @@ def test_the_items_of_a_container_that_cannot_be_read_at_all_are_no_matter() -> 
     assert breaks(of_booleans)
     assert not breaks(since(of_integers, of_booleans))
     assert all(breaks(since(each, of_booleans)) for each in maps)
+
+
+@pytest.mark.parametrize(
+    ("written", "is_refused"), [("uint32", False), ("bool", False), ("int64", False), ("float", True)]
+)
+def test_packed_numbers_of_variable_length_are_parsed_as_one_another(written: str, *, is_refused: bool) -> None:
+    declared = replace(reader("b"), schema=parse_schema(lists("sint32"), SchemaType.PROTOBUF))
+    assert breaks(judge_pair([], offer(lists(written), SchemaType.PROTOBUF), declared)) is is_refused

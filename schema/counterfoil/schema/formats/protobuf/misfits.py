@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _Key: TypeAlias = tuple[int, int]
 
+_VARINTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64"})
 _REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
 _OF_TYPES: Final = frozenset(
     {rules.FIELD_KIND_CHANGED, rules.FIELD_SCALAR_KIND_CHANGED, rules.FIELD_NAMED_TYPE_CHANGED}
@@ -308,6 +309,8 @@ def _is_refused(found: ProtobufDifference) -> bool:
     if mine.is_map and theirs.is_map:
         pairs = ((mine.key, theirs.key), (mine.value, theirs.value))
         return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
+    if writer.is_packed and {mine.scalar, theirs.scalar} <= _VARINTS:
+        return False  # each of them is parsed as any other
     if writer.is_delimited or not (_has_length(theirs) or writer.is_packed):
         return False
     return not reader.is_delimited and (_parses(mine) or (reader.is_repeated and mine.scalar != "bytes"))
