@@ -173,6 +173,40 @@ def test_tags_by_path_mark_places_without_a_schema(properties: Any, value: Any, 
     assert topic.read(data, topic.rules()) == value
 
 
+ROOTS = [
+    ({"type": "string"}, MARK, SchemaType.JSON),
+    ({"type": "array", "items": {"type": "string"}}, [MARK], SchemaType.JSON),
+    ({"type": "array", "items": {"type": "array"}}, [[MARK]], SchemaType.JSON),
+    ({"type": "string"}, MARK, SchemaType.AVRO),
+    ({"type": "array", "items": "string"}, [MARK], SchemaType.AVRO),
+    ({"type": "map", "values": "string"}, {"k": MARK}, SchemaType.AVRO),
+    (["null", "string"], MARK, SchemaType.AVRO),
+]
+
+
+@pytest.mark.parametrize("path", ["$", "**"])
+@pytest.mark.parametrize(("schema", "value", "schema_type"), ROOTS)
+def test_a_path_marks_values_without_a_field(schema: Any, value: Any, schema_type: SchemaType, path: str) -> None:
+    topic = Topic(case_of(schema, value, schema_type), metadata=Metadata(tags={path: ("PII",)}))
+    refused(topic.serializer(topic.rules()), value, CTX)
+    data = topic.serializer(topic.rules(encrypt_places="all"))(value, CTX)
+    assert MARK.encode() not in data
+    assert topic.read(data, topic.rules()) == value
+
+
+@pytest.mark.parametrize("schema_type", [SchemaType.JSON, SchemaType.AVRO])
+def test_a_dead_letter_hides_values_without_a_field_that_a_path_marks(schema_type: SchemaType) -> None:
+    schema = {"type": "array", "items": {"type": "string"} if schema_type is SchemaType.JSON else "string"}
+    case = case_of(schema, [MARK], schema_type)
+    topic = Topic(case, never(), hide(mode="READ"), metadata=Metadata(tags={"**": ("PII",)}))
+    assert MARK not in repr(dead_letter(topic, [MARK]))
+
+
+def test_a_path_about_everything_reaches_the_fields_that_it_reached() -> None:
+    topic = Topic(case_of(obj(a={"type": "string"}), {"a": MARK}), metadata=Metadata(tags={"**": ("PII",)}))
+    assert MARK.encode() not in topic.serializer(topic.rules())({"a": MARK}, CTX)
+
+
 def test_a_path_that_names_a_field_is_reached() -> None:
     case = case_of(obj(m=obj(a={"type": "string"}, b={"type": "string"})), {"m": {"a": MARK, "b": "open"}})
     topic = Topic(case, metadata=Metadata(tags={"$.m.a": ("PII",)}))

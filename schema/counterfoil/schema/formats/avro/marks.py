@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
-from counterfoil.schema.marks import Mark, Steps, TaggedPlace, known_tags_in, tags_in
+from counterfoil.schema.marks import ROOT, Mark, Steps, TaggedPlace, known_tags_in, tags_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,11 @@ class AvroMarks:
 
     def at_root(self, root: AvroType) -> Mark:
         """Return the mark of the values of a whole schema."""
-        return self.of_type(root, Mark())
+        return self.of_type(root, self.around_root())
+
+    def around_root(self) -> Mark:
+        """Return the mark of the place at which the root stands: the tags that the metadata assign to it by path."""
+        return Mark(outer=self._tags.given(ROOT))
 
     def of_type(self, avro_type: AvroType, mark: Mark) -> Mark:
         """Return the mark of the values of a type; ``mark`` is that of the place at which the type stands."""
@@ -71,7 +75,7 @@ def places(schema: AvroSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
     root = schema.root
     marks = AvroMarks(root, tags)
     seen: set[tuple[int, Mark]] = set()
-    waiting: list[tuple[AvroType, Mark, str]] = [(root, Mark(), "")]
+    waiting: list[tuple[AvroType, Mark, str]] = [(root, marks.around_root(), "")]
     while waiting:
         avro_type, around, where = waiting.pop()
         mark = marks.of_type(avro_type, around)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.marks import TAGS, FieldTags, Mark, Steps, TaggedPlace, known_tags_in, tags_in
+from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, Steps, TaggedPlace, known_tags_in, tags_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ class JsonMarks:
 
     def at_root(self, root: Schema) -> Mark:
         """Return the mark of whole values."""
-        return Mark(outer=tags_of(root))
+        return Mark(outer=tags_of(root) | self.tags.given(ROOT))
 
     def of_property(self, around: Described, name: str) -> list[tuple[Schema, Mark]]:
         """Return the schemas of a property of an object, each with its mark."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.marks import AvroMarks, places
 from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Map, Record, Union
-from counterfoil.schema.marks import Mark
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field
-    from counterfoil.schema.marks import FieldTags
+    from counterfoil.schema.marks import FieldTags, Mark
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
@@ -133,7 +132,7 @@ class _Fields:
 
     def of_root(self, root: AvroType) -> Change | None:
         """Return the function for whole messages; None if nothing changes."""
-        return self._of(root, Mark())
+        return self._of(root, self._marks.around_root())
 
     def _of(self, avro_type: AvroType, around: Mark) -> Change | None:
         """Return the function ``(value, containing message)`` for values of a type; None if nothing changes."""
