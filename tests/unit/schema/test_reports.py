@@ -117,7 +117,10 @@ def test_sarif_names_rule_place_and_fingerprint() -> None:
     location = result["locations"][0]["physicalLocation"]
     assert location["artifactLocation"] == {"uri": "schemas/order.avsc", "uriBaseId": "SRCROOT"}
     assert location["region"] == {"startLine": 7, "startColumn": 31}
-    assert result["partialFingerprints"] == {"contractFinding/v1": "9897c729b683"}
+    assert result["partialFingerprints"] == {
+        "contractFinding/v1": "9897c729b683",
+        "contractFinding/v2": "9897c729b683",
+    }
     assert (result["level"], warning["level"]) == ("error", "warning")
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert (rule["id"], rule["helpUri"]) == ("type-mismatch", "https://example.com/type-mismatch")

@@ -100,7 +100,8 @@ def fits(avro_type, value):
             return isinstance(value, list)
     if avro_type.kind is Kind.NULL:
         return value is None
-    return isinstance(value, float) or avro_type.kind is not Kind.FLOAT
+    is_plain = not isinstance(value, (dict, list))
+    return is_plain and (isinstance(value, float) or avro_type.kind is not Kind.FLOAT)
 
 
 def cells_of(root, values):
