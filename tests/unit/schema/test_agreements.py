@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -12,12 +13,17 @@ from agreement_files import APPLICATION, CONTRACT
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.identity import content_hash
 from counterfoil.schema.agreements.model import Application, Contract, EnumPolicy, OnUnknownEnum, Range
+from counterfoil.schema.agreements.odps import expectation_of
 from counterfoil.schema.agreements.standards import STANDARDS
 from counterfoil.schema.agreements.units import is_unit
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
+from counterfoil.schema.documents.node_json import node_json, node_of_json
 from counterfoil.schema.documents.nodes import plain_value
 from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.paths import parse_path, print_path
+from counterfoil.schema.position import Position
+
+NOWHERE = Position(1, 1)
 
 
 def contract_of(text: str) -> Contract:
@@ -254,3 +260,19 @@ def test_a_version_that_is_not_known_is_refused_by_name(version: str) -> None:
     [fault] = reading.faults
     assert fault.problem.startswith("apiVersion must be one of v3.2.0, v3.1.0, v3.0.2, v3.0.1, v3.0.0, not")
     assert str(fault.position) == "2:13"
+
+
+def test_stored_reads_differ_where_their_values_do() -> None:
+    for values in ({"min": 1}, {"min": 1.0}, {"min": "1"}, {"required": True}, {"pattern": "1"}, {"pattern": "true"}):
+        given = json.dumps({"name": "o", "contractId": "c", "version": "1", "customProperties": [
+            {"property": "reads", "value": [{"path": "a", **values}, {"path": "b", "whenPresent": True, **values}]}
+        ]})  # fmt: skip
+        port = read_yaml(given)
+        assert port is not None
+        stored = [expectation_of(node_of_json(json.loads(json.dumps(node_json(port))))) for _ in range(2)]
+        expected = expectation_of(port).reads
+        assert expected is not None
+        for each in stored:
+            assert [repr(replace(one, position=NOWHERE, places={})) for one in each.reads or ()] == [
+                repr(replace(one, position=NOWHERE, places={})) for one in expected
+            ]
