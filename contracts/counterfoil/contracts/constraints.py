@@ -27,14 +27,16 @@ MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Required:
-    """The value must be there."""
+    """The value must be there, or with ``may_be_missing`` not be null where the field is there."""
+
+    may_be_missing: bool = False
 
     rule = "value-missing"
     words = "a value"
 
     def fits(self, value: Any) -> bool:
         """Return whether the value is there."""
-        return value is not None and value is not MISSING
+        return value is not None and (self.may_be_missing or value is not MISSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,8 @@ Constraint: TypeAlias = Required | Within | OneOf | Matching
 
 def constraints_of(expected: FieldPromise | Read) -> Iterator[Constraint]:
     """Yield what a contract promises of a field, or what a consumer expects of it."""
-    if expected.is_required and not getattr(expected, "when_present", False):
-        yield Required()
+    if expected.is_required:
+        yield Required(may_be_missing=getattr(expected, "when_present", False))
     if expected.range.is_limited:
         yield Within(expected.range)
     if expected.enum is not None:
