@@ -86,7 +86,7 @@ def serving(folder: Path, authority: Authority, files: tuple[Path, Path], **sett
 
 def refused(files: tuple[Path, Path], **settings: str) -> str:
     """What a server prints that does not start with these files."""
-    status, [line] = refusal(tls_certificate=str(files[0]), tls_key=str(files[1]), **settings)
+    status, [*_, line] = refusal(tls_certificate=str(files[0]), tls_key=str(files[1]), **settings)
     assert status == ExitCode.PRECONDITION
     return line
 

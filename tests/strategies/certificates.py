@@ -56,6 +56,7 @@ class Authority:
         files = self._folder / f"{name}.crt", self._folder / f"{name}.key"
         encryption = NoEncryption() if password is None else BestAvailableEncryption(password)
         files[0].write_bytes(certificate.sign(self._key, SHA256()).public_bytes(Encoding.PEM))
+        files[1].touch(mode=0o600)
         files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
         return files
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.tree import Array, Field, Leaf, Map, Node, NotPlannable, Null, Opaque, Record, Union
-from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, resolve_path
 
 if TYPE_CHECKING:
@@ -41,15 +40,14 @@ class FieldFacts:
 
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
     type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
-    ``is_optional``: so it is where that is there; ``is_nullable``: it is always there and may be null. ``symbols`` are
-    those of an enum. ``pointer`` is the place of the field in the schema's text.
+    ``is_optional``: so it is where that is there. ``symbols`` are those of an enum. ``pointer`` is the place of the
+    field in the schema's text.
     """
 
     types: tuple[frozenset[str], ...] | None = None
     words: str = "of an unknown type"
     may_be_missing: bool = False
     is_optional: bool = False
-    is_nullable: bool = False
     symbols: tuple[str, ...] | None = None
     pointer: Pointer = ()
 
@@ -88,8 +86,6 @@ class SchemaFacts:
         except PathNotFound:
             return None
         facts = _UNKNOWN if self._root is None else _follow(self._root, inside)
-        if self.schema.schema_type is SchemaType.PROTOBUF:  # a field is not set, and never null
-            facts = replace(facts, is_nullable=False)
         found = self._found[inside] = replace(facts, pointer=pointer)
         return found
 
@@ -123,7 +119,6 @@ def _follow(root: Node, path: FieldPath) -> FieldFacts:
         facts,
         may_be_missing=may_be_missing or facts.is_optional,
         is_optional=is_optional or facts.is_optional,
-        is_nullable=facts.is_optional and not is_optional,
     )
 
 

@@ -173,7 +173,7 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
     if read.type is not None and not facts.is_always(read.type):
         text = f"{name} is read as {read.type}, and is {facts.words}"
         yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
-    if read.is_required and (facts.is_nullable if read.when_present else facts.is_optional):
+    if read.is_required and facts.is_optional:
         text = f"{name} is required, and records may be without it"
         yield _found(_NULLABLE, text, read.path, "required", NULLABLE)
     yield from _judge_symbols(facts, read, expectation)

@@ -57,7 +57,7 @@ def _needs(change: Change) -> list[tuple[Operation, Resource]]:
         return [(Operation.DESCRIBE, subject_resource(change.subject))]
     document = change.document or {}
     needs = [_need_of_record(change)]
-    if document.get("kind") == DEPLOYMENTS.name:
+    if document.get("kind") in {DEPLOYMENTS.name, LIVE_HISTORIES.name}:
         needs.append((Operation.DESCRIBE, Resource(Kind.APPLICATION, document["key"][1])))
     if document.get("kind") == DEK_KIND:
         _, context, name, *_ = document["key"]
