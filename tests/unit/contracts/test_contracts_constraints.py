@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.contracts.conformance.fields import FieldCheck
-from counterfoil.contracts.constraints import MISSING, constraints_of, is_key_of, placed_values, values_at
+from counterfoil.contracts.constraints import MISSING, Required, constraints_of, is_key_of, placed_values, values_at
 from counterfoil.contracts.migrating.values import unkept
 from counterfoil.schema.agreements.model import EnumValue, FieldPromise, Range, Read
 from counterfoil.schema.evolution.languages.table import tree_of
@@ -106,7 +106,7 @@ def test_a_consumer_expects_as_a_contract_promises() -> None:
     read = Read(listed.path, HERE, is_required=True, enum=("NEW", "PAID"), pattern="^[A-Z]+$")
     assert list(constraints_of(read)) == list(constraints_of(listed))
     optional = Read(listed.path, HERE, is_required=True, when_present=True)
-    assert list(constraints_of(optional)) == []
+    assert list(constraints_of(optional)) == [Required(may_be_missing=True)]
     assert [each.words for each in constraints_of(listed)] == [
         "a value",
         "one of NEW, PAID",
