@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, is_plain, looks_like_schema, stem_of, subject_in_name
 from counterfoil.contracts.project.globs import is_match, says_suffix
@@ -30,6 +30,15 @@ PLACEHOLDERS: Final = ("stem", "name", "folder")
 """What a subject may contain in braces: the file's name without suffix, the schema's name, the folder's name."""
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
+_S = TypeVar("_S", "Settings", "Terms")
+
+
+def _completed(own: _S, other: _S) -> _S:
+    """Return ``own``, with the values of ``other`` where its own are None."""
+    return replace(
+        other, **{each.name: value for each in fields(own) if (value := getattr(own, each.name)) is not None}
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -48,14 +57,7 @@ class Settings:
 
     def or_else(self, other: Settings) -> Settings:
         """Return these settings, completed by those of ``other`` where they are None."""
-        return Settings(
-            self.level if self.level is not None else other.level,
-            self.policy if self.policy is not None else other.policy,
-            self.fail_on if self.fail_on is not None else other.fail_on,
-            self.owner if self.owner is not None else other.owner,
-            self.registry if self.registry is not None else other.registry,
-            self.gate if self.gate is not None else other.gate,
-        )
+        return _completed(self, other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,7 @@ class Terms:
 
     def or_else(self, other: Terms) -> Terms:
         """Return these terms, completed by those of ``other`` where they are None."""
-        return Terms(
-            self.normalize if self.normalize is not None else other.normalize,
-            self.metadata if self.metadata is not None else other.metadata,
-        )
+        return _completed(self, other)
 
 
 class DeclaredSubject(NamedTuple):

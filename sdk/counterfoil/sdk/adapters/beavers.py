@@ -19,7 +19,7 @@ with needed_by("The adapter of Beavers", extra="beavers"):
     import pyarrow as pa
     from beavers.kafka import KafkaDriver, KafkaProducerMessage
 
-    from counterfoil.sdk.serde.arrow.rows import Misfits, values_as
+    from counterfoil.sdk.serde.arrow.rows import RowErrors, values_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -59,10 +59,9 @@ class TableReader:
 
     Rows are in the order of the messages. ``key`` reads the keys, for a column that ``columns`` names, of ``key_type``;
     without it that column has their bytes. A message whose key or value cannot be read, or does not fit the type of its
-    column, is passed to ``report`` with its
-    error and left out, for example to write a :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without
-    ``report`` the error is raised, which ends the driver's cycle. Errors that are not the message's, such as
-    ``RegistryUnavailable``, are always raised.
+    column, is passed to ``report`` with its error and left out, for example to write a
+    :func:`~counterfoil.sdk.adapters.dead_letters.dead_letter`; without ``report`` the error is raised, which ends the
+    driver's cycle. Errors that are not the message's, such as ``RegistryUnavailable``, are always raised.
     """
 
     value: RecordReader[Any]
@@ -102,7 +101,7 @@ class TableReader:
             if isinstance(key, SerdeError):
                 errors.setdefault(row, key)
         values = [None if isinstance(key, SerdeError) else key for key in keys]
-        misfits: Misfits = {}
+        misfits: RowErrors = {}
         column = values_as(pa.field(self.columns.key, self.key_type), values, misfits)
         for row, error in misfits.items():
             place(error, SerializationContext(records[row].topic(), MessageField.KEY), data=records[row].key())

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.serde.codec import Decode
     from counterfoil.sdk.serde.context import MessageContext
+    from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.reading import Latest, OnForbidden
     from counterfoil.sdk.serde.rules.settings import Rules
     from counterfoil.sdk.serde.sources import AnyRegistry
@@ -260,9 +261,6 @@ class ProtobufDeserializer(Deserializer[Any]):
         self._direct_named: dict[bytes, Any] = {}
         self._size = _FIRST
         """The size of the prefix that is looked up first: that of the first message that was read."""
-        self._sizes_direct: tuple[int, ...] = ()
-        """All sizes of prefixes in ``_direct``. No prefix is the beginning of another."""
-        self._direct_of = (self._ready, self._named_ready)
 
     def __call__(self, data: bytes | None, ctx: MessageContext | None = None) -> Any:
         """Return the value of a message; None for None, a tombstone. See :meth:`Deserializer.__call__`."""
@@ -279,20 +277,20 @@ class ProtobufDeserializer(Deserializer[Any]):
                 return parse(body)
         except _FAILURES:
             pass
-        value: Any = super().__call__(data, ctx)
-        if self._is_direct and (self._ready is not self._direct_of[0] or self._named_ready is not self._direct_of[1]):
-            self._direct_of = (self._ready, self._named_ready)
-            self._direct, self._direct_named = map(_parsers, self._direct_of)
-            self._sizes_direct = tuple({len(each): None for each in self._direct})
-            self._size = self._sizes_direct[0] if self._sizes_direct else _FIRST
-        return value
+        return super().__call__(data, ctx)
+
+    def _add_short_way(self, plan: ReadPlan, data: bytes, named: bytes | None) -> None:
+        super()._add_short_way(plan, data, named)
+        if self._is_direct:
+            self._direct, self._direct_named = map(_parsers, (self._ready, self._named_ready))
+            self._size = next(map(len, self._direct), _FIRST)
 
     def _other(self, data: Any, ctx: Any) -> tuple[Any, Any]:
         """Return the function that reads a message with another size of prefix, or with a header, and the body."""
         headers = None if ctx is None else ctx.headers
         if headers:
             return self._direct_named.get(read_header(headers, header_name(field_of(ctx))) or b""), data
-        for size in self._sizes_direct:
+        for size in self._sizes:
             parse = self._direct.get(data[:size])
             if parse is not None:
                 return parse, data[size:]
@@ -306,7 +304,7 @@ class ProtobufDeserializer(Deserializer[Any]):
     def forget_short_ways(self) -> None:
         """Handle every record on the way that keeps keys for the rules of values."""
         super().forget_short_ways()
-        self._direct, self._direct_named, self._sizes_direct = {}, {}, ()
+        self._direct, self._direct_named = {}, {}
 
     @classmethod
     def from_confluent(

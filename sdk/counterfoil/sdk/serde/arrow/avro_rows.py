@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.sdk.serde.arrow.avro_types import Column
-    from counterfoil.sdk.serde.arrow.rows import Misfits
+    from counterfoil.sdk.serde.arrow.rows import RowErrors
     from counterfoil.sdk.serde.avro_codec.decode import Decoder
 
 
@@ -105,7 +105,7 @@ class AvroRows:
         else:
             self._chunks.append(array_of(self._root, [None]))
 
-    def table(self, wanted: pa.Schema | None, misfits: Misfits | None = None) -> pa.Table:
+    def table(self, wanted: pa.Schema | None, misfits: RowErrors | None = None) -> pa.Table:
         """Return all rows, with the types of their schema."""
         del wanted, misfits
         self._take_columns()

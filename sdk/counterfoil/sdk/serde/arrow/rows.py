@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from counterfoil.sdk.serde.codec import Decode
 
-Misfits: TypeAlias = dict[int, SerdeError]
+RowErrors: TypeAlias = dict[int, SerdeError]
 """The errors of rows with a value that does not fit the type of its column, by the number of the row."""
 
 _NO_VALUE: Final = (pa.ArrowException, TypeError, ValueError, OverflowError)
@@ -37,7 +37,7 @@ class Rows(Protocol):
     def append_null(self) -> None:
         """Add a row of nulls."""
 
-    def table(self, wanted: pa.Schema | None, misfits: Misfits | None = None) -> pa.Table:
+    def table(self, wanted: pa.Schema | None, misfits: RowErrors | None = None) -> pa.Table:
         """Return all rows; columns of ``wanted`` may have its types already.
 
         ``misfits`` gets the error of each row with a value that does not fit the type of its column, which is null
@@ -86,7 +86,7 @@ class DictRows:
         """Add a row of nulls."""
         self._values.append(None)
 
-    def table(self, wanted: pa.Schema | None, misfits: Misfits | None = None) -> pa.Table:
+    def table(self, wanted: pa.Schema | None, misfits: RowErrors | None = None) -> pa.Table:
         """Return the rows; the keys of all dicts are the columns, in the order in which they come first."""
         values = self._values
         if all(value is None or isinstance(value, dict) for value in values):
@@ -103,7 +103,7 @@ def empty_rows(count: int) -> pa.Table:
     return pa.Table.from_batches([pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))])
 
 
-def values_as(wanted: pa.Field, values: list[Any], misfits: Misfits) -> pa.Array:
+def values_as(wanted: pa.Field, values: list[Any], misfits: RowErrors) -> pa.Array:
     """Return values as an array of the wanted type; ``misfits`` is as for :func:`fitting`."""
     try:
         return pa.array(values, wanted.type)
@@ -111,7 +111,7 @@ def values_as(wanted: pa.Field, values: list[Any], misfits: Misfits) -> pa.Array
         return fitting(values, wanted, misfits)
 
 
-def fitting(column: Any, wanted: pa.Field, misfits: Misfits) -> pa.Array:
+def fitting(column: Any, wanted: pa.Field, misfits: RowErrors) -> pa.Array:
     """Return the values of a column, an array or a list, as an array of the wanted type; the others are null.
 
     ``misfits`` gets their errors by the number of the row, unless the row has one already.
@@ -145,7 +145,7 @@ def cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     return column.cast(wanted)
 
 
-def _inferred(name: str, values: list[Any], wanted: pa.Schema | None, misfits: Misfits | None) -> pa.Array:
+def _inferred(name: str, values: list[Any], wanted: pa.Schema | None, misfits: RowErrors | None) -> pa.Array:
     known = wanted.field(name).type if wanted is not None and name in wanted.names else None
     try:
         if known is not None:

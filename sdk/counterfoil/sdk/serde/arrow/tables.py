@@ -16,7 +16,7 @@ from counterfoil.sdk.serde.records import read_record
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 
-    from counterfoil.sdk.serde.arrow.rows import Misfits, Rows
+    from counterfoil.sdk.serde.arrow.rows import RowErrors, Rows
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.plans import ReadPlan
     from counterfoil.sdk.serde.records import Record
@@ -60,7 +60,7 @@ class TableReader:
         if not self._read:
             known = empty() if schema is None else schema
             return empty_rows(self.count) if known is None else _nulls(known, self.count)
-        misfits: list[Misfits | None] = [None if schema is None or self._errors is None else {} for _ in self._read]
+        misfits: list[RowErrors | None] = [None if schema is None or self._errors is None else {} for _ in self._read]
         try:
             each = zip(self._read.values(), misfits, strict=True)
             tables = [rows.table(schema, found) for (_, rows), found in each]
@@ -167,7 +167,9 @@ class TableReader:
         self._runs.append((key, count))
         self.count += count
 
-    def _without_misfits(self, order: list[int], tables: list[pa.Table], misfits: Sequence[Misfits | None]) -> pa.Array:
+    def _without_misfits(
+        self, order: list[int], tables: list[pa.Table], misfits: Sequence[RowErrors | None]
+    ) -> pa.Array:
         """Return the order with null for each row that does not fit, and note the errors of these rows."""
         start, by_place = 0, {}
         for table, found in zip(tables, misfits, strict=True):
@@ -207,7 +209,7 @@ def _nulls(schema: pa.Schema, count: int) -> pa.Table:
     return pa.table([pa.nulls(count, one.type) for one in schema], schema)
 
 
-def _cast(table: pa.Table, schema: pa.Schema, misfits: Misfits | None) -> pa.Table:
+def _cast(table: pa.Table, schema: pa.Schema, misfits: RowErrors | None) -> pa.Table:
     """Return the table with the columns of a schema; those that it does not have are null."""
     if table.schema.equals(schema):
         return table
@@ -219,7 +221,7 @@ def _cast(table: pa.Table, schema: pa.Schema, misfits: Misfits | None) -> pa.Tab
     return pa.table(columns, schema)
 
 
-def _cast_column(column: pa.ChunkedArray, wanted: pa.Field, misfits: Misfits | None) -> Any:
+def _cast_column(column: pa.ChunkedArray, wanted: pa.Field, misfits: RowErrors | None) -> Any:
     if column.type.equals(wanted.type):
         return column
     try:
