@@ -16,12 +16,12 @@ from counterfoil.sdk.serde.avro_codec.branches import is_optional
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import FieldStep, RecordStep
 from counterfoil.sdk.serde.avro_codec.resolve import Resolver
-from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
+from counterfoil.sdk.serde.avro_codec.values import default_with_branches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from counterfoil.schema.formats.avro.types import AvroType, Json
+    from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.sdk.serde.avro_codec.plan import Step
 
 
@@ -41,32 +41,11 @@ class TaggedResolver(Resolver):
 
     def default(self, field: Field) -> Any:
         """Return the value of a field's default."""
-        return _tagged(field.type, field.default)
+        return default_with_branches(field.type, field.default, _mark)
 
 
-def _tagged(avro_type: AvroType, default: Json) -> Any:
-    """Return the value of a default, with the branches of unions."""
-    match avro_type, default:
-        case Record(), dict():
-            value_of_default(avro_type, default)
-            return {one.name: _tagged(one.type, default.get(one.name, one.default)) for one in avro_type.fields}
-        case Array(items=items), list():
-            return [_tagged(items, one) for one in default]
-        case Map(values=values), dict():
-            return {key: _tagged(values, one) for key, one in default.items()}
-        case Union(), _:
-            return _tagged_union(avro_type, default)
-    return value_of_default(avro_type, default)
-
-
-def _tagged_union(union: Union, default: Json) -> Any:
-    for number, branch in enumerate(union.branches):
-        try:
-            value = _tagged(branch, default)
-        except InvalidDefault:
-            continue
-        return value if is_optional(union) else {str(number): value}
-    return value_of_default(union, default)
+def _mark(union: Union, number: int, value: Any) -> Any:
+    return value if is_optional(union) else {str(number): value}
 
 
 def array_of(avro_type: AvroType, values: Sequence[Any]) -> pa.Array:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.schema.formats.avro.types import Kind
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN
 
 if TYPE_CHECKING:
-    from counterfoil.schema.formats.avro.types import Array, AvroType, Enum, Fixed, Json, Map, Record, Union
+    from collections.abc import Callable
+
+    from counterfoil.schema.formats.avro.types import AvroType, Enum, Fixed, Json
 
 _FLOAT_WORDS = {"NaN": math.nan, "INF": math.inf, "Infinity": math.inf, "-INF": -math.inf, "-Infinity": -math.inf}
 
@@ -36,6 +38,32 @@ def value_of_default(avro_type: AvroType, default: Json) -> Any:
         return conversion.decode(value)
     except (ValueError, ArithmeticError, TypeError) as error:
         raise _invalid(avro_type, default) from error
+
+
+def default_with_branches(avro_type: AvroType, default: Json, mark: Callable[[Union, int, Any], Any]) -> Any:
+    """Return the value of a default like :func:`value_of_default`, with each value of a union marked.
+
+    ``mark(union, index, value)`` returns what stands for a value of the branch with that index. Raises
+    ``InvalidDefault``.
+    """
+    match avro_type, default:
+        case Union(branches=branches), _:
+            for index, branch in enumerate(branches):
+                try:
+                    value = default_with_branches(branch, default, mark)
+                except InvalidDefault:
+                    continue
+                return mark(avro_type, index, value)
+        case Array(items=items), list():
+            return [default_with_branches(items, item, mark) for item in default]
+        case Map(values=values), dict():
+            return {key: default_with_branches(values, item, mark) for key, item in default.items()}
+        case Record(fields=fields), dict() if all(field.name in default or field.has_default for field in fields):
+            return {
+                field.name: default_with_branches(field.type, default.get(field.name, field.default), mark)
+                for field in fields
+            }
+    return value_of_default(avro_type, default)
 
 
 def _invalid(avro_type: AvroType, default: Json) -> InvalidDefault:
