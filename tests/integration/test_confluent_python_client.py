@@ -44,7 +44,7 @@ def subject(unique_name: Callable[[str], str]) -> str:
 def test_register_look_up_and_read_back(client: SchemaRegistryClient, subject: str):
     first = client.register_schema(subject, Schema(record(ID), "AVRO"))
     second = client.register_schema(subject, Schema(record(ID, NOTE), "AVRO"))
-    assert second > first
+    assert second != first
     assert client.register_schema(subject, Schema(record(ID), "AVRO")) == first
     assert client.get_versions(subject) == [1, 2]
     assert client.get_latest_version(subject).schema_id == second
