@@ -1,4 +1,4 @@
-"""Exit 1 when a link in the project's Markdown leads nowhere: a missing file, or a heading that is not there."""
+"""Exit 1 when a link or image in the project's Markdown leads nowhere: a file or a heading that is not there."""
 
 import re
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|<(?:img|source)\b[^>]*?\bsrc(?:set)?=\"([^\"]+)\"")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -20,7 +20,7 @@ def headings(page: Path) -> set[str]:
 def broken_links(page: Path) -> list[str]:
     """One line for every link of a page that leads nowhere."""
     found = []
-    for link in LINK.findall(FENCE.sub("", page.read_text())):
+    for link in map("".join, LINK.findall(FENCE.sub("", page.read_text()))):
         if re.match(r"[a-z]+:", link):
             continue
         name, _, anchor = link.partition("#")

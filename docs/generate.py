@@ -1,4 +1,4 @@
-"""Write the pages under docs/reference/ from the code; with ``--check``, exit 1 when one has drifted.
+"""Write the pages under docs/reference/ and the drawings from the code; with ``--check``, exit 1 when one has drifted.
 
 make docs
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 from access_page import access_page
 from contract_rules import contract_rules_page
+from drawings import all_drawings
 from python_pages import python_page
 from rule_pages import rule_pages
 
@@ -24,6 +25,7 @@ from counterfoil.schema import errors
 from counterfoil.schema.bridges.editors import bridge_json_schema
 
 REFERENCE = Path(__file__).parent / "reference"
+IMAGES = Path(__file__).parent / "images"
 HEADER = "<!-- Written by `make docs` from the code: change it there. -->\n\n"
 
 
@@ -127,26 +129,36 @@ def commands_of(command: click.Command, name: str) -> list[tuple[str, click.Comm
 
 def main() -> int:
     """Write the pages, or with ``--check`` compare them with the files."""
-    drifted = []
-    pages = all_pages()
-    known = {str(path.relative_to(REFERENCE)) for path in REFERENCE.rglob("*.*")}
-    for name in known.difference(pages):  # of a rule that was removed
-        drifted.append(name)
-        if "--check" not in sys.argv:
-            (REFERENCE / name).unlink()
-    for name, page in pages.items():
-        text = f"{HEADER}{page}\n" if name.endswith(".md") else f"{page}\n"
-        path = REFERENCE / name
-        if not path.exists() or path.read_text() != text:
-            drifted.append(name)
-            if "--check" not in sys.argv:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-    if "--check" in sys.argv:
+    is_check = "--check" in sys.argv
+    pages = {name: f"{HEADER}{page}" if name.endswith(".md") else page for name, page in all_pages().items()}
+    drifted = brought_up_to_date(REFERENCE, pages, is_check=is_check)
+    drifted += brought_up_to_date(IMAGES, all_drawings(), is_check=is_check)
+    if is_check:
         print(f"drifted, run `make docs`: {', '.join(drifted)}" if drifted else f"{len(pages)} pages are up to date")
         return 1 if drifted else 0
     print(f"written: {', '.join(drifted)}" if drifted else "nothing to write")
     return 0
+
+
+def brought_up_to_date(folder: Path, files: dict[str, str], *, is_check: bool) -> list[str]:
+    """Write the files of a folder that differ and remove those that are not among them; return their names.
+
+    With ``is_check`` nothing is written or removed.
+    """
+    drifted = []
+    known = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}
+    for name in known.difference(files):  # of a rule that was removed
+        drifted.append(name)
+        if not is_check:
+            (folder / name).unlink()
+    for name, content in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text() != f"{content}\n":
+            drifted.append(name)
+            if not is_check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(f"{content}\n")
+    return drifted
 
 
 if __name__ == "__main__":

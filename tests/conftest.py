@@ -110,7 +110,7 @@ ONE_PROCESS = {
         *(f"tests/integration/test_bridge_{name}.py" for name in ("bad_input", "commands", "hammer")),
         *(
             f"tests/e2e/test_docs_snippets.py::test_the_snippets_of_a_page_run_as_they_are_written[{page}]"
-            for page in ("README.md", "docs/migrating-a-topic.md")
+            for page in ("docs/bridge.md", "docs/migrating-a-topic.md")
         ),
     },
     "the demo": {"tests/e2e/test_demo.py"},

@@ -47,6 +47,10 @@ def test_the_page_on_an_index_links_to_this_version_in_the_repository(metadata: 
     ours = [link.removeprefix(place) for link in links if link.startswith(place)]
     assert {"CHANGELOG.md", "docs/registry.md"} <= set(ours)
     assert not [path for path in ours if not (ROOT / path.partition("#")[0]).exists()]
+    images = re.findall(r'\bsrc(?:set)?="([^"]+)"', page)
+    place = f"{REPOSITORY}/raw/v{PROJECT['version']}/"
+    assert images
+    assert not [image for image in images if not (ROOT / image.removeprefix(place)).is_file()]
 
 
 def test_the_urls_are_those_of_one_repository(metadata: Message):

@@ -2,7 +2,8 @@
 
 A block is commands (a shell's, or a session whose commands begin with ``$``), Python, or YAML. A comment right above it
 says what it needs (``<!-- setup: NAME -->``, see ``doc_setups.py``; ``<!-- extra: NAME -->``), which file it is
-(``<!-- file: NAME -->``), or why it is not run (``<!-- not run: REASON -->``).
+(``<!-- file: NAME -->``), that a server refuses it (``<!-- refused: PART OF THE BODY -->``), or why it is not run
+(``<!-- not run: REASON -->``).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def stage(tmp_path: Path, warm_counterfoil: Path, request: pytest.FixtureRequest
         yield made
 
 
-@pytest.mark.timeout(1800)  # README's bridge starts Spark twice
+@pytest.mark.timeout(1800)  # the bridge of docs/bridge.md starts Spark several times
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if any("not run" not in each.notes for each in SNIPPETS[page])]
 )

@@ -91,6 +91,10 @@ def certificates_of_server_and_clients(stage: Stage) -> None:
     (stage.folder / "access.yaml").write_text("admins: ['User:cert:alice']\n")
 
 
+def an_empty_folder(_: Stage) -> None:
+    """Make nothing: the page makes its files itself."""
+
+
 def rides_repository(stage: Stage) -> None:
     """Make a schema folder with a compatible change."""
     later = RIDE.replace("]}", ', {"name": "tip", "type": ["null", "double"], "default": null}]}')
@@ -442,6 +446,8 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     each.__name__: each
     for each in (
         certificates_of_server_and_clients,
+        an_empty_folder,
+        an_empty_folder,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer,
         a_file_without_a_subject,

@@ -84,8 +84,11 @@ class DlqAction:
         try:
             key, value, headers = _redacted(run, conf)
         except Exception as error:  # noqa: BLE001 - its text may contain what must not be seen
-            problem = "%s: the record could not be redacted, and was not sent to the dead letter topic %s"
-            _LOG.error(problem, type(error).__name__, topic)
+            _LOG.error(
+                "%s: the record could not be redacted, and was not sent to the dead letter topic %s",
+                type(error).__name__,
+                topic,
+            )
             return
         given = conf.get("producer")
         if given is not None and not hasattr(given, "produce"):
