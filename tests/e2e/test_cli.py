@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import signal
 import subprocess
 import sys
@@ -75,9 +76,39 @@ def test_help_lists_every_command_of_the_distribution(installed):
     entries = importlib.metadata.entry_points(group="counterfoil.commands")
     result = installed("--help")
     assert result.code == 0
-    listed = {line.split()[0] for line in result.out.partition("Commands:")[2].splitlines() if line.strip()}
-    assert listed >= {entry.name for entry in entries}
+    groups = re.split(r"^(\w+):$", result.out.partition("--help")[2], flags=re.MULTILINE)[1:]
+    assert groups[::2] == ["Check", "Registry", "Messages", "Contracts", "Bridges", "Administration"]
+    listed = [line.split()[0] for part in groups[1::2] for line in part.splitlines() if re.match(r"  \w", line)]
+    assert sorted(listed) == sorted(entry.name for entry in entries)
     assert "Not available" not in result.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_of_a_shell_calls_the_command(installed, shell):
+    result = installed("completion", shell)
+    assert result.code == 0
+    assert f"_COUNTERFOIL_COMPLETE={shell}_complete" in result.out
+
+
+def test_bash_completes_commands_and_options(warm_counterfoil, tmp_path):
+    """The script is read by bash, whose function then completes as with Tab."""
+    script = """
+eval "$(counterfoil completion bash)"
+for words in "counterfoil can" "counterfoil check --gat"; do
+  COMP_WORDS=($words) COMP_CWORD=$(($(wc -w <<< "$words") - 1)) COMPREPLY=()
+  _counterfoil_completion counterfoil
+  echo "${COMPREPLY[@]}"
+done
+"""
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path,
+        env={"PATH": f"{warm_counterfoil.parent}:/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.split(), done.stderr) == (["can-i-deploy", "--gate"], "")
 
 
 def test_version(installed):

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 DISTRIBUTION: Final = "counterfoil"
 COMMAND_GROUP: Final = "counterfoil.commands"
+OTHER_COMMANDS: Final = "Other"
+"""The group of commands that name none."""
 _SUFFIX: Final = ".dist-info"
 
 
 class CommandEntry(NamedTuple):
     """One line of the table: the command's ``name``, its target (``module:attribute``), and the extra that it needs.
 
-    The target is a click command, or a pair of texts: where the command is, and its line in the list of commands.
+    The target is a click command, or three texts: where the command is, its line in the list of commands, and the group
+    under which it stands there.
     """
 
     name: str
@@ -34,10 +37,10 @@ class CommandEntry(NamedTuple):
         named = _named_by(self.target)
         return _named_by(named[0]) if isinstance(named, tuple) else named
 
-    def summary(self) -> str | None:
-        """Return the command's line in the list of commands without importing its module, or None when it has none."""
+    def listed(self) -> tuple[str | None, str]:
+        """Return the command's line in the list of commands, or None, and its group, without importing its module."""
         named = _named_by(self.target)
-        return named[1] if isinstance(named, tuple) else None
+        return (named[1], named[2]) if isinstance(named, tuple) else (None, OTHER_COMMANDS)
 
 
 class Installed(NamedTuple):

@@ -6,17 +6,20 @@ when the command is called or when its help line is printed and its entry has no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from counterfoil.contracts.cli.installed import DISTRIBUTION, find_installed
+from counterfoil.contracts.cli.installed import DISTRIBUTION, OTHER_COMMANDS, find_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from counterfoil.contracts.cli.installed import CommandEntry
     from counterfoil.schema.errors import MissingExtra
+
+_GROUPS: Final = ("Check", "Registry", "Messages", "Contracts", "Bridges", "Administration")
+"""In the order of the help."""
 
 
 def root_command() -> CommandTable:
@@ -61,19 +64,26 @@ class CommandTable(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, each with its line; a command is imported only when its entry has no line."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self._summary(ctx, name)) for name in self.list_commands(ctx)])
+        """Write the commands by group, each with its line; one is imported only when its entry has no line."""
+        lines: dict[str, list[tuple[str, str]]] = {group: [] for group in _GROUPS}
+        for name in self.list_commands(ctx):
+            line, group = self._listed(ctx, name)
+            lines.setdefault(group, []).append((name, line))
+        width = max(map(len, self._entry_by_name), default=0)
+        for group, rows in lines.items():
+            if rows:
+                with formatter.section(group):
+                    formatter.write_dl([(name.ljust(width), line) for name, line in rows])
 
-    def _summary(self, ctx: click.Context, name: str) -> str:
+    def _listed(self, ctx: click.Context, name: str) -> tuple[str, str]:
         try:
-            summary = self._entry_by_name[name].summary()
+            line, group = self._entry_by_name[name].listed()
         except ModuleNotFoundError:
-            summary = None
-        if summary is not None:
-            return summary
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str() if command else ""
+            line, group = None, OTHER_COMMANDS
+        if line is None:
+            command = self.get_command(ctx, name)
+            line = command.get_short_help_str() if command else ""
+        return line, group
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
