@@ -22,7 +22,7 @@ EXTRAS = $(shell $(BIN)/python -c 'import tomllib; print(*("--extra=" + name for
   tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"] if name != "quixstreams"))')
 
 .DEFAULT_GOAL := help
-.PHONY: help install wheels demo test test-unit test-spark test-long fuzz fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
+.PHONY: help install wheels dist demo test test-unit test-spark test-long fuzz fuzz-accelerator differential hammer hammer-bridge check bench bench-serde bench-http docs constraints clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ $(VENV)/spark.jsa: $(VENV)/.installed
 
 wheels: install  ## the accelerator's wheel for this Python and this machine, into dist/
 	@$(BIN)/maturin build --release --locked --manifest-path $(ACCELERATOR)/Cargo.toml --interpreter $(BIN)/python --out dist
+
+dist: install  ## sdist and wheels into dist/, installed into empty environments of every Python here, and used
+	@PYTHONPATH=deploy $(BIN)/python deploy/distributions.py
 
 demo: install  ## the whole road on real data: registry, check, bridge, on a real Kafka broker
 	@$(BIN)/python examples/rides/demo.py
