@@ -13,6 +13,7 @@ from counterfoil.contracts.matching import match_paths
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from counterfoil.contracts.past import Past
     from counterfoil.contracts.tree import ReadSchema, SchemaTree
     from counterfoil.contracts.yaml_files import YamlFiles
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
@@ -75,6 +76,7 @@ class TreeBaseline:
     ``head`` is the tree that is checked; ``is_wanted`` returns for a path of the newest state whether its removal
     matters; ``origin`` has, for the newest state, the file that each file of the head comes from, if paths and names do
     not show it. ``yaml_files`` lists the YAML files of the newest state; it is None where there are none to compare.
+    ``past`` is the history of the newest state, None where it has none.
     """
 
     def __init__(
@@ -87,8 +89,10 @@ class TreeBaseline:
         origin: Mapping[str, str] | None = None,
         note: str = "",
         yaml_files: Callable[[], YamlFiles] | None = None,
+        past: Past | None = None,
     ) -> None:
         self.label = label
+        self.past = past
         self.yaml_files = yaml_files
         self.note = note
         self.names_subjects = False

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.contracts.baseline import TreeBaseline
-from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs
+from counterfoil.contracts.baselines.git import find_repository, open_repository, reader_of_blobs, short
 from counterfoil.contracts.baselines.history import default_base, missing_ref, states_at
 from counterfoil.contracts.baselines.operands import SUBJECT_VERSION
+from counterfoil.contracts.baselines.past import GitPast
 from counterfoil.contracts.baselines.registry import RegistryBaseline
 from counterfoil.contracts.baselines.submodules import moved_submodules
 from counterfoil.contracts.baselines.workspace import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from counterfoil.contracts.baselines.git import Blob, GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
     from counterfoil.contracts.baselines.workspace import Scope
+    from counterfoil.contracts.past import Past
     from counterfoil.contracts.project.finding import ProjectFile
     from counterfoil.contracts.project.model import Project
     from counterfoil.schema.model import SchemaType
@@ -273,6 +275,30 @@ class Comparison:
             is_wanted=self.scope.is_wanted,
             note=notes,
             yaml_files=lambda: _in_blobs(repository, repository.blobs(commit, is_yaml)),
+            past=self._past(repository, commit, by_name),
+        )
+
+    def _past(self, repository: GitRepository, commit: str, by_name: Sequence[str]) -> Past:
+        """Return the history of a commit; ``by_name`` are the schema files without the usual suffix."""
+
+        def tree(earlier: str) -> SchemaTree:
+            is_schema, only_schemas = self.scope.may_be_schema, self.scope.only_schemas
+            [state], _ = states_at(
+                repository, earlier, ref=short(earlier), is_schema=is_schema, only_schemas=only_schemas
+            )
+            return state
+
+        def also() -> list[str]:
+            project = self.project
+            named = self.yaml_files.paths if project is not None else ()
+            return [*by_name, *(path for path in named if project is not None and project.is_agreement(path))]
+
+        return GitPast(
+            repository,
+            commit,
+            read_tree=tree,
+            read_yaml=lambda earlier: _in_blobs(repository, repository.blobs(earlier, is_yaml)),
+            also=also,
         )
 
     def _at_file(self, place: Path, *, label: str) -> Baseline:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import BaselineNotFound, GitFailed, NoRepository, PreconditionFailed
+from counterfoil.contracts.past import CommitChanges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,9 +25,20 @@ _SHORT_HASH_LENGTH: Final = 7
 _LIST_TREE: Final = ("ls-tree", "-r", "-z", "--full-tree")
 _OUTSIDE: Final = ("not a git repository", "must be run in a work tree")
 """What git says of a folder in no repository, and of one in a bare repository or in ``.git``."""
+_COMMIT: Final = "commit "
+"""The start of a record about a commit in the output of ``git log``."""
 _SKIPPED: Final = "S"
 """The letter of a file of the index that a sparse checkout leaves out."""
-_SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "log.showSignature=false")
+_SETTINGS: Final = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.untrackedCache=false",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "log.showRoot=true",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,14 @@ class GitRepository:
         """Return the hashes of the first-parent ancestors of ``commit`` that changed ``pathspecs``, newest first."""
         printed = self._run_here("rev-list", "--first-parent", f"--max-count={limit}", commit, "--", *pathspecs)
         return printed.decode().split()
+
+    def changes_before(self, commit: str, pathspecs: Sequence[str]) -> list[CommitChanges]:
+        """Return the first-parent ancestors of ``commit`` that changed ``pathspecs``, newest first, itself included.
+
+        A merge has changed what differs from its first parent.
+        """
+        shown = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", f"--format={_COMMIT}%H")
+        return list(_read_changes(_records(self._run_here("log", *shown, commit, "--", *pathspecs))))
 
     def blobs(self, commit: str, is_wanted: Callable[[str], bool]) -> list[Blob]:
         """Return the regular files of ``commit`` whose path satisfies ``is_wanted``.
@@ -242,6 +262,28 @@ def _run(folder: str, *arguments: str, given: bytes | None = None, fails: Sequen
 def _mode_and_object(facts: str) -> tuple[str, str]:
     mode, _, object_id = facts.split(" ")
     return mode, object_id
+
+
+def _read_changes(records: Sequence[str]) -> Iterator[CommitChanges]:
+    """Yield the commits of ``git log --raw -z``: a record for each commit, then two for each file that it changed."""
+    commit, files = "", dict[str, tuple[str | None, str | None]]()
+    remaining = iter(records)
+    for each in remaining:
+        record = each.removeprefix("\n")
+        if record.startswith(_COMMIT):
+            if commit:
+                yield CommitChanges(commit, files)
+            commit, files = record.removeprefix(_COMMIT), {}
+        elif record.startswith(":"):
+            _, _, before, after, _ = record.split(" ")
+            files[next(remaining)] = (_object(before), _object(after))
+    if commit:
+        yield CommitChanges(commit, files)
+
+
+def _object(object_id: str) -> str | None:
+    """Return an object id; None for that of no file, which has only zeros."""
+    return object_id if object_id.strip("0") else None
 
 
 def _records(stream: bytes) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import INTENDED
 from counterfoil.contracts.consumers.agreements import Links
 from counterfoil.contracts.consumers.findings import findings_of, readers_of
 from counterfoil.contracts.consumers.gates import Gates, apply_gates
-from counterfoil.contracts.consumers.judging import Pairing, judge_topics
+from counterfoil.contracts.consumers.judging import Pairing, judge_topics, number_of, offering_of, side_of
 from counterfoil.contracts.consumers.pairs import Schemas, changes_of, topics_of
 from counterfoil.contracts.consumers.states import (
     invalid_files,
@@ -20,6 +20,7 @@ from counterfoil.contracts.consumers.states import (
     unknown_contracts,
 )
 from counterfoil.schema.position import Position
+from counterfoil.schema.reads.known_writers import KnownWriters
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baseline import Baseline
     from counterfoil.contracts.consumers.agreements import Agreements, Consumer
-    from counterfoil.contracts.consumers.pairs import Topic
+    from counterfoil.contracts.consumers.history import ConsumerHistory
+    from counterfoil.contracts.consumers.pairs import Topic, TopicChange
     from counterfoil.contracts.model import CheckReport, Finding, Gate, Readers
     from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.agreements.model import Contract
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.reads.sides import Offering, Reading
+
+_CUT: Final = (
+    "the clone is shallow, so that it is not known with which schemas the consumers were built; those that declare "
+    "none are taken to read with the ones of {}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class ConsumerRequest:
 
     ``before`` and ``tree_before`` are None for a baseline without files: contracts and consumers are then unchanged.
     ``is_wanted`` is whether a file is among those that are checked; ``gate`` has precedence over the project's.
+    ``history`` is that of the files before the change, None without one.
     """
 
     after: Agreements
@@ -51,6 +60,7 @@ class ConsumerRequest:
     is_wanted: Callable[[str], bool]
     project: Project | None = None
     gate: Gate | None = None
+    history: ConsumerHistory | None = None
 
 
 def check_consumers(report: CheckReport, request: ConsumerRequest) -> CheckReport:
@@ -86,9 +96,17 @@ class _ConsumerCheck:
         known = [replace(each, readers=self._readers(each)) for each in report.findings]
         advised = (self._advised(each) for each in (*known, *findings))
         ordered = sorted(advised, key=lambda one: (one.path, one.position or Position(0, 0), one.rule))
-        report = replace(report, findings=tuple(ordered), consumers=self._after.applications)
+        report = replace(
+            report, findings=tuple(ordered), note=self._note_on(report), consumers=self._after.applications
+        )
         read = {path: bool(readers) for path, readers in self._readers_by_schema.items()}
         return apply_gates(report, self._request.tree, self._gates, read)
+
+    def _note_on(self, report: CheckReport) -> str:
+        """Return the note of the report, with a sentence if the history of consumers is not known."""
+        history = self._request.history
+        is_cut = history is not None and history.is_cut
+        return "; ".join(filter(None, (report.note, _CUT.format(report.against) if is_cut else "")))
 
     def _readers(self, finding: Finding) -> Readers | None:
         """Return the consumers of a schema as a finding about its compatibility concerns them."""
@@ -116,7 +134,7 @@ class _ConsumerCheck:
         )
         for topic in topics:
             self._note(topic, consumers)
-        pairings = [self._pairing(each) for each in consumers]
+        pairings = [self._pairing(each, changes) for each in consumers]
         judged = judge_topics(changes, pairings)
         yield from findings_of(
             (each for each in judged if each[1].is_by_consumer or self._is_wanted(each[0].after)), consumers
@@ -139,11 +157,27 @@ class _ConsumerCheck:
         paths = (topic.path, topic.value_path, topic.key_path)
         return any(path is not None and self._request.is_wanted(path) for path in paths)
 
-    def _pairing(self, consumer: Consumer) -> Pairing:
+    def _pairing(self, consumer: Consumer, changes: Sequence[TopicChange]) -> Pairing:
         before = self._before.same(consumer)
         now = self._schema(self._links, consumer)
-        was = None if before is None else self._schema_before(before, consumer, now)
-        return Pairing(consumer, before, now, was)
+        if before is None:
+            return Pairing(consumer, before, now)
+        was = self._schema_before(before, consumer, now)
+        return Pairing(consumer, before, now, was, self._known(before, consumer, changes))
+
+    def _known(self, before: Consumer, now: Consumer, changes: Sequence[TopicChange]) -> KnownWriters:
+        """Return what was offered when a consumer appeared; it is looked for where a topic has changed."""
+        history = self._request.history
+        if history is None or not any(each.is_changed for each in changes):
+            return KnownWriters()
+        first = history.first_offered(before)
+        side = side_of("first", (offering_of("first", each, offer, place) for place, (each, offer) in enumerate(first)))
+        names = {(each.application.id, each.application.version or "") for each in (before, now)}
+
+        def were_together(offered: Offering, _: Reading) -> bool:
+            return history.were_together(before, changes[number_of(offered)].after, self._request.tree)
+
+        return KnownWriters({name: [[side]] for name in names} if first else {}, were_together)
 
     def _schema(self, links: Links, consumer: Consumer) -> ParsedSchema | None:
         path = links.file(consumer.path, consumer.expectation.reader_schema)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.model import ReadFinding
 
 WAS_SO: Final = " (it was so before this change)"
+_WERE_TOGETHER: Final = " (this version of the consumer was there together with it before)"
 _NO_HEADER: Final = "header-missing"
 _UNBACKED: Final = "expectation-unbacked"
 _OWN_FIX: Final = "Change what the consumer expects, or have the producer of {contract} offer it first."
@@ -83,7 +84,7 @@ def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
         severity=_severity(is_breaking=rule.is_breaking, is_preexisting=finding.is_preexisting),
         subject=found.consumer.application.id if is_own and found.consumer is not None else topic.promise.subject,
         path=group.path,
-        text=f"{group.shared.text}{WAS_SO if finding.is_preexisting else ''}",
+        text=f"{group.shared.text}{_why_not_new(found)}",
         fingerprint=group.shared.fingerprint(),
         former_fingerprints=() if group.former is None else (group.former.former_fingerprint(),),
         position=group.position,
@@ -91,6 +92,13 @@ def _finding(group: _Group, consumers: Sequence[Consumer]) -> Finding:
         advice=_OWN_FIX.format(contract=topic.contract.id) if is_own and rule.is_breaking else rule.fix,
         readers=readers_of(finding.element, consumers, broken=tuple(group.broken) if rule.is_breaking else ()),
     )
+
+
+def _why_not_new(found: Found) -> str:
+    """Return the end of the sentence about what the change is not the cause of."""
+    if found.were_together:
+        return _WERE_TOGETHER
+    return WAS_SO if found.finding.is_preexisting else ""
 
 
 def _severity(*, is_breaking: bool, is_preexisting: bool) -> Severity:

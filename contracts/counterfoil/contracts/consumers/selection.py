@@ -13,6 +13,7 @@ from counterfoil.contracts.baselines.git import inside
 from counterfoil.contracts.baselines.workspace import paths_below, reader_of
 from counterfoil.contracts.consumers.agreements import AgreementFile, Agreements, read_file
 from counterfoil.contracts.consumers.check import ConsumerRequest
+from counterfoil.contracts.consumers.history import ConsumerHistory
 from counterfoil.contracts.errors import InputNotFound
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.linting.collecting import agreement_test
@@ -37,13 +38,15 @@ def request_of(comparison: Comparison, folders: Sequence[str], gate: Gate | None
     head, baseline = comparison.yaml_files, comparison.baseline
     unversioned = selection.unversioned(head)
     files = {path: read_file(path, each) for path, each in {**selection.contents(head), **unversioned}.items()}
-    before, tree_before = None, None
+    before, tree_before, history = None, None, None
     if isinstance(baseline, TreeBaseline) and baseline.yaml_files is not None:
         earlier = selection.contents(baseline.yaml_files())
         known = {path: _unless_same(files.get(path), path, each) for path, each in earlier.items()}
         known.update({path: files[path] for path in unversioned})
         before = Agreements.of(known.values(), consumer_files=selection.consumers(known))
         tree_before = baseline.newest or SchemaTree((), validation=Validation.LENIENT)
+        if baseline.past is not None:
+            history = ConsumerHistory(baseline.past, is_agreement=selection.is_agreement, project=comparison.project)
     return ConsumerRequest(
         after=Agreements.of(files.values(), consumer_files=selection.consumers(files)),
         before=before,
@@ -53,6 +56,7 @@ def request_of(comparison: Comparison, folders: Sequence[str], gate: Gate | None
         is_wanted=comparison.scope.is_wanted,
         project=comparison.project,
         gate=gate,
+        history=history,
     )
 
 
@@ -75,7 +79,7 @@ class _Selection:
         for path, given in zip(self._given, folders, strict=True):
             if not (Path(self._root) / path).exists() and not self._was_there(comparison, path):
                 raise InputNotFound(f"there is no file or folder {given!r}, which --consumers names")
-        self._is_agreement = agreement_test(self._project, (*self._given, *comparison.scope.wanted))
+        self.is_agreement = agreement_test(self._project, (*self._given, *comparison.scope.wanted))
 
     @staticmethod
     def _was_there(comparison: Comparison, path: str) -> bool:
@@ -87,7 +91,7 @@ class _Selection:
 
     def contents(self, side: YamlFiles) -> Mapping[str, bytes]:
         """Return the bytes of the agreements of a side."""
-        return side.contents([path for path in side.paths if self._is_agreement(path)])
+        return side.contents([path for path in side.paths if self.is_agreement(path)])
 
     def unversioned(self, head: YamlFiles) -> Mapping[str, bytes]:
         """Return the bytes of the product files that were named and are not in the tree that is checked."""

@@ -13,7 +13,7 @@ from counterfoil.schema.agreements.model import OnUnknownEnum
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.agreements.model import Agreement, Expectation, Promise
 
 _PROSE: Final = frozenset({"position", "places", "description", "status", "owner", "name", "version", "servers"})
 """What changes no verdict: places, texts for people, and where a contract is deployed."""
@@ -33,6 +33,12 @@ def content_hash(agreement: Agreement, *, fingerprints: Mapping[str, str] | None
     """
     content = {"kind": type(agreement).__name__, **_plain(agreement), "schemas": dict(fingerprints or {})}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def part_hash(part: Expectation | Promise) -> str:
+    """Return SHA-256, in hex, of what a port expects or a topic promises, without versions and texts for people."""
+    text = json.dumps(_plain(part), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -13,9 +13,9 @@ from counterfoil.schema.rest.verdicts import Reason
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.reads.model import ReadFinding
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.rest.approvals import Approval
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
 

@@ -16,8 +16,7 @@ from counterfoil.schema.rest.object_forms import REQUIRED, TEXT, JsonType, Membe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Numbered = tuple[str, str]
-"""The name of an application and the number of its version."""
+    from counterfoil.schema.reads.sides import Numbered
 
 ANYWHERE: Final = ""
 """Stands for no environment: the newest version of each application."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.registry.domain.bridges.gates import Situation
-    from counterfoil.registry.domain.contracts.verdict import Pair
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.rest.bridges import Gate
     from counterfoil.schema.rest.migrations import ContractMigration
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.reads.model import ReadFinding
+    from counterfoil.schema.reads.pairing import Pair
 
 
 class Policy(StrEnum):
@@ -25,58 +26,6 @@ class Policy(StrEnum):
     """Every live consumer; the level is reported."""
     OBSERVE = "observe"
     """Nothing: all is reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A producer's version and a consumer's version that reads one of its contracts, with the findings about them.
-
-    ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question. ``product`` is
-    the id of the consumer's file; ``is_by_consumer``: it is the consumer's version that is in question. The majors are
-    those of the contract that the producer offers, and that the consumer reads. ``bridged`` is the sentence about the
-    migration that permits the breaks of the pair; empty if none does. ``were_together``: both versions were live in the
-    environment at the same time, so that the producer's version is not refused because of the consumer's.
-    """
-
-    contract: str
-    subject: str
-    producer: str
-    producer_version: str
-    consumer: str
-    consumer_version: str
-    findings: tuple[ReadFinding, ...] = ()
-    is_live: bool = True
-    product: str = ""
-    is_by_consumer: bool = False
-    producer_major: str = ""
-    consumer_major: str = ""
-    bridged: str = ""
-    were_together: bool = False
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the pair is live and a finding blocks, before migrations are looked at."""
-        return self.is_live and any(reason_of(each) in BLOCKING for each in self.caused)
-
-    @property
-    def caused(self) -> tuple[ReadFinding, ...]:
-        """The findings that the change causes: those that are worse than before."""
-        if self.were_together or not self.findings:
-            return ()
-        return tuple(each for each in self.findings if not each.is_preexisting)
-
-    def reason(self, reason: Reason, text: str) -> VerdictReason:
-        """Return a reason about this pair."""
-        return VerdictReason(
-            reason,
-            text,
-            contract=self.contract,
-            subject=self.subject,
-            producer=self.producer,
-            producer_version=self.producer_version,
-            consumer=self.consumer,
-            consumer_version=self.consumer_version,
-        )
 
 
 BLOCKING: Final = frozenset({Reason.INCOMPATIBLE, Reason.EXPECTATION_BROKEN})
@@ -113,10 +62,10 @@ def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
     """Yield the reasons of a pair: one for each finding that the change causes, or OK; one if it is bridged."""
     if not pair.findings:
         if pair.is_live:
-            yield pair.reason(Reason.OK, _fine(pair))
+            yield _reason(pair, Reason.OK, _fine(pair))
         return
     if pair.bridged and pair.is_broken:
-        yield pair.reason(Reason.APPROVED_BREAK, pair.bridged)
+        yield _reason(pair, Reason.APPROVED_BREAK, pair.bridged)
         return
     caused = [(each, reason) for each in pair.caused if (reason := reason_of(each))]
     for finding, reason in caused:
@@ -125,7 +74,7 @@ def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
         elif reason is not Reason.UNBACKED:
             yield _about(pair, finding, Reason.PENDING, None)
     if not caused and pair.is_live:
-        yield pair.reason(Reason.OK, _fine(pair))
+        yield _reason(pair, Reason.OK, _fine(pair))
 
 
 def _fine(pair: Pair) -> str:
@@ -139,10 +88,24 @@ def _fine(pair: Pair) -> str:
     return f"{consumer} reads what {producer} writes"
 
 
+def _reason(pair: Pair, reason: Reason, text: str) -> VerdictReason:
+    """Return a reason about a pair."""
+    return VerdictReason(
+        reason,
+        text,
+        contract=pair.contract,
+        subject=pair.subject,
+        producer=pair.producer,
+        producer_version=pair.producer_version,
+        consumer=pair.consumer,
+        consumer_version=pair.consumer_version,
+    )
+
+
 def _about(pair: Pair, finding: ReadFinding, reason: Reason, known: Identified | None) -> VerdictReason:
     text = f"{pair.consumer} {pair.consumer_version}: {finding.text}"
     found = replace(
-        pair.reason(reason, text),
+        _reason(pair, reason, text),
         rule=finding.rule,
         path=print_path(finding.element),
         place=print_path(finding.place),

@@ -19,8 +19,9 @@ from counterfoil.schema.rest.contracts import ContractKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered
+    from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.sides import Sides
+    from counterfoil.schema.reads.sides import Numbered
     from counterfoil.schema.rest.contracts import Deployment
 
 _NOTHING = Plan()

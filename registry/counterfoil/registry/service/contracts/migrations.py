@@ -24,11 +24,11 @@ from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.bridges.records import BridgeRecords
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.rest.migrations import ContractMigration
 
 _SHOWN = 80

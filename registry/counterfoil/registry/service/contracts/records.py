@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.model import Expectation
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
+    from counterfoil.schema.reads.sides import Numbered
     from counterfoil.schema.rest.contracts import (
         Application,
         ApplicationVersion,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
         Environment,
         PublishedContract,
     )
-
-Numbered = tuple[str, str]
-"""The name of an application and the number of its version."""
 
 _T = TypeVar("_T")
 _SHOWN = 80

@@ -29,7 +29,6 @@ from counterfoil.schema.rest.webhooks import EventType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.files import ContractFiles, Permit
@@ -39,13 +38,15 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.verdicts.judging import Judging
     from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
     from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.judgement.judge import Incompatibility
     from counterfoil.schema.model import Schema
+    from counterfoil.schema.reads.pairing import Pair
+    from counterfoil.schema.reads.sides import Offering
     from counterfoil.schema.rest.contracts import NewContract
 
 

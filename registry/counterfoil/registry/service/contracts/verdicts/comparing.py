@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Side, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.schema.agreements.model import Read
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.reads.sides import Offering, Reading, Side
     from counterfoil.schema.rest.contracts import PublishedContract
 
 _SHOWN = 80

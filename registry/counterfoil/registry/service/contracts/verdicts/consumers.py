@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.usage import ObservedUsage
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.verdicts.sides import Reading, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.reads.sides import Reading
 
 
 class Consumers:

@@ -13,9 +13,10 @@ from counterfoil.schema.rest.contracts import ContractKind
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Party
+    from counterfoil.registry.service.contracts.records import ContractRecords, Party
     from counterfoil.registry.service.contracts.usage import ObservedUsage
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
+    from counterfoil.schema.reads.sides import Numbered, Offering, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side
+    from counterfoil.schema.reads.pairing import Pair
+    from counterfoil.schema.reads.sides import Offering, Side
     from counterfoil.schema.rest.verdicts import DeploymentVerdict
     from counterfoil.schema.rest.verifications import Verification
 

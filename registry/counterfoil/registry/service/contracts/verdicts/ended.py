@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from counterfoil.registry.service.contracts.verdicts.counterparts import Named
-    from counterfoil.registry.service.contracts.verdicts.sides import Reading, Side
+    from counterfoil.schema.reads.sides import Reading, Side
 
 
 def live_offerings(side: Side, replaced: Sequence[Side]) -> tuple[list[Named], list[Named]]:

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.registry.domain.contracts.hooks import Event
 from counterfoil.registry.domain.contracts.verdict import BLOCKING
 from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE, Place
-from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
 from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import StoreTimeout, StoreUnavailable
 from counterfoil.schema.reads.model import Activity
+from counterfoil.schema.reads.sides import consumer_groups_of
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, Reason
 from counterfoil.schema.rest.webhooks import EventType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.service.contracts.events import Events
     from counterfoil.registry.service.contracts.records import ContractRecords
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
     from counterfoil.registry.service.contracts.verdicts.proposals import ProposedSchemas
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.rest.verdicts import VerdictReason
 
 _SHOWN: Final = 5

@@ -12,25 +12,27 @@ from counterfoil.registry.service.contracts.verdicts.ended import (
     no_longer_offered,
     readers_of,
 )
-from counterfoil.registry.service.contracts.verdicts.pairing import (
+from counterfoil.schema.reads.pairing import (
     Gathered,
     consumer_pairs,
     live_pairs,
     own_pairs,
     producer_pairs,
 )
-from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
+from counterfoil.schema.reads.sides import consumer_groups_of
 from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.contracts.migrations import Migrations
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Named, Place
     from counterfoil.registry.service.contracts.verdicts.known_writers import Major, MetWriters
-    from counterfoil.registry.service.contracts.verdicts.retained import RetainedRecords, RetainedVersions
-    from counterfoil.registry.service.contracts.verdicts.sides import Reading, Side, Sides
+    from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
+    from counterfoil.schema.reads.pairing import Pair
+    from counterfoil.schema.reads.retained import RetainedRecords
+    from counterfoil.schema.reads.sides import Reading, Side
 
 _AT_ONCE = 32
 

@@ -7,6 +7,7 @@ environment when its version was first deployed there, or when it was published,
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +22,7 @@ from counterfoil.registry.domain.contracts.history import (
 )
 from counterfoil.registry.domain.contracts.stored import DEPLOYMENTS, VERSIONS, party_kind
 from counterfoil.schema.agreements.model import major_of
+from counterfoil.schema.reads.known_writers import KnownWriters
 from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.contracts import ContractKind
 
@@ -29,75 +31,19 @@ if TYPE_CHECKING:
 
     from counterfoil.registry.domain.changes import Change, Written
     from counterfoil.registry.domain.contracts.history import PublishedBeside
-    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered
+    from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.counterparts import Place
-    from counterfoil.registry.service.contracts.verdicts.sides import Offering, Reading, Side, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.registry.service.storage import Storage
+    from counterfoil.schema.reads.sides import Numbered, Offering, Reading, Side
     from counterfoil.schema.rest.contracts import ApplicationVersion
 
 _MAX_READERS: Final = 50_000
-_MAX_REPLACED: Final = 10_000
 _READ_KINDS: Final = HISTORY_KINDS | {DEPLOYMENTS.name, VERSIONS.name, party_kind(ContractKind.ODCS)}
 """The kinds of the records that are read here."""
 
 Major = tuple[str, str]
 """The id of a contract, and one of its major versions."""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownWriters:
-    """The writers that readers have met. ``groups`` are by reader, that which counts first.
-
-    ``histories`` say when versions were live in the environment.
-    """
-
-    groups: Mapping[Numbered, Sequence[Sequence[Side]]] = field(default_factory=dict)
-    histories: Mapping[Numbered, LiveHistory] = field(default_factory=dict)
-    _replacing: RecentValues[tuple[int | str, ...], list[Offering]] = field(
-        default_factory=lambda: RecentValues(_MAX_REPLACED), compare=False, repr=False
-    )
-    """What the writers of a group offer in the place of something, so that it is found once for all its readers."""
-
-    def offered_to(self, reading: Reading, offered: Offering, live: Sequence[Side]) -> list[Offering]:
-        """Return the offerings with whose schemas a reading may be done, in the place of ``offered``.
-
-        Of a reader that has met nobody, it is what ``live`` offers now.
-        """
-        for group in self.groups.get((reading.application, reading.version), ()):
-            if found := self._replaced_by(offered, reading, group):
-                return found
-        return replaced_by(offered, reading, live)
-
-    def _replaced_by(self, offered: Offering, reading: Reading, group: Sequence[Side]) -> list[Offering]:
-        """Return :func:`replaced_by` of one of the groups; the key has all that it depends on."""
-        what = (offered.subject, offered.promise.name, offered.major)
-        key = (id(group), *what, reading.contract, reading.major, reading.reader.expectation.name)
-        found = self._replacing.get(key)
-        if found is None:
-            found = replaced_by(offered, reading, group)
-            self._replacing.put(key, found, weight=1 + len(found))
-        return found
-
-    def were_together(self, offered: Offering, reading: Reading) -> bool:
-        """Return whether a writer's and a reader's version were live in the environment at the same time."""
-        writer = self.histories.get((offered.application, offered.version))
-        reader = self.histories.get((reading.application, reading.version))
-        return writer is not None and reader is not None and writer.was_with(reader)
-
-
-def replaced_by(offered: Offering, reading: Reading, sides: Iterable[Side]) -> list[Offering]:
-    """Return what other versions offer in the place of ``offered`` to who reads it.
-
-    It has the same subject, or the same name in the contract: a new major version may have another topic. It does not
-    matter to those who read the new major version already.
-    """
-    return [
-        each
-        for one in sides
-        for each in reading.chosen(one.offered(reading.contract))
-        if each.major in {offered.major, reading.major}
-        and (each.subject == offered.subject or each.promise.name == offered.promise.name)
-    ]
 
 
 @dataclass(slots=True)
@@ -175,7 +121,7 @@ class MetWriters:
             for group in {tuple(group) for groups in found.values() for group in groups}
         }
         groups = {reader: [together[tuple(each)] for each in groups] for reader, groups in found.items()}
-        return KnownWriters(groups, histories)
+        return KnownWriters(groups, partial(_were_together, histories))
 
     async def _add(self, search: _Search, step: _Found, found: dict[Numbered, list[list[Numbered]]]) -> None:
         """Add the writers of a step; what they offer of a reader's major versions is no longer looked for."""
@@ -271,6 +217,13 @@ class MetWriters:
         versions = await self._records.each(VERSIONS, [(name,) for name in names])
         for contract in contracts:
             search.writers[contract] = [each for each in versions if contract in {one for one, _ in _offered(each)}]
+
+
+def _were_together(histories: Mapping[Numbered, LiveHistory], offered: Offering, reading: Reading) -> bool:
+    """Return whether the versions of a writer and of a reader were live in the environment at the same time."""
+    writer = histories.get((offered.application, offered.version))
+    reader = histories.get((reading.application, reading.version))
+    return writer is not None and reader is not None and writer.was_with(reader)
 
 
 def _is_read_from(change: Change) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.migrations import Migrations
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
-    from counterfoil.registry.service.contracts.verdicts.sides import Reading
+    from counterfoil.schema.reads.sides import Reading
     from counterfoil.schema.rest.migrations import ContractMigration
     from counterfoil.schema.rest.verdicts import Consumer
 

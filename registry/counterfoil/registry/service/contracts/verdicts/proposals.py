@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.contracts.verdicts.counterparts import ANYWHERE
-from counterfoil.registry.service.contracts.verdicts.sides import Offering, Side
 from counterfoil.schema.agreements.model import Promise
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer
+from counterfoil.schema.reads.sides import Offering, Side
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from counterfoil.registry.domain.contracts.verdict import Pair
     from counterfoil.registry.service.contracts.records import ContractRecords
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Place
     from counterfoil.registry.service.contracts.verdicts.judging import Judging
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.rest.verdicts import VerdictReason
 
 PROPOSED: Final = "proposed"

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from counterfoil.registry.domain.contracts.stored import VERSIONS
 from counterfoil.registry.domain.contracts.verdict import verdict_of
 from counterfoil.registry.service.contracts.verdicts.counterparts import Place
-from counterfoil.registry.service.contracts.verdicts.sides import consumer_groups_of
 from counterfoil.schema.agreements.model import major_of
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, ContractNotFound
 from counterfoil.schema.reads.model import Activity
+from counterfoil.schema.reads.sides import consumer_groups_of
 from counterfoil.schema.rest.contracts import ContractKind
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts
     from counterfoil.registry.service.contracts.verdicts.decisions import Decisions
     from counterfoil.registry.service.contracts.verdicts.judging import Judging
-    from counterfoil.registry.service.contracts.verdicts.sides import Side, Sides
+    from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.reads.sides import Side
     from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
 
 _SHOWN = 80

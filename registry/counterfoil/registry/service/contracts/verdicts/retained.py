@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.contracts.topics import TOPIC_STATISTICS
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.reads.model import Offer
+from counterfoil.schema.reads.retained import RetainedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.contracts.records import ContractRecords
-    from counterfoil.registry.service.contracts.verdicts.sides import Judge, Offering, Reading
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.reads.model import ReadFinding
-
-_Earlier = tuple["Offering", str]
-"""What is offered with the schema of an earlier version, and the end of the sentences about it."""
-
-_UNBACKED = "expectation-unbacked"
-"""The rule about what nothing promises, such as an enum's values in records whose field was a text."""
-
-
-@dataclass(frozen=True, slots=True)
-class RetainedRecords:
-    """The records that topics still have: by the identity of what is offered, that with the schemas of each version."""
-
-    earlier: Mapping[tuple[str, ...], Sequence[_Earlier]] = field(default_factory=dict)
-
-    def findings(
-        self, judge: Judge, known: Sequence[Offering], offered: Offering, reading: Reading
-    ) -> list[ReadFinding]:
-        """Return why a reader that reads old records again cannot read those of earlier versions.
-
-        ``known`` are the offerings that the reader was built for.
-        """
-        found: dict[object, ReadFinding] = {}
-        for before, where in self.earlier.get(offered.identity, ()) if reading.reads_again else ():
-            for each in judge(known, before, reading):
-                if each.application is not None and (each.rule.startswith("consumer-") or each.rule == _UNBACKED):
-                    former = each.former and each.former._replace(text=f"{each.former.text}; {where}")
-                    found.setdefault(each.identity, replace(each, text=f"{each.text}; {where}", former=former))
-        return list(found.values())
+    from counterfoil.schema.reads.retained import EarlierOffering
+    from counterfoil.schema.reads.sides import Offering
 
 
 class RetainedVersions:
@@ -79,13 +52,13 @@ class RetainedVersions:
 
     async def records(self, offerings: Iterable[Offering], environment: str | None) -> RetainedRecords:
         """Return the records that the topics of offerings still have; each is read once for all its readers."""
-        earlier: dict[tuple[str, ...], list[_Earlier]] = {}
+        earlier: dict[tuple[str, ...], list[EarlierOffering]] = {}
         for each in offerings:
             if each.identity not in earlier:
                 earlier[each.identity] = await self._earlier(each, environment)
         return RetainedRecords(earlier)
 
-    async def _earlier(self, offered: Offering, environment: str | None) -> list[_Earlier]:
+    async def _earlier(self, offered: Offering, environment: str | None) -> list[EarlierOffering]:
         """Return what is offered with the schema of each version whose records the topic still has."""
         subject = parse_subject(offered.subject)
         found = []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
 from operator import is_
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.bridges.requests import schema_request_of
 from counterfoil.schema.agreements.document import read_agreement
@@ -19,139 +18,28 @@ from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader
 from counterfoil.schema.reads.pairs import judge_pair
+from counterfoil.schema.reads.sides import Offering, Reading, Side
 from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from counterfoil.registry.domain.contracts.observed import ObservedReader
-    from counterfoil.registry.service.contracts.records import ContractRecords, Numbered, Read
+    from counterfoil.registry.service.contracts.records import ContractRecords, Read
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.schema.agreements.model import Promise, SchemaLink
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Schema
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.reads.model import ReadFinding
+    from counterfoil.schema.reads.sides import Numbered
     from counterfoil.schema.rest.contracts import ContractLink, PublishedContract
 
 _MEMORY_CHARS: Final = 32 * 1024 * 1024
 _ENTRY_CHARS: Final = 1000
 _FINDING_CHARS: Final = 500
-_LATEST: Final = "latest"
 _MAX_FINDING_CHARS: Final = 64 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Offering:
-    """What one version of a producer offers of one subject. ``identity`` is equal for equal contents."""
-
-    application: str
-    version: str
-    contract: str
-    contract_version: str
-    subject: str
-    promise: Promise
-    offer: Offer
-    identity: tuple[str, ...]
-    major: str = field(init=False, compare=False)
-    """The major version of the contract."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "major", major_of(self.contract_version))
-
-    @property
-    def contract_hash(self) -> str:
-        """The hash of the contract's content."""
-        return self.identity[2]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one version of a consumer expects of one contract. ``identity`` is equal for equal contents.
-
-    ``product`` is the id of the consumer's file, or the name of an application that was only seen.
-    """
-
-    application: str
-    version: str
-    contract: str
-    reader: Reader
-    product: str
-    identity: tuple[str, ...]
-    major: str = field(init=False, compare=False)
-    """The major version of the contract that it reads."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "major", major_of(self.reader.expectation.version))
-
-    @property
-    def expectation(self) -> Expectation:
-        """What it expects."""
-        return self.reader.expectation
-
-    @property
-    def reads_again(self) -> bool:
-        """Whether it reads old records again, so that it must read those of earlier versions of a schema."""
-        return self.expectation.reprocesses_from not in {None, _LATEST}
-
-    def chosen(self, offerings: Sequence[Offering]) -> list[Offering]:
-        """Return those that it reads, of the offerings of its contract by one version of a producer.
-
-        Those are the ones of its major version; without any, all of them, so that a new major version of the same topic
-        does not escape. Of several topics, it reads the one after which its port is named, or else all of them.
-        """
-        if len(offerings) == 1:
-            return list(offerings)
-        of_major = [each for each in offerings if each.major == self.major] or list(offerings)
-        name = self.expectation.name
-        named = [each for each in of_major if name in {each.promise.name, each.promise.topic, each.subject}]
-        return named or of_major
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """What one version of an application offers and reads."""
-
-    application: str
-    version: str
-    offerings: tuple[Offering, ...] = ()
-    readings: tuple[Reading, ...] = ()
-
-    def is_same(self, other: Side) -> bool:
-        """Return whether the other is the same version of the same application."""
-        return (self.application, self.version) == (other.application, other.version)
-
-    def only(self, subjects: Container[tuple[str, str]]) -> Side:
-        """Return the side without what it offers of others than ``subjects``: pairs of a contract and a subject."""
-        return replace(
-            self, offerings=tuple(each for each in self.offerings if (each.contract, each.subject) in subjects)
-        )
-
-    def offered(self, contract: str) -> list[Offering]:
-        """Return what it offers of a contract."""
-        return [each for each in self.offerings if each.contract == contract]
-
-    def own(self, reading: Reading, subject: str) -> Reading:
-        """Return a reading of records that this application has written: with the schema that this version writes.
-
-        It stays as it is if it has a schema of its own, reads no old records again, or if the version does not write
-        the subject.
-        """
-        written = next((each for each in self.offered(reading.contract) if each.subject == subject), None)
-        if written is None or reading.reader.schema is not None or not reading.reads_again:
-            return reading
-        reader = replace(reading.reader, schema=written.offer.schema)
-        return replace(reading, reader=reader, identity=(*reading.identity, "own", *written.identity))
-
-
-Judge: TypeAlias = "Callable[[Sequence[Offering], Offering, Reading], tuple[ReadFinding, ...]]"
-"""Judges a pair: the offerings that the reader was built for, what is offered, and what is read."""
-
-
-def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
-    """Return the consumer groups that are declared for what versions read."""
-    return {group for side in sides for each in side.readings for group in each.expectation.consumer_groups}
 
 
 _Content = tuple[tuple[tuple["Promise", Offer], ...], tuple[tuple["Expectation", "ParsedSchema | None"], ...]]

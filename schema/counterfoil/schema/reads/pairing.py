@@ -6,16 +6,55 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from counterfoil.registry.domain.contracts.verdict import Pair
-from counterfoil.registry.service.contracts.verdicts.known_writers import KnownWriters, replaced_by
-from counterfoil.registry.service.contracts.verdicts.retained import RetainedRecords
+from counterfoil.schema.reads.known_writers import KnownWriters, parts_of, replaced_by
 from counterfoil.schema.reads.pairs import about_reader, since, united, worse_than
+from counterfoil.schema.reads.retained import RetainedRecords
+from counterfoil.schema.reads.rules import RULE_BY_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from counterfoil.registry.service.contracts.verdicts.sides import Judge, Offering, Reading, Side
     from counterfoil.schema.reads.model import ReadFinding
+    from counterfoil.schema.reads.sides import Judge, Offering, Reading, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A producer's version and a consumer's version that reads one of its contracts, with the findings about them.
+
+    ``is_live``: the pair can meet in the environment as it is now, or after the deployment in question. ``product`` is
+    the id of the consumer's file; ``is_by_consumer``: it is the consumer's version that is in question. The majors are
+    those of the contract that the producer offers, and that the consumer reads. ``bridged`` is the sentence about the
+    migration that permits the breaks of the pair; empty if none does. ``were_together``: both versions were live in the
+    environment at the same time, so that the producer's version is not refused because of the consumer's.
+    """
+
+    contract: str
+    subject: str
+    producer: str
+    producer_version: str
+    consumer: str
+    consumer_version: str
+    findings: tuple[ReadFinding, ...] = ()
+    is_live: bool = True
+    product: str = ""
+    is_by_consumer: bool = False
+    producer_major: str = ""
+    consumer_major: str = ""
+    bridged: str = ""
+    were_together: bool = False
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the pair is live and a finding blocks, before migrations are looked at."""
+        return self.is_live and any(RULE_BY_ID[each.rule].is_breaking for each in self.caused)
+
+    @property
+    def caused(self) -> tuple[ReadFinding, ...]:
+        """The findings that the change causes: those that are worse than before."""
+        if self.were_together or not self.findings:
+            return ()
+        return tuple(each for each in self.findings if not each.is_preexisting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +102,23 @@ def _own_offerings(sides: Iterable[Side], reading: Reading, offered: Offering) -
 def producer_pairs(question: Gathered, consumer: Side, judge: Judge, *, is_live: bool) -> Iterator[Pair]:
     """Yield the pairs of the version, as a producer, with what a consumer reads of it."""
     for reading in consumer.readings:
-        for offered in reading.chosen(question.side.offered(reading.contract)):
-            known = question.known_to(reading, offered, question.before)
-            found = judge(known, offered, reading)
-            if not found:
-                yield pair_of(offered, reading, (), is_live=is_live)
-                continue
-            live = replaced_by(offered, reading, question.before)
-            findings = worse_than(found, [judge(known, each, reading) for each in live])
-            together = is_live and question.known.were_together(offered, reading)
-            yield pair_of(offered, reading, findings, is_live=is_live, were_together=together)
+        for offered, part in parts_of(reading, question.side.offered(reading.contract), question.before):
+            yield producer_pair(question, offered, part, judge, is_live=is_live)
+
+
+def producer_pair(question: Gathered, offered: Offering, reading: Reading, judge: Judge, *, is_live: bool) -> Pair:
+    """Return the pair of what the version offers, with a consumer of it.
+
+    A finding is pre-existing where everything that the version replaces has it.
+    """
+    known = question.known_to(reading, offered, question.before)
+    found = judge(known, offered, reading)
+    if not found:
+        return pair_of(offered, reading, (), is_live=is_live)
+    live = replaced_by(offered, reading, question.before)
+    findings = worse_than(found, [judge(known, each, reading) for each in live])
+    together = is_live and question.known.were_together(offered, reading)
+    return pair_of(offered, reading, findings, is_live=is_live, were_together=together)
 
 
 def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
@@ -85,37 +131,41 @@ def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
     judged_there = {(each.contract, each.subject) for one in question.beside for each in one.offerings}
     for reading in side.readings:
         earlier = _earlier(question, reading)
-        for offered in reading.chosen(side.offered(reading.contract)):
+        for offered, part in parts_of(reading, side.offered(reading.contract), question.replaced):
             before = (
                 judge([written], written, each)
                 for one, each in earlier
                 for written in each.chosen(one.offered(reading.contract))
             )
-            findings = since(judge([offered], offered, reading), chain.from_iterable(before))
+            findings = since(judge([offered], offered, part), chain.from_iterable(before))
             if (offered.contract, offered.subject) not in judged_there:
-                met = [one.own(each, offered.subject) for one, each in ((side, reading), *earlier)]
+                met = [one.own(each, offered.subject) for one, each in ((side, part), *earlier)]
                 older, *known = [question.retained.findings(judge, [offered], offered, each) for each in met]
                 findings = united(findings, since(older, chain.from_iterable(known)))
-            yield pair_of(offered, reading, findings)
+            yield pair_of(offered, part, findings)
 
 
 def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
-    """Yield the pairs of the version, as a consumer, with those whose records it reads.
+    """Yield the pairs of the version, as a consumer, with those whose records it reads."""
+    for reading in question.side.readings:
+        for writer in question.writers:
+            if writer.is_same(question.side):
+                continue
+            for offered, part in parts_of(reading, writer.offered(reading.contract)):
+                yield consumer_pair(question, offered, part, judge)
+
+
+def consumer_pair(question: Gathered, offered: Offering, reading: Reading, judge: Judge) -> Pair:
+    """Return the pair of the version, as a consumer, with what a writer offers.
 
     A finding is pre-existing where a live version of the same consumer has it already.
     """
-    side = question.side
-    for reading in side.readings:
-        for writer in question.writers:
-            if writer.is_same(side):
-                continue
-            for offered in reading.chosen(writer.offered(reading.contract)):
-                now, *before = [
-                    _why_unread(question, one, each, offered, judge)
-                    for one, each in ((side, reading), *_earlier(question, reading))
-                ]
-                findings = since(now, chain.from_iterable(before))
-                yield pair_of(offered, reading, findings, is_by_consumer=True)
+    now, *before = [
+        _why_unread(question, one, each, offered, judge)
+        for one, each in ((question.side, reading), *_earlier(question, reading))
+    ]
+    findings = since(now, chain.from_iterable(before))
+    return pair_of(offered, reading, findings, is_by_consumer=True)
 
 
 def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, Reading]]:
@@ -148,13 +198,13 @@ def live_pairs(
     for writer in writers:
         for side in readers:
             for reading in side.readings:
-                for offered in reading.chosen(writer.offered(reading.contract)):
+                for offered, part in parts_of(reading, writer.offered(reading.contract)):
                     mine = own.get((reading.application, reading.version))
                     is_own = mine is not None and reading.application == offered.application
-                    met = mine.own(reading, offered.subject) if mine is not None and is_own else reading
-                    built = _own_offerings(writers, reading, offered) or known.offered_to(reading, offered, [writer])
+                    met = mine.own(part, offered.subject) if mine is not None and is_own else part
+                    built = _own_offerings(writers, part, offered) or known.offered_to(part, offered, [writer])
                     findings = united(judge(built, offered, met), retained.findings(judge, built, offered, met))
-                    yield pair_of(offered, reading, findings)
+                    yield pair_of(offered, part, findings)
 
 
 def pair_of(
