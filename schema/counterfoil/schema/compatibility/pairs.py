@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
@@ -58,15 +59,18 @@ class PairMisfits(Generic[PairT]):
         return self._known[path]
 
     def _along(self, path: FieldPath) -> Iterator[Misfit]:
-        waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self._pairs.root(), (), self._pairs.spelled(path))]
+        whole = self._pairs.spelled(path)
+        waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self._pairs.root(), (), whole)]
         while waiting:
             pair, place, rest = waiting.pop()
             if not rest:
                 yield from self._below(pair, place)
                 continue
             for misfit in self._pairs.own(pair):
-                if _is_prefix(misfit.place, rest) or _is_prefix(rest, misfit.place):
+                if _is_prefix(rest, misfit.place):
                     yield misfit.below(place)
+                elif _is_prefix(misfit.place, rest):
+                    yield replace(misfit.below(place), lost=whole)
             for steps, inner in self._pairs.inside(pair):
                 if _is_prefix(steps, rest):
                     waiting.append((inner, (*place, *steps), rest[len(steps) :]))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation
+    from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
 
@@ -74,8 +75,8 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
     marked = tuple(findings)
     if not marked or not before:
         return marked
-    known = set.intersection(*(set(map(_known_as, found)) for found in before))
-    return tuple(replace(each, is_preexisting=_known_as(each) in known) for each in marked)
+    known = [_Known(found) for found in before]
+    return tuple(replace(each, is_preexisting=all(each in one for one in known)) for each in marked)
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
@@ -84,23 +85,47 @@ def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tup
     Who requires a value fails already on records without it, so that refusing these is no worse.
     """
     earlier = tuple(before)
-    known = set(map(_known_as, earlier))
+    known = _Known(earlier)
     required = {(each.application, each.place) for each in earlier if each.rule == "consumer-nullable"}
 
     def is_known(each: ReadFinding) -> bool:
         is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
-        return _known_as(each) in known or (is_refused and (each.application, each.place) in required)
+        return each in known or (is_refused and (each.application, each.place) in required)
 
     return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in findings)
 
 
-def _known_as(finding: ReadFinding) -> Hashable:
-    """Return what a finding has in common with one that makes it no worse than before.
+class _Known:
+    """The findings that make others no worse than before.
 
-    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it.
+    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it. A read inside
+    the place loses itself alone, so that another one inside it is another break.
     """
-    if finding.application is None or not RULE_BY_ID[finding.rule].is_breaking:
-        return finding.identity
+
+    def __init__(self, findings: Iterable[ReadFinding]) -> None:
+        self._identities: set[Hashable] = set()
+        self._lost: dict[Hashable, list[FieldPath]] = {}
+        for each in findings:
+            if _is_break(each):
+                self._lost.setdefault(_place_of(each), []).append(each.lost or each.place)
+            else:
+                self._identities.add(each.identity)
+
+    def __contains__(self, finding: ReadFinding) -> bool:
+        """Return whether a finding is among those."""
+        if not _is_break(finding):
+            return finding.identity in self._identities
+        lost = finding.lost or finding.place
+        return any(lost[: len(each)] == each for each in self._lost.get(_place_of(finding), ()))
+
+
+def _is_break(finding: ReadFinding) -> bool:
+    """Return whether a finding says that a consumer breaks, and not a contract's promise."""
+    return finding.application is not None and RULE_BY_ID[finding.rule].is_breaking
+
+
+def _place_of(finding: ReadFinding) -> Hashable:
+    """Return the consumer that breaks, the place, and what is written there."""
     return finding.application, finding.place, finding.written
 
 
