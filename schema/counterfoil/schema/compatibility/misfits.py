@@ -73,3 +73,9 @@ class Misfits(Protocol):
 
         The empty path is the whole record. What the reader's schema does not have at ``path`` has none.
         """
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return the path by which the writer calls what the reader's schema has at ``path``.
+
+        None where it is not written, or where the language reads by names alone.
+        """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.misfits import MISSING
-from counterfoil.schema.paths import KEY
+from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
 from counterfoil.schema.reads.model import FormerFinding
@@ -107,7 +107,7 @@ class _Known:
         self._lost: dict[Hashable, list[FieldPath]] = {}
         for each in findings:
             if _is_break(each):
-                self._lost.setdefault(_place_of(each), []).append(each.lost or each.place)
+                self._lost.setdefault(_place_of(each), []).append(_lost_by(each))
             else:
                 self._identities.add(each.identity)
 
@@ -115,13 +115,21 @@ class _Known:
         """Return whether a finding is among those."""
         if not _is_break(finding):
             return finding.identity in self._identities
-        lost = finding.lost or finding.place
+        lost = _lost_by(finding)
         return any(lost[: len(each)] == each for each in self._lost.get(_place_of(finding), ()))
 
 
 def _is_break(finding: ReadFinding) -> bool:
     """Return whether a finding says that a consumer breaks, and not a contract's promise."""
     return finding.application is not None and RULE_BY_ID[finding.rule].is_breaking
+
+
+def _lost_by(finding: ReadFinding) -> FieldPath:
+    """Return what is lost; who reads all items or values reads all of what contains them."""
+    lost = finding.lost or finding.place
+    while finding.lost and len(lost) > len(finding.place) and lost[-1].kind in (StepKind.ITEM, StepKind.VALUE):
+        lost = lost[:-1]
+    return lost
 
 
 def _place_of(finding: ReadFinding) -> Hashable:

@@ -72,6 +72,11 @@ class _JsonMisfits:
             self._known[path] = tuple({(each.place, each.written): each for each in found}.values())
         return self._known[path]
 
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return None: properties have no other names."""
+        del path
+        return None
+
     @cached_property
     def _is_same(self) -> bool:
         """Whether it is certain that there is no misfit anywhere."""
