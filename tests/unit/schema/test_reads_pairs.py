@@ -183,6 +183,38 @@ def test_a_place_around_what_is_read_loses_that_alone(language: SchemaType, at: 
     assert is_worse([one], [])
 
 
+OF_ANOTHER_KIND = [
+    (SchemaType.PROTOBUF, "e", "R e = 4;", "fixed32 e = 4;"),
+    (SchemaType.PROTOBUF, "e[]", "repeated R e = 4;", "double e = 4;"),
+    (SchemaType.PROTOBUF, "e{}", "map<string, R> e = 4;", "string e = 4;"),
+    (SchemaType.AVRO, "e", AVRO_R, '"string"'),
+    (SchemaType.AVRO, "e", f'["null", {AVRO_R}]', '["null", "string"]'),
+    (SchemaType.AVRO, "e[]", f'{{"type": "array", "items": {AVRO_R}}}', '"int"'),
+    (SchemaType.AVRO, "e{}", f'{{"type": "map", "values": {AVRO_R}}}', '{"type": "map", "values": "int"}'),
+    (SchemaType.JSON, "e", R, '{"type": "string"}'),
+    (SchemaType.JSON, "e[]", f'{{"type": "array", "items": {R}}}', '{"type": "string"}'),
+    (SchemaType.JSON, "e{}", f'{{"type": "object", "additionalProperties": {R}}}', '{"type": "number"}'),
+]
+
+
+@pytest.mark.parametrize(("language", "at", "was", "now"), OF_ANOTHER_KIND)
+def test_who_misses_all_of_a_place_misses_every_path_inside(language: SchemaType, at: str, was: str, now: str) -> None:
+    built, offered = with_e(language, was), with_e(language, now)
+
+    def is_worse(live: list[str], later: list[str]) -> bool:
+        before = judge_pair([built], offered, reader(*live))
+        assert breaks(before), live
+        return breaks(since(judge_pair([built], offered, reader(*later)), before))
+
+    assert not is_worse([at], [f"{at}.q"])
+    assert not is_worse(["e"], [f"{at}.q", f"{at}.r"])
+    assert not is_worse([], [f"{at}.q"])
+    assert not is_worse([f"{at}.q"], [f"{at}.q"])
+    assert is_worse([f"{at}.q"], [f"{at}.r"])
+    assert is_worse([f"{at}.q"], [at])
+    assert is_worse([f"{at}.q"], [])
+
+
 def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:
     built = with_e(SchemaType.AVRO, AVRO_R)
     offered = with_e(SchemaType.AVRO, AVRO_R.replace('"R"', '"S"'))
@@ -221,14 +253,26 @@ ALIASES = [
     (named("e", MINE), named("e", THEIRS), {"old": 7}, "e.a", True),
     (named("e", MINE, "f"), named("f", THEIRS), {"old": 7}, "e.a", True),
     (named("e", MINE, "f"), named("f", OTHERS), {"z": 7}, "e.a", False),
-    (named("e", {"type": "array", "items": MINE}), named("e", {"type": "array", "items": THEIRS}), [{"old": 7}], "e[].a", True),
-    (named("e", {"type": "map", "values": MINE}, "f"), named("f", {"type": "map", "values": THEIRS}), {"k": {"old": 7}}, "e{}.a", True),
+    (
+        named("e", {"type": "array", "items": MINE}),
+        named("e", {"type": "array", "items": THEIRS}),
+        [{"old": 7}],
+        "e[].a",
+        True,
+    ),
+    (
+        named("e", {"type": "map", "values": MINE}, "f"),
+        named("f", {"type": "map", "values": THEIRS}),
+        {"k": {"old": 7}},
+        "e{}.a",
+        True,
+    ),
     (named("e", ["null", "int", NEW]), named("e", ["null", "int", OLD]), {"a": 7}, "e<New>.a", True),
     (named("e", ["null", "int", UNNAMED]), named("e", ["null", "int", OLD]), {"a": 7}, "e<New>.a", False),
     (named("e", ["null", NEW]), named("e", OLD), {"a": 7}, "e.a", True),
     (named("e", NEW, "f"), named("f", OLD), {"a": 7}, "e.a", True),
     (named("e", ["null", MINE], "f"), named("f", ["null", THEIRS]), {"old": 7}, "e.a", True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("mine", "theirs", "value", "path", "is_read"), ALIASES)

@@ -101,6 +101,15 @@ class _Known:
             return None
         return self.offer.once(misfits_of_keys, key)
 
+    def around(self, path: FieldPath) -> tuple[FieldPath, str] | None:
+        """Return the place on the way to a path at which something else is written, and what it is."""
+        of_key = (KEY,) if path[:1] == (KEY,) else ()
+        misfits = self.misfits_of_keys if of_key else self.misfits
+        for each in () if misfits is None else misfits.at(path[len(of_key) :]):
+            if each.lost is not None and each.written not in (MISSING, NULLABLE):
+                return (*of_key, *each.place), each.written
+        return None
+
     def written_at(self, path: FieldPath) -> FieldPath | None:
         """Return the path of the offer for one of the consumer's schema; None where it has no other name there."""
         if path[:1] != (KEY,):
@@ -198,7 +207,8 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation, known: _Know
     if facts is None:
         if not read.when_present:
             expected = read.type or _PRESENT
-            yield _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
+            gone = _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
+            yield replace(gone, around=known.around(read.path))
         return
     pointer = () if first == KEY else facts.pointer
     for finding in _judge_facts(facts, read, expectation):

@@ -107,7 +107,8 @@ class _Known:
         self._lost: dict[Hashable, list[FieldPath]] = {}
         for each in findings:
             if _is_break(each):
-                self._lost.setdefault(_place_of(each), []).append(_lost_by(each))
+                for place in _places_of(each):
+                    self._lost.setdefault(place, []).append(_lost_by(each))
             else:
                 self._identities.add(each.identity)
 
@@ -116,7 +117,7 @@ class _Known:
         if not _is_break(finding):
             return finding.identity in self._identities
         lost = _lost_by(finding)
-        return any(lost[: len(each)] == each for each in self._lost.get(_place_of(finding), ()))
+        return any(lost[: len(each)] == each for place in _places_of(finding) for each in self._lost.get(place, ()))
 
 
 def _is_break(finding: ReadFinding) -> bool:
@@ -132,9 +133,11 @@ def _lost_by(finding: ReadFinding) -> FieldPath:
     return lost
 
 
-def _place_of(finding: ReadFinding) -> Hashable:
-    """Return the consumer that breaks, the place, and what is written there."""
-    return finding.application, finding.place, finding.written
+def _places_of(finding: ReadFinding) -> Iterator[Hashable]:
+    """Yield the consumer that breaks with the place and what is written there, and that because of which it breaks."""
+    yield finding.application, finding.place, finding.written
+    if finding.around is not None:
+        yield finding.application, *finding.around
 
 
 def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:

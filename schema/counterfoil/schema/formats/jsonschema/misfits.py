@@ -109,7 +109,9 @@ class _JsonMisfits:
 
 def _met_by(misfit: Misfit, path: FieldPath) -> Misfit:
     """Return a misfit with the path that is lost by it, if it is on the way to that."""
-    place, read = ([_plain(each) for each in steps if each.kind is not StepKind.BRANCH] for steps in (misfit.place, path))
+    place, read = (
+        [_plain(each) for each in steps if each.kind is not StepKind.BRANCH] for steps in (misfit.place, path)
+    )
     is_around = len(place) < len(read) and read[: len(place)] == place
     return replace(misfit, lost=path) if is_around else misfit
 
