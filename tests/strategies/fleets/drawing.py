@@ -78,12 +78,12 @@ class Drawn:
 
     def producer(self) -> tuple[str, str]:
         """Publish a version of a producer."""
-        application = PRODUCERS[0] if self.random.random() < 0.94 else PRODUCERS[1]
+        application = PRODUCERS[0] if self.random.random() < 0.96 else PRODUCERS[1]
         topics = self.topics if application == PRODUCERS[0] else self.topics[:1]
         self.number += 1
         for each in topics:
             key = self.keys[each]
-            if key is not None and self.random.random() < 0.2:
+            if key is not None and self.random.random() < 0.12:
                 self.keys[each] = self.drawing.changed(key)
         offers = tuple(Offer(each, self.next_shape(each), self.keys[each]) for each in topics)
         event = Publish(application, str(self.number), self.number, offers=offers)
@@ -138,7 +138,7 @@ class Drawn:
         self.add(question)
         is_known = version[0] in PRODUCERS or self.fleet.has_met(environment, version)
         if (is_known or random.random() < 0.05) and random.random() < _DEPLOYED[self.fleet.expected(question).answer]:
-            instance = "eu" if random.random() < 0.05 else ""
+            instance = "eu" if random.random() < 0.03 else ""
             is_release = random.random() < 0.04
             self.add(Deploy(environment, *version, instance, is_release, random.random() < 0.12))
 

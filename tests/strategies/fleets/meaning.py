@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
 from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, leaves, only, printed
-from fleets.ways import NOWHERE, gone_way, kind_of, number_way, numbers, stop_of, type_way, values_at
+from fleets.ways import NOWHERE, gone_way, kind_of, named_as, number_way, numbers, stop_of, type_way, values_at
 
 if TYPE_CHECKING:
     from fleets.story import FieldRead
@@ -70,22 +70,24 @@ class Reading:
 def misses_of(reading: Reading, writer: Shape) -> Misses:
     """Return what a reader misses of records of ``writer``."""
     found = Misses()
-    for each in reading.reads or ():
-        _add_read(found, reading, writer, each)
     reader = reading.reader
+    inside = named_as(writer, reader) if reading.language == "PROTOBUF" and reader is not None else writer
+    for each in reading.reads or ():
+        _add_read(found, reading, writer, inside, each)
     if reader is None:
         if reading.reads is None:
             found.add(((), f"unknown:{hash(writer)}"), "nothing is known of the reader", is_certain=False)
         return found
     if reading.reads is None:
         for leaf in leaves(reader):
-            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
+            found.merge(_misses_at(reading.language, inside, reader, leaf, reading.handled))
     elif reading.is_declared:
-        _add_rest(found, reading, writer, reader)
+        _add_rest(found, reading, inside, reader)
     return found
 
 
-def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -> None:
+def _add_read(found: Misses, reading: Reading, writer: Shape, inside: Shape, read: FieldRead) -> None:
+    """Add what is missed of one read; ``inside`` is the writer as a reader of all that is there calls its fields."""
     path, reader = read.path, reading.reader
     there = at(writer, path)
     if there is None:
@@ -103,7 +105,7 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, read: FieldRead) -
     else:
         for leaf in leaves(known):
             place = (*path, *leaf)
-            found.merge(_misses_at(reading.language, writer, reader, place, reading.handled))
+            found.merge(_misses_at(reading.language, inside, reader, place, reading.handled))
     if read.is_required:
         _add_required(found, reading.language, writer, path)
 
@@ -123,7 +125,7 @@ def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> 
         if any(leaf[: len(path)] == path for path in read):
             continue
         if _raises(reading.language, writer, reader, leaf):
-            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled))
+            found.merge(_misses_at(reading.language, writer, reader, leaf, reading.handled, only_errors=True))
 
 
 @lru_cache(50_000)
@@ -152,8 +154,10 @@ def _raises(language: str, writer: Shape, reader: Shape | None, place: Path) -> 
 
 
 @lru_cache(50_000)
-def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unknown: str) -> Misses:
-    """Return what a reader misses at a plain value of its schema."""
+def _misses_at(
+    language: str, writer: Shape, reader: Shape, place: Path, on_unknown: str, *, only_errors: bool = False
+) -> Misses:
+    """Return what a reader misses at a plain value of its schema, or only by which values its library raises."""
     found = Misses()
     there, known = at(writer, place), at(reader, place)
     if there is None or known is None:
@@ -170,12 +174,15 @@ def _misses_at(language: str, writer: Shape, reader: Shape, place: Path, on_unkn
         _Compared(*each)
         for each in zip(_records(language, writer), _read_at(language, writer, reader, place), strict=True)
     ]
+    records = [each for each in records if each.has_failed or not only_errors]
     several = [each for each in records if len(each.walked(place)) > 1]
     for each in records:
         if each not in several:
             _compare(found, case, each)
     for each in several if not found.all else ():
         _compare(found, case, each)
+    if only_errors:
+        return found
     _add_meanings(found, writer, reader, place)
     if language == "PROTOBUF" and not found.all and numbers(writer, place) != numbers(reader, place):
         found.add((place, number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
@@ -324,6 +331,8 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
 
 
 def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
+    if case.language == "AVRO" and there.symbols and known.symbols and there.name != known.name:
+        return type_way(case.writer, case.place, case.language)
     if case.language == "PROTOBUF" and numbers(case.writer, case.place) != numbers(case.reader, case.place):
         return number_way(case.writer, case.reader, case.place)
     if value is None or value is NOWHERE:

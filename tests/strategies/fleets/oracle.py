@@ -203,9 +203,7 @@ class Fleet:
                     for one in self._ports(each, port.topic)
                     if one.is_from_start or not is_old
                 ]
-                ports = [one for each in own for one in self._ports(each, port.topic)]
-                is_other = any(one.reads != port.reads for one in ports)
-                verdict.add(version[0], found, known, [], is_exempt=is_exempt, is_read_otherwise=is_other)
+                verdict.add(version[0], found, known, [], is_exempt=is_exempt)
         return has_all
 
     def _expected_registration(self, question: CanRegister) -> Expected:
@@ -318,18 +316,13 @@ class _Verdict:
         beside: list[Misses],
         *,
         is_exempt: bool,
-        is_read_otherwise: bool = False,
     ) -> None:
         """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
                 continue
             is_everywhere = before and all(key in each.all for each in before)
-            is_by_path = key[1].startswith("gone@") and not key[1].endswith(":nothing") and is_read_otherwise
             if is_everywhere and (key in found.doubtful or all(key in each.certain for each in before)):
-                if is_by_path:  # one misses the place, and the other what is around it
-                    self._causes.append("read by another path")
-                    self.doubts.append((consumer, key, example))
                 continue
             causes = (
                 ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),

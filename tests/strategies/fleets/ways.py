@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, printed
+from fleets.shapes import ITEM, LOGICAL, VALUE, Field, Path, Shape, at, field_at, printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,9 +50,35 @@ def number_way(writer: Shape, reader: Shape, place: Path) -> str:
         if there is None:
             return f"number:{field.number}:nothing"
         if there.name != field.name:
-            return f"number:{field.number}:{there.shape.words}"
+            return f"number:{field.number}:{_with_items(there.shape)}"
         writer, reader = there.shape, field.shape
     return "number"
+
+
+def _with_items(shape: Shape) -> str:
+    """Return the type in words, with what it contains."""
+    return shape.words if shape.item is None else f"{shape.words} of {shape.item.words}"
+
+
+def named_as(writer: Shape, reader: Shape) -> Shape:
+    """Return a writer whose fields have the names of the reader's ones with their numbers, where those are free.
+
+    The bytes of its records are the same, since in Protobuf they have numbers alone.
+    """
+    if writer.item is not None and reader.item is not None and writer.kind == reader.kind:
+        return replace(writer, item=named_as(writer.item, reader.item))
+    if not writer.fields or not reader.fields:
+        return writer
+    fields = tuple(_named_as(each, writer, reader) for each in writer.fields)
+    if fields == writer.fields:
+        return writer
+    return replace(writer, name=f"{writer.name}_{abs(hash(fields)) % 10**9}", fields=fields)
+
+
+def _named_as(field: Field, writer: Shape, reader: Shape) -> Field:
+    free = [each for each in reader.fields if writer.field(each.name) is None]
+    known = reader.field(field.name) or next((each for each in free if each.number == field.number), None)
+    return field if known is None else replace(field, name=known.name, shape=named_as(field.shape, known.shape))
 
 
 def numbers(writer: Shape, place: Path) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +34,7 @@ from record_languages import (
 from registry_driver import InProcessRegistry
 
 if TYPE_CHECKING:
-    from record_languages import Model
+    from record_languages import Field, Model
 
 STEPS: Final = 14
 RECORDS: Final = 8
@@ -104,6 +104,18 @@ class Reader:
     def seen_of(self, model: Model) -> Model:
         """Return the part of a schema that the consumer needs."""
         return model if self.reads is None else projected(model, {each.path for each in self.reads})
+
+    def parsed_of(self, model: Model) -> Model:
+        """Return that part for a consumer that parses JSON by itself: what it reads when present may be absent."""
+        left_out = {each.path for each in self.reads or () if each.when_present}
+        certain = {each.path.partition(".")[0] for each in self.reads or () if not each.when_present}
+
+        def part(each: Field, path: str) -> Field:
+            inner = tuple(part(one, f"{path}.{one.name}") for one in each.inner)
+            is_left_out = path in left_out or ("." not in path and path not in certain)
+            return replace(each, inner=inner, is_optional=each.is_optional or is_left_out)
+
+        return tuple(part(each, each.name) for each in self.seen_of(model))
 
 
 @dataclass(frozen=True)
@@ -252,7 +264,8 @@ class World:
         """Check that a record is decoded with another schema, and that what the consumer reads is what was written."""
         record = writer.language.read(data, writer.schema)
         assert writer.language is language, f"{about}: {writer.language.name} is read as {language.name}"
-        seen = reader.seen_of(schema)
+        is_parsed = language.name == "JSON" and reader.schema is None
+        seen = reader.parsed_of(schema) if is_parsed else reader.seen_of(schema)
         try:
             found = language.read(data, writer.schema, seen)
         except Exception as error:

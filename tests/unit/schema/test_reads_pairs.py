@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import io
 import json
 from dataclasses import replace
 from typing import Any
 
+import fastavro
+import fastavro.read
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
@@ -121,3 +125,186 @@ def test_the_items_of_a_container_that_cannot_be_read_at_all_are_no_matter() -> 
 def test_packed_numbers_of_variable_length_are_parsed_as_one_another(written: str, *, is_refused: bool) -> None:
     declared = replace(reader("b"), schema=parse_schema(lists("sint32"), SchemaType.PROTOBUF))
     assert breaks(judge_pair([], offer(lists(written), SchemaType.PROTOBUF), declared)) is is_refused
+
+
+# --- places on the way to what is read
+
+
+R = '{"type": "object", "required": ["q", "r"], "properties": {"q": {"type": "integer"}, "r": {"type": "string"}}}'
+AVRO_R = '{"type": "record", "name": "R", "fields": [{"name": "q", "type": "int"}, {"name": "r", "type": "string"}]}'
+PROTO_R = "message R { int32 q = 2; string r = 3; }"
+AROUND = [
+    (SchemaType.PROTOBUF, "e{}", "map<string, R> e = 4;", "map<string, R> e = 5;"),
+    (SchemaType.PROTOBUF, "e[]", "repeated R e = 4;", "repeated R e = 5;"),
+    (SchemaType.PROTOBUF, "e", "R e = 4;", "R e = 5;"),
+    (SchemaType.PROTOBUF, "e", "oneof k { R e = 4; string s = 6; }", "oneof k { R e = 5; string s = 6; }"),
+    (SchemaType.PROTOBUF, "k<e>", "oneof k { R e = 4; string s = 6; }", "oneof k { R e = 5; string s = 6; }"),
+    (SchemaType.AVRO, "e", AVRO_R, f'["null", {AVRO_R}]'),
+    (SchemaType.AVRO, "e", f'["null", {AVRO_R}]', f'["null", "int", {AVRO_R}]'),
+    (SchemaType.AVRO, "e", AVRO_R, AVRO_R.replace('"R"', '"S"')),
+    (SchemaType.AVRO, "e[]", f'{{"type": "array", "items": {AVRO_R}}}', f'["null", {{"type": "array", "items": {AVRO_R}}}]'),
+    (SchemaType.AVRO, "e{}", f'{{"type": "map", "values": {AVRO_R}}}', f'{{"type": "map", "values": ["null", {AVRO_R}]}}'),
+    (SchemaType.JSON, "e", R, R.replace('"object"', '["object", "null"]')),
+    (SchemaType.JSON, "e[]", f'{{"type": "array", "items": {R}}}', f'{{"type": ["array", "null"], "items": {R}}}'),
+    (SchemaType.JSON, "e{}", f'{{"type": "object", "additionalProperties": {R}}}',
+     f'{{"type": ["object", "null"], "additionalProperties": {R}}}'),
+]  # fmt: skip
+
+
+def with_e(language: SchemaType, part: str) -> Offer:
+    """Return what is offered with a field ``e``, and another one beside it."""
+    text = {
+        SchemaType.PROTOBUF: f'syntax = "proto3"; message Order {{ {part} int32 z = 9; }} {PROTO_R}',
+        SchemaType.AVRO: f'{{"type": "record", "name": "Order", "fields": [{{"name": "e", "type": {part}}}]}}',
+        SchemaType.JSON: f'{{"type": "object", "required": ["e"], "properties": {{"e": {part}}}}}',
+    }[language]
+    return Offer(parse_schema(text, language))
+
+
+@pytest.mark.parametrize(("language", "at", "was", "now"), AROUND)
+def test_a_place_around_what_is_read_loses_that_alone(language: SchemaType, at: str, was: str, now: str) -> None:
+    built, offered = with_e(language, was), with_e(language, now)
+
+    def is_worse(live: list[str], later: list[str]) -> bool:
+        before = judge_pair([built], offered, reader(*live))
+        assert breaks(before), live
+        return breaks(since(judge_pair([built], offered, reader(*later)), before))
+
+    one, other = f"{at}.q", f"{at}.r"
+    assert not is_worse([one], [one])
+    assert not is_worse([at], [one])
+    assert not is_worse([], [one])
+    assert not is_worse([], [at])
+    assert not is_worse([one, other], [other])
+    assert not is_worse([other, one], [one, other])
+    assert is_worse([one], [other])
+    assert is_worse([one], [one, other])
+    assert is_worse([one], [at])
+    assert is_worse([one], [])
+
+
+OF_ANOTHER_KIND = [
+    (SchemaType.PROTOBUF, "e", "R e = 4;", "fixed32 e = 4;"),
+    (SchemaType.PROTOBUF, "e[]", "repeated R e = 4;", "double e = 4;"),
+    (SchemaType.PROTOBUF, "e{}", "map<string, R> e = 4;", "string e = 4;"),
+    (SchemaType.AVRO, "e", AVRO_R, '"string"'),
+    (SchemaType.AVRO, "e", f'["null", {AVRO_R}]', '["null", "string"]'),
+    (SchemaType.AVRO, "e[]", f'{{"type": "array", "items": {AVRO_R}}}', '"int"'),
+    (SchemaType.AVRO, "e{}", f'{{"type": "map", "values": {AVRO_R}}}', '{"type": "map", "values": "int"}'),
+    (SchemaType.JSON, "e", R, '{"type": "string"}'),
+    (SchemaType.JSON, "e[]", f'{{"type": "array", "items": {R}}}', '{"type": "string"}'),
+    (SchemaType.JSON, "e{}", f'{{"type": "object", "additionalProperties": {R}}}', '{"type": "number"}'),
+]
+
+
+@pytest.mark.parametrize(("language", "at", "was", "now"), OF_ANOTHER_KIND)
+def test_who_misses_all_of_a_place_misses_every_path_inside(language: SchemaType, at: str, was: str, now: str) -> None:
+    built, offered = with_e(language, was), with_e(language, now)
+
+    def is_worse(live: list[str], later: list[str]) -> bool:
+        before = judge_pair([built], offered, reader(*live))
+        assert breaks(before), live
+        return breaks(since(judge_pair([built], offered, reader(*later)), before))
+
+    assert not is_worse([at], [f"{at}.q"])
+    assert not is_worse(["e"], [f"{at}.q", f"{at}.r"])
+    assert not is_worse([], [f"{at}.q"])
+    assert not is_worse([f"{at}.q"], [f"{at}.q"])
+    assert is_worse([f"{at}.q"], [f"{at}.r"])
+    assert is_worse([f"{at}.q"], [at])
+    assert is_worse([f"{at}.q"], [])
+
+
+def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:
+    built = with_e(SchemaType.AVRO, AVRO_R)
+    offered = with_e(SchemaType.AVRO, AVRO_R.replace('"R"', '"S"'))
+    one, other, both = (replace(reader(*each), schema=built.schema) for each in (["e.q"], ["e.r"], ["e.q", "e.r"]))
+    assert len(judge_pair([], offered, both)) == 1
+    assert not breaks(since(judge_pair([], offered, other), judge_pair([], offered, one)))
+    assert not breaks(since(judge_pair([built], offered, reader("e.r")), judge_pair([], offered, one)))
+    assert breaks(since(judge_pair([], offered, other), judge_pair([built], offered, reader("e.q"))))
+
+
+# --- aliases of Avro
+
+
+def named(name: str, kind: Any, *aliases: str) -> dict[str, Any]:
+    return {"name": name, "type": kind, "aliases": list(aliases)}
+
+
+def line(name: str, *fields: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": list(fields), **more}
+
+
+MINE = line("R", named("a", "int", "old"))
+THEIRS, OTHERS = line("R", named("old", "int")), line("R", named("z", "int"))
+NEW, UNNAMED, OLD = (
+    line("New", named("a", "int"), aliases=["Old"]),
+    line("New", named("a", "int")),
+    line("Old", named("a", "int")),
+)
+ALIASES = [
+    (named("a", "int", "old"), named("old", "int"), 7, "a", True),
+    (named("a", "long", "old"), named("old", "int"), 7, "a", True),
+    (named("a", "string", "old"), named("old", "int"), 7, "a", False),
+    (named("a", "int", "old"), named("a", "int"), 7, "a", True),
+    (named("a", "int", "old"), named("z", "int"), 7, "a", False),
+    (named("a", "int"), named("z", "int", "a"), 7, "a", False),  # the aliases of a writer do not count
+    (named("e", MINE), named("e", THEIRS), {"old": 7}, "e.a", True),
+    (named("e", MINE, "f"), named("f", THEIRS), {"old": 7}, "e.a", True),
+    (named("e", MINE, "f"), named("f", OTHERS), {"z": 7}, "e.a", False),
+    (
+        named("e", {"type": "array", "items": MINE}),
+        named("e", {"type": "array", "items": THEIRS}),
+        [{"old": 7}],
+        "e[].a",
+        True,
+    ),
+    (
+        named("e", {"type": "map", "values": MINE}, "f"),
+        named("f", {"type": "map", "values": THEIRS}),
+        {"k": {"old": 7}},
+        "e{}.a",
+        True,
+    ),
+    (named("e", ["null", "int", NEW]), named("e", ["null", "int", OLD]), {"a": 7}, "e<New>.a", True),
+    (named("e", ["null", "int", UNNAMED]), named("e", ["null", "int", OLD]), {"a": 7}, "e<New>.a", False),
+    (named("e", ["null", NEW]), named("e", OLD), {"a": 7}, "e.a", True),
+    (named("e", NEW, "f"), named("f", OLD), {"a": 7}, "e.a", True),
+    (named("e", ["null", MINE], "f"), named("f", ["null", THEIRS]), {"old": 7}, "e.a", True),
+]
+
+
+@pytest.mark.parametrize(("mine", "theirs", "value", "path", "is_read"), ALIASES)
+def test_an_alias_of_what_is_read_is_followed_as_decoders_follow_it(
+    mine: Any, theirs: Any, value: Any, path: str, *, is_read: bool
+) -> None:
+    own, written = line("Order", mine), line("Order", theirs)
+    assert _has_seven(written, own, {theirs["name"]: value}) is is_read
+    declared = replace(reader(path), schema=parse_schema(json.dumps(own), SchemaType.AVRO))
+    assert breaks(judge_pair([], offer(written, SchemaType.AVRO), declared)) is not is_read
+    built = [offer(own, SchemaType.AVRO)]
+    assert breaks(judge_pair(built, offer(written, SchemaType.AVRO), reader(path))) is not is_read
+
+
+def _has_seven(writer: Any, known: Any, record: Any) -> bool:
+    """Return whether fastavro reads a record, and finds its seven."""
+    data = io.BytesIO()
+    fastavro.schemaless_writer(data, fastavro.parse_schema(copy.deepcopy(writer)), record)
+    data.seek(0)
+    try:
+        found = fastavro.schemaless_reader(
+            data, fastavro.parse_schema(copy.deepcopy(writer)), fastavro.parse_schema(copy.deepcopy(known))
+        )
+    except (fastavro.read.SchemaResolutionError, KeyError):
+        return False
+    return "7" in json.dumps(found)
+
+
+def test_a_field_that_is_read_by_an_alias_is_judged_by_what_is_written() -> None:
+    built = [offer(line("Order", named("a", ["null", "int"], "old")), SchemaType.AVRO)]
+    nullable = offer(line("Order", named("old", ["null", "int"])), SchemaType.AVRO)
+    certain = offer(line("Order", named("old", "int")), SchemaType.AVRO)
+    assert not breaks(judge_pair(built, nullable, reader("a")))
+    assert breaks(judge_pair(built, nullable, reader("a!")))
+    assert not breaks(judge_pair(built, certain, reader("a!")))

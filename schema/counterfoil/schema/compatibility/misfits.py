@@ -39,7 +39,9 @@ class Misfit:
 
     ``place`` is named as the reader names it. ``expected`` and ``written`` are facts: a type, ``missing``,
     ``nullable``, ``field 3``, a symbol. ``pointer`` is the place in the writer's own text. ``is_symbol``: the writer's
-    symbol ``written`` is none of the reader's. ``is_moved``: the field is written under another number.
+    symbol ``written`` is none of the reader's. ``is_moved``: the field is written under another number. ``lost`` is the
+    path that is read, where the place is on the way to it, so that nothing but it is lost; None where the place is at
+    the path or inside it. It is spelled as places are.
     """
 
     place: FieldPath
@@ -50,6 +52,7 @@ class Misfit:
     effect: Effect = Effect.MISREAD
     is_symbol: bool = False
     is_moved: bool = False
+    lost: FieldPath | None = None
 
     def below(self, around: FieldPath) -> Misfit:
         """Return the misfit with ``around`` before its place."""
@@ -69,4 +72,10 @@ class Misfits(Protocol):
         """Return the misfits that a reader of ``path`` meets: on the way to it, there, and inside; once for each place.
 
         The empty path is the whole record. What the reader's schema does not have at ``path`` has none.
+        """
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return the path by which the writer calls what the reader's schema has at ``path``.
+
+        None where it is not written, or where the language reads by names alone.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
@@ -45,7 +46,7 @@ class PairMisfits(Generic[PairT]):
     decodes_without_reader = False
 
     def __init__(self, pairs: Pairs[PairT]) -> None:
-        self._pairs = pairs
+        self.pairs = pairs
         self._known: dict[FieldPath, tuple[Misfit, ...]] = {}
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
@@ -57,20 +58,28 @@ class PairMisfits(Generic[PairT]):
             self._known[path] = tuple(found.values())
         return self._known[path]
 
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return None: see :class:`~.misfits.Misfits`."""
+        del path
+        return None
+
     def _along(self, path: FieldPath) -> Iterator[Misfit]:
-        waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self._pairs.root(), (), self._pairs.spelled(path))]
+        whole = self.pairs.spelled(path)
+        waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self.pairs.root(), (), whole)]
         while waiting:
             pair, place, rest = waiting.pop()
             if not rest:
                 yield from self._below(pair, place)
                 continue
-            for misfit in self._pairs.own(pair):
-                if _is_prefix(misfit.place, rest) or _is_prefix(rest, misfit.place):
+            for misfit in self.pairs.own(pair):
+                if is_prefix(rest, misfit.place):
                     yield misfit.below(place)
-            for steps, inner in self._pairs.inside(pair):
-                if _is_prefix(steps, rest):
+                elif is_prefix(misfit.place, rest):
+                    yield replace(misfit.below(place), lost=whole)
+            for steps, inner in self.pairs.inside(pair):
+                if is_prefix(steps, rest):
                     waiting.append((inner, (*place, *steps), rest[len(steps) :]))
-                elif _is_prefix(rest, steps):
+                elif is_prefix(rest, steps):
                     yield from self._below(inner, (*place, *steps))
 
     def _below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
@@ -79,17 +88,17 @@ class PairMisfits(Generic[PairT]):
         waiting: list[tuple[PairT, FieldPath, frozenset[Hashable]]] = [(pair, place, frozenset())]
         while waiting:
             around, at, entered = waiting.pop()
-            key = self._pairs.key(around)
+            key = self.pairs.key(around)
             if key in entered or key not in self._broken:
                 continue
             visits += 1
-            for misfit in self._pairs.own(around):
+            for misfit in self.pairs.own(around):
                 places += 1
                 yield misfit.below(at)
             if places > MAX_PLACES or visits > MAX_VISITS:
                 yield from self._once_below(pair, place)
                 return
-            inside = self._pairs.inside(around)
+            inside = self.pairs.inside(around)
             waiting += [(inner, (*at, *steps), entered | {key}) for steps, inner in reversed(inside)]
 
     def _once_below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
@@ -98,11 +107,11 @@ class PairMisfits(Generic[PairT]):
         waiting = deque([(pair, place)])
         while waiting:
             around, at = waiting.popleft()
-            key = self._pairs.key(around)
+            key = self.pairs.key(around)
             if key not in seen and key in self._broken:
                 seen.add(key)
-                yield from (misfit.below(at) for misfit in self._pairs.own(around))
-                waiting += [(inner, (*at, *steps)) for steps, inner in self._pairs.inside(around)]
+                yield from (misfit.below(at) for misfit in self.pairs.own(around))
+                waiting += [(inner, (*at, *steps)) for steps, inner in self.pairs.inside(around)]
 
     @cached_property
     def _broken(self) -> frozenset[Hashable]:
@@ -110,17 +119,17 @@ class PairMisfits(Generic[PairT]):
         leading_to: dict[Hashable, list[Hashable]] = {}
         seen: set[Hashable] = set()
         broken: list[Hashable] = []
-        waiting = [self._pairs.root()]
+        waiting = [self.pairs.root()]
         while waiting:
             pair = waiting.pop()
-            key = self._pairs.key(pair)
+            key = self.pairs.key(pair)
             if key in seen:
                 continue
             seen.add(key)
-            if self._pairs.own(pair):
+            if self.pairs.own(pair):
                 broken.append(key)
-            for _, inner in self._pairs.inside(pair):
-                leading_to.setdefault(self._pairs.key(inner), []).append(key)
+            for _, inner in self.pairs.inside(pair):
+                leading_to.setdefault(self.pairs.key(inner), []).append(key)
                 waiting.append(inner)
         found: set[Hashable] = set()
         while broken:
@@ -131,5 +140,6 @@ class PairMisfits(Generic[PairT]):
         return frozenset(found)
 
 
-def _is_prefix(steps: FieldPath, path: FieldPath) -> bool:
+def is_prefix(steps: FieldPath, path: FieldPath) -> bool:
+    """Return whether a path begins with some steps."""
     return path[: len(steps)] == steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation, Promise, Read
+    from counterfoil.schema.compatibility.misfits import Misfits
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.pointer import Pointer
@@ -49,45 +50,92 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
     Their differences are left out for a field that is gone, and where they say what another finding says.
     """
     found: dict[object, ReadFinding] = {}
+    known = _Known(offer, reader, reads_with)
     for read in reader.expectation.reads or ():
-        for finding in _judge_read(offer, read, reader.expectation):
+        for finding in _judge_read(offer, read, reader.expectation, known):
             found.setdefault(finding.identity, replace(finding, position=read.position))
-    known = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
-    known |= {(each.place, MISSING) for each in found.values() if each.rule == _NULLABLE}  # it says both
+    said = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
+    said |= {(each.place, MISSING) for each in found.values() if each.rule == _NULLABLE}  # it says both
     gone = {each.place for each in found.values() if each.rule == _GONE}
     missed = {each.element for each in found.values() if each.rule == _GONE}
-    for finding in _judge_schemas(offer, reader, reads_with, missed):
-        is_said = finding.element in gone or (finding.place, finding.written) in known
+    for finding in _judge_schemas(known, missed):
+        is_said = finding.element in gone or (finding.place, finding.written) in said
         if not is_said and not any(finding.place[:length] in gone for length in range(len(finding.place) + 1)):
             position = finding.position or reader.expectation.position
             found.setdefault(finding.identity, replace(finding, position=position))
     yield from (replace(each, application=reader.application) for each in found.values())
 
 
-def _judge_schemas(
-    offer: Offer, reader: Reader, reads_with: Offer | None, missed: Collection[FieldPath]
-) -> Iterator[ReadFinding]:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The schemas with which a consumer reads an offer: its own one, or those of what it was built for, if any."""
+
+    offer: Offer
+    reader: Reader
+    reads_with: Offer | None
+
+    @property
+    def schema(self) -> ParsedSchema | None:
+        """The schema of values."""
+        return self.reader.schema or (None if self.reads_with is None else self.reads_with.schema)
+
+    @property
+    def key(self) -> ParsedSchema | None:
+        """The schema of keys."""
+        return None if self.reads_with is None else self.reads_with.key_schema
+
+    @property
+    def misfits(self) -> Misfits | None:
+        """The misfits of the values; None where the schema is the same one, unknown, or of another language."""
+        offer, schema = self.offer, self.schema
+        if schema is None or schema is offer.schema or schema.schema_type is not offer.schema.schema_type:
+            return None
+        is_own = self.reader.schema is not None
+        return offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema)
+
+    @property
+    def misfits_of_keys(self) -> Misfits | None:
+        """The misfits of the keys."""
+        written, key = self.offer.key_schema, self.key
+        if key is None or written is None or key is written or key.schema_type is not written.schema_type:
+            return None
+        return self.offer.once(misfits_of_keys, key)
+
+    def around(self, path: FieldPath) -> tuple[FieldPath, str] | None:
+        """Return the place on the way to a path at which something else is written, and what it is."""
+        of_key = (KEY,) if path[:1] == (KEY,) else ()
+        misfits = self.misfits_of_keys if of_key else self.misfits
+        for each in () if misfits is None else misfits.at(path[len(of_key) :]):
+            if each.lost is not None and each.written not in (MISSING, NULLABLE):
+                return (*of_key, *each.place), each.written
+        return None
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return the path of the offer for one of the consumer's schema; None where it has no other name there."""
+        if path[:1] != (KEY,):
+            return None if self.misfits is None else self.misfits.written_at(path)
+        found = None if self.misfits_of_keys is None else self.misfits_of_keys.written_at(path[1:])
+        return None if found is None else (KEY, *found)
+
+
+def _judge_schemas(known: _Known, missed: Collection[FieldPath]) -> Iterator[ReadFinding]:
     """Yield why records of the offer cannot be read with the reader's schemas.
 
     The paths in ``missed`` are not there, which is found already: only the other reads meet differences.
     """
+    offer, reader = known.offer, known.reader
     reads = reader.expectation.reads
     others = None if reads is None else tuple(each for each in reads if each.path not in missed)
     reading = replace(reader, expectation=replace(reader.expectation, reads=others)) if missed else reader
-    schema = reader.schema or (None if reads_with is None else reads_with.schema)
-    if schema is not None and schema.schema_type is not offer.schema.schema_type:
-        yield from _other_language(offer.schema, schema, reader.expectation)
-    elif schema is not None and schema is not offer.schema:
-        is_own = reader.schema is not None
-        misfits = offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema)
+    if known.schema is not None and known.schema.schema_type is not offer.schema.schema_type:
+        yield from _other_language(offer.schema, known.schema, reader.expectation)
+    elif (misfits := known.misfits) is not None:
         yield from unreadable(misfits, reading)
-    key = None if reads_with is None else reads_with.key_schema
-    if key is None or offer.key_schema is None or key is offer.key_schema:
-        return
-    if key.schema_type is not offer.key_schema.schema_type:
-        yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
-    else:
-        yield from unreadable_keys(offer.once(misfits_of_keys, key), reading)
+    key, written = known.key, offer.key_schema
+    if key is not None and written is not None and key.schema_type is not written.schema_type:
+        yield from _other_language(written, key, reader.expectation, of_key=True)
+    elif (misfits := known.misfits_of_keys) is not None:
+        yield from unreadable_keys(misfits, reading)
 
 
 def _other_language(
@@ -145,7 +193,7 @@ def _reads_of(expectation: Expectation, path: FieldPath) -> Iterator[Read]:
             yield each
 
 
-def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:
+def _judge_read(offer: Offer, read: Read, expectation: Expectation, known: _Known) -> Iterator[ReadFinding]:
     first = read.path[0] if read.path else None
     if first is not None and first.kind is StepKind.HEADER:
         yield from _judge_header(offer, read)
@@ -153,16 +201,19 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation) -> Iterator[
     facts_of = offer.key_facts if first == KEY else offer.facts
     if facts_of is None:  # nothing is known of the key
         return
-    facts = facts_of.at(read.path)
+    path, facts = read.path, facts_of.at(read.path)
+    if facts is None and (alias := known.written_at(path)) is not None:
+        path, facts = alias, facts_of.at(alias)
     if facts is None:
         if not read.when_present:
             expected = read.type or _PRESENT
-            yield _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
+            gone = _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
+            yield replace(gone, around=known.around(read.path))
         return
     pointer = () if first == KEY else facts.pointer
     for finding in _judge_facts(facts, read, expectation):
         yield replace(finding, pointer=pointer)
-    promise = offer.promise.field(read.path) if offer.promise is not None else None
+    promise = offer.promise.field(path) if offer.promise is not None else None
     for each in uncovered(read, promise, facts):
         text = f"{print_path(read.path)}: {each.text}"
         yield _found(each.rule, text, read.path, each.expected, each.promised, pointer=pointer)

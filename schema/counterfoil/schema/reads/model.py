@@ -155,8 +155,11 @@ class ReadFinding:
     words that do not change with the sentences, such as a type, ``missing``, ``nullable``, ``field 3``, or the symbol
     of an enum. ``pointer`` is the place in the new schema's text, empty where it has none; ``position`` the place in
     the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding about the
-    contract itself. ``is_preexisting``: it was so before the change, so that the change is not the cause. ``former`` is
-    what release 0.2.0 reported in its place, by which its approvals know it; it is set by the judgement of a pair.
+    contract itself. ``lost`` is the path that is lost where the place is on the way to it; None where it is the place
+    with all that is inside. ``around`` is the place, and what is written there, because of which a path is not there.
+    ``is_preexisting``: it was so before the change, so that the change is not the cause.
+    ``former`` is what release 0.2.0 reported in its place, by which its approvals know it; it is set by the judgement
+    of a pair.
     """
 
     rule: str
@@ -168,6 +171,8 @@ class ReadFinding:
     pointer: Pointer = ()
     position: Position | None = None
     application: str | None = None
+    lost: FieldPath | None = None
+    around: tuple[FieldPath, str] | None = None
     is_preexisting: bool = False
     former: FormerFinding | None = field(default=None, compare=False, repr=False)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.compatibility.misfits import MISSING
-from counterfoil.schema.paths import KEY
+from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
 from counterfoil.schema.reads.model import FormerFinding
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation
+    from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 
 
@@ -74,8 +75,8 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
     marked = tuple(findings)
     if not marked or not before:
         return marked
-    known = set.intersection(*(set(map(_known_as, found)) for found in before))
-    return tuple(replace(each, is_preexisting=_known_as(each) in known) for each in marked)
+    known = [_Known(found) for found in before]
+    return tuple(replace(each, is_preexisting=all(each in one for one in known)) for each in marked)
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
@@ -84,24 +85,59 @@ def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tup
     Who requires a value fails already on records without it, so that refusing these is no worse.
     """
     earlier = tuple(before)
-    known = set(map(_known_as, earlier))
+    known = _Known(earlier)
     required = {(each.application, each.place) for each in earlier if each.rule == "consumer-nullable"}
 
     def is_known(each: ReadFinding) -> bool:
         is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
-        return _known_as(each) in known or (is_refused and (each.application, each.place) in required)
+        return each in known or (is_refused and (each.application, each.place) in required)
 
     return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in findings)
 
 
-def _known_as(finding: ReadFinding) -> Hashable:
-    """Return what a finding has in common with one that makes it no worse than before.
+class _Known:
+    """The findings that make others no worse than before.
 
-    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it.
+    A consumer that breaks at a place by what is written there is broken, whichever of its reads meets it. A read inside
+    the place loses itself alone, so that another one inside it is another break.
     """
-    if finding.application is None or not RULE_BY_ID[finding.rule].is_breaking:
-        return finding.identity
-    return finding.application, finding.place, finding.written
+
+    def __init__(self, findings: Iterable[ReadFinding]) -> None:
+        self._identities: set[Hashable] = set()
+        self._lost: dict[Hashable, list[FieldPath]] = {}
+        for each in findings:
+            if _is_break(each):
+                for place in _places_of(each):
+                    self._lost.setdefault(place, []).append(_lost_by(each))
+            else:
+                self._identities.add(each.identity)
+
+    def __contains__(self, finding: ReadFinding) -> bool:
+        """Return whether a finding is among those."""
+        if not _is_break(finding):
+            return finding.identity in self._identities
+        lost = _lost_by(finding)
+        return any(lost[: len(each)] == each for place in _places_of(finding) for each in self._lost.get(place, ()))
+
+
+def _is_break(finding: ReadFinding) -> bool:
+    """Return whether a finding says that a consumer breaks, and not a contract's promise."""
+    return finding.application is not None and RULE_BY_ID[finding.rule].is_breaking
+
+
+def _lost_by(finding: ReadFinding) -> FieldPath:
+    """Return what is lost; who reads all items or values reads all of what contains them."""
+    lost = finding.lost or finding.place
+    while finding.lost and len(lost) > len(finding.place) and lost[-1].kind in (StepKind.ITEM, StepKind.VALUE):
+        lost = lost[:-1]
+    return lost
+
+
+def _places_of(finding: ReadFinding) -> Iterator[Hashable]:
+    """Yield the consumer that breaks with the place and what is written there, and that because of which it breaks."""
+    yield finding.application, finding.place, finding.written
+    if finding.around is not None:
+        yield finding.application, *finding.around
 
 
 def united(findings: Iterable[ReadFinding], more: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:

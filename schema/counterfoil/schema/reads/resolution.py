@@ -48,17 +48,21 @@ def unreadable_keys(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
     if reads is not None:
         reads = tuple(replace(each, path=each.path[1:]) for each in reads if each.path[:1] == (KEY,))
     for each in unreadable(misfits, replace(reader, schema=None, expectation=replace(expectation, reads=reads))):
-        yield replace(each, element=(KEY, *each.element), place=(KEY, *each.place))
+        lost = None if each.lost is None else (KEY, *each.lost)
+        yield replace(each, element=(KEY, *each.element), place=(KEY, *each.place), lost=lost)
 
 
 def unreadable(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
-    """Yield why ``reader`` cannot read what it reads: one finding for each place and what is written there."""
+    """Yield why ``reader`` cannot read what it reads: one finding for each place and what is written there.
+
+    Where the place is on the way to several reads, there is one for each of them.
+    """
     reads, is_lenient = reader.expectation.reads, reader.schema is None and misfits.decodes_without_reader
     if reads is None:
         yield from _findings(((each, None) for each in misfits.at(())), reader, is_lenient=is_lenient)
         return
     of_values = [each for each in reads if not each.path or each.path[0].kind not in (StepKind.KEY, StepKind.HEADER)]
-    met = list(_met_by(misfits, of_values))
+    met = list(_met_by(misfits, of_values, is_declared=reader.schema is not None))
     yield from _findings(met, reader, is_lenient=is_lenient)
     if reader.schema is not None:
         known = {each.place for each, _ in met}
@@ -67,12 +71,17 @@ def unreadable(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:
                 yield _finding(_WHOLE, each, each.place)
 
 
-def _met_by(misfits: Misfits, reads: Sequence[Read]) -> Iterable[tuple[Misfit, Read]]:
-    """Return the misfits that reads meet, each once, with the read that is nearest to its place."""
+def _met_by(misfits: Misfits, reads: Sequence[Read], *, is_declared: bool) -> Iterable[tuple[Misfit, Read]]:
+    """Return the misfits that reads meet, each with the read that is nearest to its place.
+
+    One on the way to several reads is met by each of them, since something else is lost. Where a declared schema makes
+    the decoder refuse the record, everything is lost, so that it is met once.
+    """
     found: dict[object, tuple[Misfit, Read]] = {}
     for read in sorted(reads, key=lambda each: -len(each.path)):
         for misfit in misfits.at(read.path):
-            found.setdefault((misfit.place, misfit.expected, misfit.written), (misfit, read))
+            met = replace(misfit, lost=None) if is_declared and misfit.effect is Effect.REFUSED else misfit
+            found.setdefault((met.place, met.expected, met.written, met.lost), (met, read))
     return found.values()
 
 
@@ -106,7 +115,7 @@ def _rule(misfit: Misfit, read: Read | None, reader: Reader, *, is_lenient: bool
 
 def _finding(rule: str, misfit: Misfit, element: FieldPath) -> ReadFinding:
     facts = (misfit.expected, misfit.written)
-    return ReadFinding(rule, misfit.text, element, misfit.place, *facts, pointer=misfit.pointer)
+    return ReadFinding(rule, misfit.text, element, misfit.place, *facts, pointer=misfit.pointer, lost=misfit.lost)
 
 
 def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:

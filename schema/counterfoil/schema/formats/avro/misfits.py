@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.misfits import Effect, Misfit
-from counterfoil.schema.compatibility.pairs import PairMisfits
+from counterfoil.schema.compatibility.pairs import PairMisfits, is_prefix
 from counterfoil.schema.compatibility.stated import stated_by
 from counterfoil.schema.formats.avro.compare import rules
 from counterfoil.schema.formats.avro.compare.differences import (
@@ -53,7 +53,37 @@ _OTHER_KINDS: Final = frozenset({rules.TYPE_MISMATCH, rules.MISSING_UNION_BRANCH
 
 def find_misfits(reader: AvroSchema, writer: AvroSchema) -> Misfits:
     """Return the misfits of a reader and a writer."""
-    return PairMisfits(_AvroPairs(reader.root, writer.root))
+    return _AvroMisfits(_AvroPairs(reader.root, writer.root))
+
+
+class _AvroMisfits(PairMisfits[TypePair]):
+    """The misfits of two schemas, of which the reader's may have aliases for the writer's names."""
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return the writer's names for a path of the reader, by the aliases of its fields and types."""
+        waiting: list[tuple[TypePair, FieldPath, FieldPath]] = [(self.pairs.root(), (), self.pairs.spelled(path))]
+        while waiting:
+            pair, there, rest = waiting.pop()
+            if not rest:
+                return there
+            for steps, inner in self.pairs.inside(pair):
+                if is_prefix(steps, rest):
+                    waiting.append((inner, (*there, *_written_steps(pair, inner)), rest[len(steps) :]))
+        return None
+
+
+def _written_steps(around: TypePair, inner: TypePair) -> FieldPath:
+    """Return the steps of the writer from one pair to one inside it."""
+    if inner.writer_field is not None:
+        return (member(inner.writer_field.name),)
+    match around.writer:
+        case Array() if inner.writer is not around.writer:
+            return (ITEMS,)
+        case Map() if inner.writer is not around.writer:
+            return (VALUES,)
+        case Union() if len(_beside_null(around.writer)) > 1:
+            return (branch(short_name(inner.writer)),)
+    return ()
 
 
 class _AvroPairs:

@@ -7,6 +7,7 @@ permits and does not declare is not written, so that its values do not count.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import zip_longest
@@ -25,7 +26,7 @@ from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.paths.model import ITEMS, StepKind, member
+from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,9 +68,14 @@ class _JsonMisfits:
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets; see :class:`~.Misfits`."""
         if path not in self._known:
-            found = () if self._is_same else self._found(path)
+            found = [] if self._is_same else [_met_by(each, path) for each in self._found(path)]
             self._known[path] = tuple({(each.place, each.written): each for each in found}.values())
         return self._known[path]
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return None: properties have no other names."""
+        del path
+        return None
 
     @cached_property
     def _is_same(self) -> bool:
@@ -99,6 +105,20 @@ class _JsonMisfits:
         written = f"unproved {_short_digest(self._writer.canonical())}"
         text = rules.INCLUSION_UNPROVED.about({}).render()
         return Misfit(path, "proved", written, text, self._writer.base.pointer, Effect.REFUSED)
+
+
+def _met_by(misfit: Misfit, path: FieldPath) -> Misfit:
+    """Return a misfit with the path that is lost by it, if it is on the way to that."""
+    place, read = (
+        [_plain(each) for each in steps if each.kind is not StepKind.BRANCH] for steps in (misfit.place, path)
+    )
+    is_around = len(place) < len(read) and read[: len(place)] == place
+    return replace(misfit, lost=path) if is_around else misfit
+
+
+def _plain(step: Step) -> Step:
+    """Return a step into any item or value for one into a certain one."""
+    return {StepKind.ITEM: ITEMS, StepKind.VALUE: VALUES}.get(step.kind, step)
 
 
 def _refused(reason: Reason) -> Iterator[Misfit]:

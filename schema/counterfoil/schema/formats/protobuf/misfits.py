@@ -153,7 +153,7 @@ class _ProtobufPairs:
         reader, writer = pair.reader, pair.writer
         if not isinstance(reader, MessageType) or not isinstance(writer, MessageType):
             return
-        moved = {each.place for each in _moved(reader, writer)}
+        moved = {each.place for each in _moved(reader, writer)} | _taken(reader, writer)
         fields, written = (
             message.fields | known.get(message.full_name, {})
             for message, known in zip((reader, writer), self._extensions, strict=True)
@@ -177,7 +177,7 @@ class _ProtobufPairs:
             yield from _unknown_numbers(reader, writer)
         elif isinstance(reader, MessageType) and isinstance(writer, MessageType):
             moved = tuple(_moved(reader, writer))
-            gone = {each.place for each in moved}
+            gone = {each.place for each in moved} | _taken(reader, writer)
             yield from moved
             for each in differences:
                 steps = _place_of(each)
@@ -246,6 +246,19 @@ def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
             there = writer.fields.get(field.number)
             now = f"no field {field.number}" if there is None else f"{there.holds.words} {there.name}"
             yield Misfit(_steps_to(field), f"field {field.number}", now, text, other.pointer, is_moved=True)
+
+
+def _taken(reader: MessageType, writer: MessageType) -> set[FieldPath]:
+    """Return the fields of the reader under whose numbers the writer has another field of the reader.
+
+    They are not written: that field has moved, and has a misfit of its own.
+    """
+    numbers = {field.name: field.number for field in reader.fields.values()}
+    return {
+        _steps_to(field)
+        for number, field in reader.fields.items()
+        if (there := writer.fields.get(number)) is not None and numbers.get(there.name, number) != number
+    }
 
 
 def _read_as_bytes(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:

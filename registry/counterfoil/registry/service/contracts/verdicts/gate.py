@@ -115,12 +115,9 @@ class ConsumerGate:
         missing: list[VerdictReason] = []
         places = [ANYWHERE, *map(Place, await self._records.environment_names())]
         guid = str(candidate.content.guid)
-        for place, judged in zip(
-            places, await self._schemas.judged(subject, candidate.parsed, guid, places), strict=True
-        ):
-            if place == ANYWHERE or judged.is_live:
-                pairs += judged.pairs
-                missing += judged.reasons
+        for judged in await self._schemas.judged(subject, candidate.parsed, guid, places):
+            pairs += judged.pairs
+            missing += judged.reasons
         if not pairs:
             return Decision(has_consumers=False)
         if unknown := await self._unknown(subject):

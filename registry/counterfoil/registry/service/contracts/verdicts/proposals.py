@@ -132,7 +132,7 @@ class ProposedSchemas:
             levels += [each.promise.level for each in offerings if each.promise.level is not None]
             topics += [each.promise.topic for each in offerings]
             side = Side(writer.application, PROPOSED, offerings)
-            before = [Side(writer.application, writer.version, of_subject)] if live else []
+            before = [Side(writer.application, writer.version, of_subject)]
             found, missing = await self._judging.judge_side(side, before, place, unread=proposed.unread)
             pairs += found
             reasons += missing
