@@ -24,8 +24,8 @@ from counterfoil.sdk.encryption.places import (
 )
 from counterfoil.sdk.encryption.policy import policy_of
 from counterfoil.sdk.encryption.services.opening import KeyServices
-from counterfoil.sdk.errors import EncryptionError, NotDecrypted, NotEncrypted
-from counterfoil.sdk.serde.rules.protocol import FieldType
+from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
+from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _MAGIC: Final = b"\x00"
 _VERSION_BYTES: Final = 4
 _PREFIX_BYTES: Final = len(_MAGIC) + _VERSION_BYTES
+_MOST_LAYERS: Final = 8
 
 
 class _Executor:
@@ -314,10 +315,37 @@ def _reading(use: _Use, places: PlacePolicy, plain: PlainValues) -> FieldChanges
         compile_type = None if field.is_key else _READING.get(field.type)
         if compile_type is None:
             return None
+        if field.is_possible:
+            return _opening(use)
         change = compile_type(use, field)
         return change if not field.is_beyond or places.refuses_plain else _tolerant(use, field, change, plain)
 
     return compile_field
+
+
+def _opening(use: _Use) -> Change:
+    """Return what decrypts a text as long as it is a ciphertext of the key; another text is returned as it is.
+
+    A text may be encrypted several times: once for each branch of a schema that describes it.
+    """
+
+    def change(value: Any, message: Any) -> Any:
+        del message
+        for _ in range(_MOST_LAYERS):
+            data = bytes_of_text(value) if isinstance(value, str) else None
+            if data is None or not may_be_ciphertext(data, use.policy):
+                break
+            try:
+                value = OpenedText(use.decrypt(data).decode())
+            except (NotDecrypted, UnicodeDecodeError):
+                break
+            except KeyMissing:
+                if isinstance(value, OpenedText):
+                    break  # a decrypted text that looks like a ciphertext of another version of the key
+                raise
+        return value
+
+    return change
 
 
 def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues) -> Change:

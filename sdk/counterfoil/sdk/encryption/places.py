@@ -94,9 +94,9 @@ def _unfit(field: SchemaField) -> str:
 
 def _beyond(field: SchemaField) -> str:
     return (
-        f"{field.place} is marked by a tag of the rule, and Confluent's clients neither encrypt nor decrypt there; "
-        f"move the tag beside a string or bytes field that they reach, or set {PLACES}={_ALL} if all readers use this "
-        "SDK"
+        f"{field.place} is marked by a tag of the rule, and Confluent's clients do not encrypt or do not decrypt "
+        f"there; move the tag beside a string or bytes field that they reach, or set {PLACES}={_ALL} if all readers "
+        "use this SDK"
     )
 
 

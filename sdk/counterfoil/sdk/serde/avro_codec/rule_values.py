@@ -20,7 +20,7 @@ from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.names import needs_names, without_names
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
+from counterfoil.sdk.serde.rules.values import Aim, Checked, read_inline_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,10 +54,12 @@ class AvroRuleValues:
         unnamed = without_names(parsed.root) if self._names_records and not names_records else _unchanged
         self.closed = unnamed if model is None else _after(unnamed, model.making(parsed.root))
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
-        """Return a function that applies a field rule to a message; with ``fills``, also to defaults it will have."""
+    def fields(
+        self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), aim: Aim = Aim.CHANGE
+    ) -> Transform:
+        """Return a function that applies a field rule to a message; to encrypt, also to defaults it will have."""
         del tags
-        apply = _Fields(changes, self._marks(), fills=fills).of_root(self._parsed.root)
+        apply = _Fields(changes, self._marks(), fills=aim is Aim.ENCRYPT).of_root(self._parsed.root)
         return (lambda message: message) if apply is None else (lambda message: apply(message, None))
 
     def places(self) -> Iterable[SchemaField]:

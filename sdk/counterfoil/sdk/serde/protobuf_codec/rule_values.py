@@ -26,7 +26,7 @@ from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.dict_reader import DictReader
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Checked, InlineRule
+from counterfoil.sdk.serde.rules.values import Aim, Checked, InlineRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -68,9 +68,11 @@ class ProtobufRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
+    def fields(
+        self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), aim: Aim = Aim.CHANGE
+    ) -> Transform:
         """Return a function that applies a field rule to a message."""
-        del tags, fills
+        del tags, aim
         return self._changing(_Walk(changes, self._marks))
 
     def places(self) -> Iterable[SchemaField]:

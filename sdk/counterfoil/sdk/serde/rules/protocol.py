@@ -96,7 +96,8 @@ class SchemaField:
     and of its type. ``known_tags`` are those of them that Confluent's clients find, and ``is_beyond`` is whether they
     leave the values as they are: for an executor, whether they find none of the rule's tags there.
     ``is_key``: the values are the names of properties, which no rule can change. ``where`` is in words how the values
-    are reached from the field.
+    are reached from the field. ``is_possible``: a value that is read may have been changed by the rule or not; one that
+    was is returned as an :class:`OpenedText`.
     """
 
     full_name: str
@@ -107,6 +108,7 @@ class SchemaField:
     is_beyond: bool = False
     is_key: bool = False
     where: str = ""
+    is_possible: bool = False
 
     @classmethod
     def marked(cls, mark: Mark, field_type: FieldType, where: str = "", *, is_key: bool = False) -> SchemaField:
@@ -120,6 +122,12 @@ class SchemaField:
         """The place in words: ``the field shop.Order.email``, ``what is in the items of the field …``."""
         field = "the value itself" if self.full_name == ROOT else f"the field {self.full_name}"
         return f"what is {self.where} {field}" if self.where else field
+
+
+class OpenedText(str):
+    """A text that a rule has decrypted."""
+
+    __slots__ = ()
 
 
 Transform: TypeAlias = Callable[[Any], Any]

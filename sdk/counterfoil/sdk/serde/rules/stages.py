@@ -23,6 +23,7 @@ from counterfoil.sdk.serde.rules.protocol import (
     RuleRun,
     RuleScope,
 )
+from counterfoil.sdk.serde.rules.values import Aim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +49,7 @@ _BOTH_BY_MODE: Final = {
 }
 _SECOND: Final = (RuleMode.READ, RuleMode.DOWNGRADE)
 """The modes of the second action of a pair ``onSuccess: "A,B"``; their rules run in reverse order."""
+_AIMS: Final = {RuleMode.WRITE: Aim.ENCRYPT, RuleMode.READ: Aim.DECRYPT}
 _IN_CLIENTS: Final = (None, "ALL", "CLIENT")
 
 
@@ -252,8 +254,8 @@ def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValue
         change = None if found is None else changes(found)
         return _condition_on(scope.rule, field, change) if change is not None and scope.is_condition else change
 
-    fills = isinstance(executor, PlaceExecutor) and scope.mode is RuleMode.WRITE
-    apply = values.fields(tagged, tags=wanted, fills=fills)
+    aim = _AIMS.get(scope.mode, Aim.CHANGE) if isinstance(executor, PlaceExecutor) else Aim.CHANGE
+    apply = values.fields(tagged, tags=wanted, aim=aim)
     return _holding(apply) if scope.is_condition else apply
 
 
