@@ -293,7 +293,7 @@ def _writing(use: _Use, places: PlacePolicy) -> FieldChanges:
         if field.type is FieldType.NULL:
             return None
         compile_type = _WRITING.get(field.type)
-        if compile_type is None or field.is_key or (field.is_beyond and not places.encrypts_all):
+        if compile_type is None or field.is_key or field.logical_type or (field.is_beyond and not places.encrypts_all):
             return _refuse(refusal(field, use.policy, places))
         return compile_type(use, field)
 
@@ -317,6 +317,8 @@ def _reading(use: _Use, places: PlacePolicy, plain: PlainValues) -> FieldChanges
             return None
         if field.is_possible:
             return _opening(use)
+        if field.logical_type:
+            return _plain_only(use, field, places, plain)
         change = compile_type(use, field)
         return change if not field.is_beyond or places.refuses_plain else _tolerant(use, field, change, plain)
 
@@ -343,6 +345,21 @@ def _opening(use: _Use) -> Change:
                 if isinstance(value, OpenedText):
                     break  # a decrypted text that looks like a ciphertext of another version of the key
                 raise
+        return value
+
+    return change
+
+
+def _plain_only(use: _Use, field: SchemaField, places: PlacePolicy, plain: PlainValues) -> Change:
+    """Return what counts the values of a logical type, which other clients have written as they are."""
+
+    def change(value: Any, message: Any) -> Any:
+        del message
+        if value is not None and places.refuses_plain:
+            problem = f"values of the logical type {field.logical_type} are never encrypted"
+            raise _placed(use.not_decrypted(problem), field)
+        if value is not None:
+            plain.add(str(use.policy.subject), field.full_name)
         return value
 
     return change

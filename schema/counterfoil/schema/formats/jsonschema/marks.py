@@ -41,7 +41,7 @@ ABOUT_EVERY_TEXT: Final = frozenset(
 )
 """The keywords of a schema for texts that say nothing about which texts are valid."""
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
-_NAMES_OF_ONE_STATE: Final = 8
+_NAMES_OF_ONE_STATE: Final = 200
 """How many full names of one recursive schema are looked at; tags by path may depend on them."""
 
 

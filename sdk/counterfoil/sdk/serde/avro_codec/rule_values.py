@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.avro.marks import AvroMarks, places
+from counterfoil.schema.formats.avro.marks import AvroMarks, places, value_type_of
 from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Map, Record, Union
+from counterfoil.schema.tags.reach import unnamed_paths
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.marks import FieldTags, Mark
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
@@ -65,7 +67,14 @@ class AvroRuleValues:
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole schema."""
         found = places(self._parsed, self._tags)
-        return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+        return (
+            SchemaField.marked(each.mark, FieldType[each.type], each.where, logical_type=each.logical_type)
+            for each in found
+        )
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing."""
+        return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
@@ -149,7 +158,8 @@ class _Fields:
                 return _map(self._of(values, mark), self._unfit, hiding)
             case Union():
                 return self._of_union(avro_type, mark)
-        return self._changes(SchemaField.marked(mark, FieldType[avro_type.kind.name]))
+        logical_type = value_type_of(avro_type)
+        return self._changes(SchemaField.marked(mark, FieldType[avro_type.kind.name], logical_type=logical_type))
 
     def _of_record(self, record: Record, mark: Mark) -> Change | None:
         inside = self._marks.inside(record, mark)

@@ -17,6 +17,7 @@ from counterfoil.schema.formats.jsonschema.marks import (
 )
 from counterfoil.schema.formats.jsonschema.view.written import root_of
 from counterfoil.schema.marks import ROOT, FieldTags, Mark
+from counterfoil.schema.tags.reach import unnamed_paths
 from counterfoil.sdk.serde.json_codec.applicable import Fitting
 from counterfoil.sdk.serde.json_codec.encode import compile_encoder
 from counterfoil.sdk.serde.json_codec.encrypting import Decryption, Encryption, is_decided_by_texts
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.rules.protocol import FieldChanges, Transform
     from counterfoil.sdk.serde.rules.redaction import Hiding
 
@@ -88,6 +90,10 @@ class JsonRuleValues:
             is_key = each.type == "KEY"
             field_type = FieldType.STRING if is_key else FieldType[each.type]
             yield SchemaField.marked(each.mark, field_type, each.where, is_key=is_key)
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing."""
+        return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a value without what is to be hidden; tags of all branches count, whichever it fits."""

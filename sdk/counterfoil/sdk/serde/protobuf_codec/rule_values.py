@@ -19,9 +19,11 @@ from counterfoil.schema.formats.protobuf.marks import (
     extensions_of,
     is_value,
     meta_of,
+    places_in,
     places_of,
     value_field,
 )
+from counterfoil.schema.tags.reach import unnamed_paths
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.dict_reader import DictReader
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage, MessageClass
     from counterfoil.schema.marks import FieldTags, Mark
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
     from counterfoil.sdk.serde.rules.redaction import Hiding
 
@@ -79,6 +82,10 @@ class ProtobufRuleValues:
         """Return the fields of the whole message type."""
         found = places_of(self._descriptor, self._tags)
         return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing, in any message type of the file."""
+        return unnamed_paths(self._tags.by_path, lambda tags: places_in(self._descriptor, tags))
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a message: of what is to be hidden, texts and bytes are replaced, the rest is left out."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.rules.protocol import FieldChanges, SchemaField, Transform
     from counterfoil.sdk.serde.rules.redaction import Hiding
 
@@ -66,6 +67,9 @@ class RuleValues(Protocol):
 
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole schema, with the types and tags that it declares."""
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing."""
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a value of the program without what is to be hidden.
