@@ -39,8 +39,9 @@ CONF = {"secret": "s3cret"}
 LATEST = {"auto.register.schemas": False, "use.latest.version": True}
 QUICK = {
     ("json", "a property"), ("json", "beside anyOf with null"), ("json", "a property in two branches"),
-    ("json", "a map"), ("json", "in anyOf"), ("avro", "a map"), ("avro", "a recursive record"),
-    ("avro", "a field with a record"),
+    ("json", "a map"), ("json", "a short text or a text"), ("json", "two properties"),
+    ("json", "an object with a short text or null"), ("json", "in anyOf"), ("avro", "a map"),
+    ("avro", "a recursive record"), ("avro", "a field with a record"),
     ("protobuf", "a oneof"), ("protobuf", "StringValue"), ("protobuf", "a map"),
 }  # fmt: skip
 LocalKmsDriver.register()
@@ -127,6 +128,26 @@ def check(sides: Sides) -> None:
             assert MARK.encode() not in theirs + ours
             assert [sides.read_by_us(theirs), sides.read_by_them(ours), sides.read_by_us(ours)] == [value] * 3
             assert sides.executor.plain_values == {}
+        case "once":
+            theirs, ours = sides.written_by_them(), sides.written_by_us()
+            assert MARK.encode() not in theirs + ours
+            assert [sides.read_by_us(theirs), sides.read_by_them(ours), sides.read_by_us(ours)] == [value] * 3
+            assert sides.read_by_them(theirs) != value
+        case "refused":
+            theirs, ours = sides.written_by_them(), sides.written_by_us()
+            assert MARK.encode() not in theirs + ours
+            assert [sides.read_by_us(theirs), sides.read_by_us(ours)] == [value] * 2
+            with pytest.raises(SerializationError):
+                sides.read_by_them(ours)
+        case "unread":
+            with pytest.raises(RuleError) as caught:
+                sides.written_by_us()
+            assert isinstance(caught.value.__cause__, NotEncrypted)
+            try:
+                theirs = sides.written_by_them()
+            except SerializationError:
+                return  # it does not accept what it has encrypted
+            assert sides.read_by_us(theirs) == value
         case "plain":
             theirs = sides.written_by_them()
             assert MARK.encode() in theirs

@@ -1,6 +1,9 @@
 """Schemas with a tag at one place and a value with a text there, and what confluent-kafka 2.16 does with the text.
 
-``known``: its serializers encrypt the text. ``plain``: they write it as it is. ``error``: they raise an error, whatever
+``known``: its serializers encrypt the text. ``once``: they encrypt it more often
+than they decrypt it, and read what is encrypted once. ``refused``: they
+raise an error when they read it. ``unread``: they encrypt it and do not decrypt it, or refuse what
+they encrypted. ``plain``: they write it as it is. ``error``: they raise an error, whatever
 the value is. ``unfit``: the same, and the type cannot be encrypted at all.
 """
 
@@ -69,6 +72,8 @@ TS = {"type": "string", **PII}
 NULL = {"type": "null"}
 INT = {"type": "integer"}
 LONG = {"minLength": 1}
+SHORT = {"maxLength": 12}
+SECRET = {"pattern": f"^({MARK})?$"}
 NEW = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
@@ -128,6 +133,41 @@ JSON_CASES: dict[str, list[tuple[str, dict[str, Any], Any]]] = {
         ("two types", obj(a={"type": ["string", "null"], **PII}), A),
         ("a string or a number", obj(a={"type": ["string", "integer"], **PII}), A),
         ("a recursive object", {**obj(a=TS, n={"$ref": "#"})}, {"a": "x", "n": {"a": MARK}}),
+        ("a long text or null", obj(a={"anyOf": [{**S, "minLength": 2}, NULL], **PII}), A),
+        ("an object with a limit or null", obj(a={"anyOf": [obj(b={**TS, "maxLength": 90}), NULL]}),
+         {"a": {"b": MARK}}),
+        ("a reference twice in allOf", {**obj(a={"allOf": [ref("s"), ref("s")], **PII}), **defined(s=S)}, A),
+        ("an object twice in allOf", {"allOf": [ref("s"), ref("s")], **defined(s=obj(a=TS))}, A),
+        ("a branch that the text does not fit", obj(a={"anyOf": [{**S, "maxLength": 3}, S], **PII}), A),
+        ("objects of two kinds", {"anyOf": [obj(k={"const": 1}, a={**TS, **SHORT}), obj(k={"const": 2}, a=TS)]},
+         {"k": 2, **A}),
+    ],
+    "once": [
+        ("a short text or a text", obj(a={"anyOf": [{**S, **SHORT}, S], **PII}), A),
+        ("a text of a pattern or a text", obj(a={"anyOf": [{**S, **SECRET}, S, NULL], **PII}), A),
+        ("nested anyOf of texts", obj(a={"anyOf": [{"anyOf": [{**S, **SHORT}, S]}, NULL], **PII}), A),
+        ("referenced texts", {**obj(a={"anyOf": [ref("s"), ref("t")], **PII}), **defined(s={**S, **SHORT}, t=S)}, A),
+        ("items of two kinds", obj(a=arr({"anyOf": [{**S, **SHORT}, S]}, **PII)), {"a": [MARK, "other", "x" * 30]}),
+        ("objects with a short text", {"anyOf": [obj(a={**TS, **SHORT}), obj(a=TS)]}, A),
+        ("objects with a pattern", {"anyOf": [obj(a={**TS, **SECRET}), obj(a=TS, b=S)]}, {**A, "b": "open"}),
+        ("nested objects", obj(o={"anyOf": [obj(a={**TS, **SHORT}), {"anyOf": [obj(a=TS), NULL]}]}), {"o": A}),
+        ("anyOf inside allOf", {"allOf": [{"anyOf": [obj(a={**TS, **SHORT}), obj(a=TS)]}]}, A),
+        ("objects in items", arr({"anyOf": [obj(a={**TS, **SHORT}), obj(a=TS)]}), [A, {"a": "other"}]),
+        ("two properties", {"anyOf": [obj(a={**TS, **SHORT}, b=TS), obj(a=TS, b={**TS, **SHORT}), obj(a=TS, b=TS)]},
+         {**A, "b": "other"}),
+    ],
+    "refused": [
+        ("a text or a short text", obj(a={"anyOf": [S, {**S, **SHORT}], **PII}), A),
+        ("an object or one with a short text", {"anyOf": [obj(a=TS), obj(a={**TS, **SHORT})]}, A),
+    ],
+    "unread": [
+        ("a short text or null", obj(a={"anyOf": [{**S, **SHORT}, NULL], **PII}), A),
+        ("a text of a pattern or null", obj(a={"oneOf": [{**S, **SECRET}, NULL], **PII}), A),
+        ("a short text of two types", obj(a={"type": ["string", "null"], **SHORT, **PII}), A),
+        ("an object with a short text or null", obj(a={"anyOf": [obj(b={**TS, **SHORT}), NULL]}), {"a": {"b": MARK}}),
+        ("a short text in one of two objects", {"anyOf": [obj(a={**TS, **SHORT}), obj(a=S)]}, A),
+        ("short texts of two kinds", {"anyOf": [obj(k={"const": 1}, a={**TS, **SHORT}), obj(k={"const": 2}, a=S)]},
+         {"k": 1, **A}),
     ],
     "plain": [
         ("a tag that is no list", obj(a={**S, "confluent:tags": "PII"}), A),
@@ -172,6 +212,12 @@ JSON_CASES: dict[str, list[tuple[str, dict[str, Any], Any]]] = {
             {"n": {"t": MARK}},
         ),
         ("in contentSchema", {**NEW, **obj(a={**S, "contentSchema": TS})}, A),
+        ("anyOf beside allOf", {"allOf": [obj(b=INT)], "anyOf": [obj(a=TS)]}, A),
+        ("anyOf beside oneOf", {"oneOf": [obj(b=INT)], "anyOf": [obj(a=TS)]}, A),
+        ("oneOf beside allOf", {"allOf": [obj(b=INT)], "oneOf": [obj(a=TS)]}, A),
+        ("in then, if the text is short", {"if": obj(a=SHORT), "then": obj(a=TS)}, A),
+        ("in contains, if the text is short",
+         {**NEW, **obj(a={"type": "array", "contains": {**TS, **SHORT}, "minContains": 0})}, LIST),
     ],
     "unfit": [
         ("the names of properties", {"type": "object", "propertyNames": TS}, {MARK: 1}),

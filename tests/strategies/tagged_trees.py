@@ -92,7 +92,7 @@ def json_trees(draw: Any, *, has_tags: bool = True) -> Tree:
 
 
 def _json(make: _Draw, depth: int, definitions: dict[str, Json], *, is_root: bool = False) -> tuple[Json, Json]:
-    simple = ("string", "string", "string", "string", "untyped", "integer", "null or string")
+    simple = ("string", "string", "string", "string", "untyped", "integer", "null or string", "texts", "alike")
     nested = (
         "object",
         "object",
@@ -107,6 +107,8 @@ def _json(make: _Draw, depth: int, definitions: dict[str, Json], *, is_root: boo
         "branch",
         "all",
         "if",
+        "alike",
+        "alike",
     )
     kind = (
         "object"
@@ -157,7 +159,18 @@ def _json_around(make: _Draw, kind: str, inner: Json, value: Json) -> tuple[Json
     return {"allOf": [inner, {"minProperties": 0}]}, value
 
 
-_JSON_SIMPLE = ("string", "untyped", "integer", "null or string")
+_JSON_SIMPLE = ("string", "untyped", "integer", "null or string", "texts", "alike")
+_LIMITS: tuple[dict[str, Json], ...] = (
+    {"maxLength": 3},
+    {"maxLength": 20},
+    {"minLength": 30},
+    {"minLength": 2},
+    {"pattern": "^text"},
+    {"pattern": "^[A-Z]"},
+    {"format": "date"},
+    {"enum": ["x"]},
+    {},
+)
 
 
 def _json_simple(make: _Draw, kind: str) -> tuple[Json, Json]:
@@ -168,8 +181,26 @@ def _json_simple(make: _Draw, kind: str) -> tuple[Json, Json]:
             return make.one({}, {"minLength": 1}), make.text()
         case "integer":
             return {"type": "integer"}, make.number()
+        case "texts":  # of which one fits every text, so that the schema accepts ciphertexts
+            return {"anyOf": _shuffled(make, [_limited(make), {"type": "string"}])}, make.text()
+        case "alike":
+            name = make.name()
+            texts = [make.with_tags(each) for each in (_limited(make), {"type": "string"})]
+            if make.flip(3):
+                texts.append(make.with_tags(_limited(make)))
+            objects = [make.with_tags({"type": "object", "properties": {name: each}}) for each in texts]
+            return {"anyOf": _shuffled(make, objects)}, {name: make.text()}
     branches = [make.with_tags({"type": "string"}), {"type": "null"}]
     return {make.one("anyOf", "oneOf"): branches}, make.one(make.text(), None)
+
+
+def _limited(make: _Draw) -> Json:
+    """Return a schema for some texts, or for all."""
+    return make.with_tags({"type": "string", **make.one(*_LIMITS)})
+
+
+def _shuffled(make: _Draw, branches: list[Json]) -> list[Json]:
+    return list(make.draw(st.permutations(branches)))
 
 
 def _json_values(root: Json, schema: Json, value: Json, *, is_marked: bool) -> Iterator[tuple[Any, bool]]:

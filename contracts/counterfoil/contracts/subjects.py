@@ -93,6 +93,15 @@ class Subjects:
         """Return the names of the subjects of the file at ``path``."""
         return self.of(path).names
 
+    def tags_by_path(self, path: str) -> dict[str, tuple[str, ...]]:
+        """Return the tags that the project assigns by path to the schema of a file, under any of its subjects."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each in self.of(path).subjects:
+            metadata = each.terms.metadata
+            for name, tags in () if metadata is None else metadata.tags.items():
+                found[name] = tuple(dict.fromkeys((*found.get(name, ()), *tags)))
+        return found
+
     def known_as(self, path: str) -> tuple[str, ...]:
         """Return the names by which contracts know a file: its subjects, and of an unmapped file that in its name."""
         found = self.of(path)

@@ -72,13 +72,20 @@ class TaggedPlace:
 
     ``type`` is the type by the names of field rules: ``STRING``, ``BYTES``, ``INT`` … ``RECORD`` for an object that
     declares nothing inside, and ``ANY`` for values of every type. ``where`` says in words how the place is reached from
-    the nearest field. ``pointer`` leads to the element in the text of the schema.
+    the nearest field. ``pointer`` leads to the element in the text of the schema. ``logical_type`` is that of a string
+    or of bytes whose values are no texts or bytes.
     """
 
     mark: Mark
     type: str
     where: str = ""
     pointer: Pointer = ()
+    logical_type: str = ""
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """All tags of the place."""
+        return self.mark.tags
 
     @property
     def full_name(self) -> str:
@@ -106,6 +113,11 @@ class FieldTags:
         self._inline = inline
         self._by_path = by_path
         self._types = types or {}
+
+    @property
+    def by_path(self) -> Mapping[str, Sequence[str]]:
+        """The tags that the metadata assign, by path."""
+        return self._by_path
 
     @property
     def has_paths(self) -> bool:

@@ -31,6 +31,24 @@ def matches_path(pattern: str, path: str) -> bool:
     return len(parts) in reached
 
 
+def may_match_below(pattern: str, path: str) -> bool:
+    """Return whether a path with wildcards may match a path that continues ``path`` by more parts.
+
+    >>> may_match_below("$.m.key", "$.m"), may_match_below("**.ssn", "$.m"), may_match_below("$.n", "$.m")
+    (True, True, False)
+    """
+    parts = _PART.findall(pattern)
+    reached = _skipping(parts, {0})
+    for character in f"{path}.":
+        reached = _skipping(parts, {after for at in reached for after in _after(parts, at, character)})
+    return any(at < len(parts) for at in reached)
+
+
+def has_wildcards(pattern: str) -> bool:
+    """Return whether a path has wildcards."""
+    return "*" in pattern or "?" in pattern
+
+
 def _skipping(parts: Sequence[str], reached: set[int]) -> set[int]:
     """Return the places in the pattern that are reached if wildcards for any number of characters match none."""
     waiting = list(reached)

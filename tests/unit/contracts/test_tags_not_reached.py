@@ -9,6 +9,8 @@ from datetime import date
 import pytest
 
 from counterfoil.contracts.linting.lint import LintInput, lint_files
+from counterfoil.contracts.project.document import read_project
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.testing.hidden import hidden_names
 from counterfoil.contracts.tree import ReadSchema, SchemaFile, SchemaTree
 from counterfoil.converter.page.dead_letters import tagged_names
@@ -16,7 +18,7 @@ from counterfoil.schema import parse_schema
 from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher, write_sketch
-from counterfoil.schema.tags.reach import unreached_tags
+from counterfoil.schema.tags.reach import unnamed_paths_of, unreached_tags
 from counterfoil.sdk.testing import InMemoryRegistry
 from tagged_places import CASES, MARK, NUMBER, Case, some
 
@@ -55,6 +57,41 @@ def test_a_registration_warns_in_the_log(text: str, warnings: int, caplog: pytes
         client = InMemoryRegistry().client(retries=0)
         client.register("people-value", Schema(text, SchemaType.JSON, rule_set=RuleSet(domain_rules=(rule,))))
     assert [each.message for each in caplog.records] == ["a tag marks what no rule changes"] * warnings
+
+
+EMAIL = json.dumps({"type": "object", "properties": {"email": {"type": "string"}}})
+
+
+@pytest.mark.parametrize(("path", "warnings"), [("$.emial", 1), ("**.emial", 1), ("$.email", 0), ("$.e*", 0)])
+def test_a_registration_warns_of_a_path_that_names_nothing(
+    path: str, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        client = InMemoryRegistry().client(retries=0)
+        client.register("people-value", Schema(EMAIL, SchemaType.JSON, metadata=Metadata(tags={path: ("PII",)})))
+    assert [each.message for each in caplog.records] == ["a path of tags names nothing"] * warnings
+
+
+@pytest.mark.parametrize(("path", "rules"), [("$.emial", ["tag-path-unknown"]), ("$.email", [])])
+def test_lint_warns_of_a_declared_path_that_names_nothing(path: str, rules: list[str]) -> None:
+    project = f"""
+schemas:
+  - files: person.schema.json
+    subject: people-value
+    metadata: {{tags: {{"{path}": [PII]}}}}
+"""
+    tree = SchemaTree([SchemaFile("person.schema.json", EMAIL.encode())], validation=Validation.STRICT)
+    given = LintInput(
+        tree, lambda _: None, schemas=["person.schema.json"], subjects=Subjects(tree, read_project(project))
+    )
+    assert [each.rule for each in lint_files(given, today=date(2026, 1, 1)).findings] == rules
+
+
+def test_many_uses_of_one_definition_are_all_names() -> None:
+    uses = {f"p{number}": {"$ref": "#/definitions/a"} for number in range(40)}
+    address = {"a": {"type": "object", "properties": {"street": {"type": "string"}}}}
+    schema = parse_schema(json.dumps({"properties": uses, "definitions": address}), SchemaType.JSON)
+    assert unnamed_paths_of(schema, {f"$.p{number}.street": ("PII",) for number in range(40)}) == []
 
 
 # --- masks

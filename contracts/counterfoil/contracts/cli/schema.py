@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baselines.choose import Comparison
     from counterfoil.contracts.registration import Entry, Plan
+    from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
     from counterfoil.schema.model import Schema
     from counterfoil.sdk.client import Registry
@@ -143,7 +144,7 @@ def register(
             comparison.head, chosen, subjects=comparison.subjects, registry=client, normalize=normalize
         )
         plan = registration.plan(label=shown_address(access.url or ""), project=comparison.project, needs_both=True)
-        _warn_of_tags(plan, comparison.head)
+        _warn_of_tags(plan, comparison.head, comparison.subjects)
         is_refused = plan.report.is_broken(FailOn.ERROR)
         if is_refused and not as_json:
             _print_report(plan, prefix=comparison.scope.prefix)
@@ -160,17 +161,20 @@ def _is_unused_part(comparison: Comparison, path: str) -> bool:
     return found.is_part and not found.subjects
 
 
-def _warn_of_tags(plan: Plan, tree: SchemaTree) -> None:
-    """Print the tags of files that would be registered that mark what no field rule reaches."""
+def _warn_of_tags(plan: Plan, tree: SchemaTree, subjects: Subjects) -> None:
+    """Print the tags of files that would be registered that mark what no field rule reaches, or nothing at all."""
     from counterfoil.contracts.registration import State
-    from counterfoil.schema.tags.reach import has_tags, unreached_tags
+    from counterfoil.schema.tags.reach import has_tags, unnamed_paths_of, unreached_tags
 
     for entry in plan.entries:
         schema = tree.read(entry.path).schema
-        if entry.state is State.UNCHANGED or schema is None or not has_tags(schema.text, {}):
+        by_path = subjects.tags_by_path(entry.path)
+        if entry.state is State.UNCHANGED or schema is None or not has_tags(schema.text, by_path):
             continue
-        for each in unreached_tags(schema, {}):
+        for each in unreached_tags(schema, by_path):
             click.echo(f"warning: {entry.path}: {each.text} (tag-not-reached)", err=True)
+        for path in unnamed_paths_of(schema, by_path):
+            click.echo(f"warning: {entry.path}: {path.text} (tag-path-unknown)", err=True)
 
 
 def _print_report(plan: Plan, *, prefix: str) -> None:

@@ -18,10 +18,10 @@ from counterfoil.schema.documents.nodes import InvalidDocument, Repair
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reports.model import Severity
-from counterfoil.schema.tags.reach import has_tags, unreached_tags
+from counterfoil.schema.tags.reach import has_tags, unnamed_paths_of, unreached_tags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
     from counterfoil.contracts.linting.fixing import Fix
@@ -56,6 +56,8 @@ class LintInput:
 BYTE_ORDER_MARK: Final = "\ufeff"
 UNREACHED: Final = "tag-not-reached"
 """The rule about tags that no field rule reaches."""
+UNKNOWN_PATH: Final = "tag-path-unknown"
+"""The rule about paths of metadata that name no field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ def lint_files(given: LintInput, *, today: date) -> LintReport:
     if given.project is not None:
         findings += _lint_project(given, given.project, today)
     for path in given.schemas:
-        findings += _lint_schema(given.tree, path)
+        findings += _lint_schema(
+            given.tree, path, given.subjects.tags_by_path(path) if given.subjects is not None else {}
+        )
         findings += _lint_subjects(given.subjects, path)
     findings += _Agreements(given, today).lint()
     files = (*([given.project] if given.project is not None else []), *given.schemas, *given.agreements)
@@ -113,7 +117,7 @@ def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
     return findings.found
 
 
-def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
+def _lint_schema(tree: SchemaTree, path: str, by_path: Mapping[str, Sequence[str]]) -> list[Finding]:
     names = tree.outline(path)
     findings = FileFindings(path, (names.name if names else None) or path)
     read = tree.read(path)
@@ -127,7 +131,7 @@ def _lint_schema(tree: SchemaTree, path: str) -> list[Finding]:
         for missing in read.missing:
             findings.add("missing-import", missing.text, missing.position, severity=Severity.WARNING, fix="")
     if read.schema is not None:
-        _add_warnings(read.schema, findings)
+        _add_warnings(read.schema, by_path, findings)
     return findings.found
 
 
@@ -142,20 +146,22 @@ def _lint_subjects(subjects: Subjects | None, path: str) -> list[Finding]:
     return findings.found
 
 
-def _add_warnings(schema: ParsedSchema, findings: FileFindings) -> None:
+def _add_warnings(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], findings: FileFindings) -> None:
     """Add what the schema's language forbids and registries accept."""
     for each in schema.warnings():
         place, element = schema.locate(each.pointer), print_path(schema.path_at(each.pointer))
         fix = advice_for(each.rule)
         findings.add(each.rule, each.text, place, element=element, severity=Severity.WARNING, fix=fix)
-    if has_tags(schema.text, {}):
-        _add_tags(schema, findings)
+    if has_tags(schema.text, by_path):
+        _add_tags(schema, by_path, findings)
 
 
-def _add_tags(schema: ParsedSchema, findings: FileFindings) -> None:
-    """Add the tags at places that no field rule reaches."""
-    for each in unreached_tags(schema, {}):
+def _add_tags(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], findings: FileFindings) -> None:
+    """Add the tags at places that no field rule reaches, and the paths of metadata that mark nothing."""
+    for each in unreached_tags(schema, by_path):
         findings.add(UNREACHED, each.text, schema.locate(each.pointer), element=each.place)
+    for path in unnamed_paths_of(schema, by_path):
+        findings.add(UNKNOWN_PATH, path.text, None, element=path.path)
 
 
 class _Agreements:

@@ -173,5 +173,12 @@ LINT_RULES: Final = (
         "tagged record: a rule ENCRYPT with this tag is refused.",
         "Move the tag beside a string or bytes field; docs/encryption.md lists the places.",
     ),
+    LintRule(
+        "tag-path-unknown",
+        Severity.WARNING,
+        "A path of the metadata that a project declares names no field of the schema, so that its tags mark nothing, "
+        "and what they should mark is not encrypted.",
+        "Write the full name of the field, such as shop.Order.email, or $.email in JSON Schema.",
+    ),
 )
 LINT_RULE_BY_ID: Final[Mapping[str, LintRule]] = {rule.id: rule for rule in LINT_RULES}

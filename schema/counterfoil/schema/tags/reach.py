@@ -1,20 +1,24 @@
-"""Tags that mark values which the field rules of Confluent's clients do not reach."""
+"""Tags that mark values which the field rules of Confluent's clients do not reach, and paths that mark nothing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, Protocol
 
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.marks import ROOT, FieldTags
+from counterfoil.schema.path_patterns import has_wildcards, may_match_below
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.pointer import Pointer
 
-_MOST = 100
+_MOST: Final = 100
+_OPEN: Final = frozenset({"RECORD", "COMBINED", "MAP"})
+_ANY_NAME: Final = ".*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,87 @@ def unreached_tags(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -
         if len(found) == _MOST:
             break
     return list(found.values())
+
+
+class Place(Protocol):
+    """A place of a schema: the full name of the nearest field, its type, and its tags."""
+
+    @property
+    def full_name(self) -> str:
+        """The full name of the nearest field."""
+
+    @property
+    def type(self) -> str:
+        """The name of the type."""
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """The tags of the place."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnnamedPath:
+    """A path of a schema's metadata that is no name in the schema, with the ``tags`` that it would assign.
+
+    ``is_exact``: it has no wildcards, and the schema has what is around the field that it names. ``nearest`` is a
+    similar name.
+    """
+
+    path: str
+    tags: tuple[str, ...]
+    is_exact: bool
+    nearest: str | None
+
+    @property
+    def text(self) -> str:
+        """The finding in one sentence."""
+        tags = ", ".join(repr(tag) for tag in self.tags)
+        meant = f"; the most similar name is {self.nearest!r}" if self.nearest else ""
+        return (
+            f"the path {self.path!r} of the metadata names no field of the schema, so that {tags} marks nothing{meant}"
+        )
+
+
+def unnamed_paths(
+    by_path: Mapping[str, Sequence[str]], places: Callable[[FieldTags], Iterable[Place]]
+) -> list[UnnamedPath]:
+    """Return the paths of a schema's metadata that assign their tags to nothing.
+
+    ``places`` returns the places of the schema whose fields have certain tags. A path into an object of JSON that
+    does not list its properties may name one.
+    """
+    if not by_path:
+        return []
+    paths = [*by_path]
+    found = [*places(FieldTags({}, {path: (str(index),) for index, path in enumerate(paths)}))]
+    named = {tag for each in found for tag in each.tags}
+    names = {each.full_name for each in found}
+    unlisted = {name.partition(_ANY_NAME)[0] for name in names if _ANY_NAME in name}
+    unlisted |= {each.full_name for each in found if each.type in _OPEN}
+    missing = [
+        path
+        for index, path in enumerate(paths)
+        if str(index) not in named and not any(may_match_below(path, name) for name in unlisted)
+    ]
+    return [
+        UnnamedPath(path, tuple(by_path[path]), _is_exact(path, names), next(iter(_near(path, names)), None))
+        for path in missing
+    ]
+
+
+def _is_exact(path: str, names: set[str]) -> bool:
+    around, dot, _ = path.rpartition(".")
+    inside = f"{around}."
+    return not has_wildcards(path) and bool(dot) and any(each.startswith(inside) for each in names)
+
+
+def _near(path: str, names: set[str]) -> list[str]:
+    return get_close_matches(path, sorted(names - {ROOT}), n=1) if len(names) <= _MOST * _MOST else []
+
+
+def unnamed_paths_of(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -> list[UnnamedPath]:
+    """Return the paths of a schema's metadata that assign their tags to nothing."""
+    return unnamed_paths(by_path, lambda tags: format_for(schema.schema_type).places(schema, tags))
 
 
 def has_tags(text: str, by_path: Mapping[str, Sequence[str]]) -> bool:

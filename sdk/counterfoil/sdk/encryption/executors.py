@@ -24,8 +24,8 @@ from counterfoil.sdk.encryption.places import (
 )
 from counterfoil.sdk.encryption.policy import policy_of
 from counterfoil.sdk.encryption.services.opening import KeyServices
-from counterfoil.sdk.errors import EncryptionError, NotDecrypted, NotEncrypted
-from counterfoil.sdk.serde.rules.protocol import FieldType
+from counterfoil.sdk.errors import EncryptionError, KeyMissing, NotDecrypted, NotEncrypted
+from counterfoil.sdk.serde.rules.protocol import FieldType, OpenedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _MAGIC: Final = b"\x00"
 _VERSION_BYTES: Final = 4
 _PREFIX_BYTES: Final = len(_MAGIC) + _VERSION_BYTES
+_MOST_LAYERS: Final = 8
 
 
 class _Executor:
@@ -292,7 +293,7 @@ def _writing(use: _Use, places: PlacePolicy) -> FieldChanges:
         if field.type is FieldType.NULL:
             return None
         compile_type = _WRITING.get(field.type)
-        if compile_type is None or field.is_key or (field.is_beyond and not places.encrypts_all):
+        if compile_type is None or field.is_key or field.logical_type or (field.is_beyond and not places.encrypts_all):
             return _refuse(refusal(field, use.policy, places))
         return compile_type(use, field)
 
@@ -314,10 +315,54 @@ def _reading(use: _Use, places: PlacePolicy, plain: PlainValues) -> FieldChanges
         compile_type = None if field.is_key else _READING.get(field.type)
         if compile_type is None:
             return None
+        if field.is_possible:
+            return _opening(use)
+        if field.logical_type:
+            return _plain_only(use, field, places, plain)
         change = compile_type(use, field)
         return change if not field.is_beyond or places.refuses_plain else _tolerant(use, field, change, plain)
 
     return compile_field
+
+
+def _opening(use: _Use) -> Change:
+    """Return what decrypts a text as long as it is a ciphertext of the key; another text is returned as it is.
+
+    A text may be encrypted several times: once for each branch of a schema that describes it.
+    """
+
+    def change(value: Any, message: Any) -> Any:
+        del message
+        for _ in range(_MOST_LAYERS):
+            data = bytes_of_text(value) if isinstance(value, str) else None
+            if data is None or not may_be_ciphertext(data, use.policy):
+                break
+            try:
+                value = OpenedText(use.decrypt(data).decode())
+            except (NotDecrypted, UnicodeDecodeError):
+                break
+            except KeyMissing:
+                if isinstance(value, OpenedText):
+                    break  # a decrypted text that looks like a ciphertext of another version of the key
+                raise
+        return value
+
+    return change
+
+
+def _plain_only(use: _Use, field: SchemaField, places: PlacePolicy, plain: PlainValues) -> Change:
+    """Return what counts the values of a logical type, which other clients have written as they are."""
+
+    def change(value: Any, message: Any) -> Any:
+        del message
+        if value is not None and places.refuses_plain:
+            problem = f"values of the logical type {field.logical_type} are never encrypted"
+            raise _placed(use.not_decrypted(problem), field)
+        if value is not None:
+            plain.add(str(use.policy.subject), field.full_name)
+        return value
+
+    return change
 
 
 def _tolerant(use: _Use, field: SchemaField, decrypt: Change, plain: PlainValues) -> Change:

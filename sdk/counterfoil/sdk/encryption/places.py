@@ -64,10 +64,12 @@ def _word(scope: RuleScope, name: str, default: str, other: str) -> str:
 def check_places(fields: Iterable[SchemaField], policy: PlacePolicy, keys: KeyPolicy, rule: str) -> None:
     """Raise ``RuleError`` for marked places that would be plain text, with the first of them in words."""
     marked = [field for field in fields if field.type is not FieldType.NULL]
-    fits = {field.full_name for field in marked if field.type in _ENCRYPTED and not field.is_key}
+    fits = {
+        field.full_name for field in marked if field.type in _ENCRYPTED and not field.is_key and not field.logical_type
+    }
     problems: dict[str, None] = {}
     for field in marked:
-        can_be = field.type in (*_ENCRYPTED, *_DECIDED_BY_VALUE) or field.full_name in fits
+        can_be = field.full_name in fits or (field.type in (*_ENCRYPTED, *_DECIDED_BY_VALUE) and not field.logical_type)
         if field.is_key or not can_be:
             problems[_unfit(field)] = None
         elif field.is_beyond and not policy.encrypts_all:
@@ -81,7 +83,7 @@ def check_places(fields: Iterable[SchemaField], policy: PlacePolicy, keys: KeyPo
 
 def refusal(field: SchemaField, keys: KeyPolicy, policy: PlacePolicy) -> NotEncrypted:
     """Return the error for a value that a rule marks and does not encrypt; it contains none of the data."""
-    is_unfit = field.is_key or field.type not in _ENCRYPTED or policy.encrypts_all
+    is_unfit = field.is_key or field.logical_type or field.type not in _ENCRYPTED or policy.encrypts_all
     problem = _unfit(field) if is_unfit else _beyond(field)
     return NotEncrypted(f"{problem[0].upper()}{problem[1:]}", kek=keys.kek_name, subject=str(keys.subject))
 
@@ -89,14 +91,19 @@ def refusal(field: SchemaField, keys: KeyPolicy, policy: PlacePolicy) -> NotEncr
 def _unfit(field: SchemaField) -> str:
     if field.is_key:
         return f"{field.place} is marked by a tag of the rule, and names cannot be encrypted"
+    if field.logical_type:
+        return (
+            f"{field.place} has the logical type {field.logical_type}, whose values cannot be encrypted; expected a "
+            "string or bytes field without a logical type"
+        )
     return f"{field.place} is of the type {field.type}, which cannot be encrypted; expected a string or bytes field"
 
 
 def _beyond(field: SchemaField) -> str:
     return (
-        f"{field.place} is marked by a tag of the rule, and Confluent's clients neither encrypt nor decrypt there; "
-        f"move the tag beside a string or bytes field that they reach, or set {PLACES}={_ALL} if all readers use this "
-        "SDK"
+        f"{field.place} is marked by a tag of the rule, and Confluent's clients do not encrypt or do not decrypt "
+        f"there; move the tag beside a string or bytes field that they reach, or set {PLACES}={_ALL} if all readers "
+        "use this SDK"
     )
 
 

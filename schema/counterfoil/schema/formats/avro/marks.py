@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
+from counterfoil.schema.formats.avro.compare.meaning import logical_type_of
+from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.schema.marks import ROOT, Mark, Steps, TaggedPlace, known_tags_in, tags_in
 
 if TYPE_CHECKING:
@@ -93,7 +94,13 @@ def places(schema: AvroSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
             case Union(branches=branches):
                 waiting += [(branch, mark, where) for branch in reversed(branches)]
             case _:
-                yield TaggedPlace(mark, avro_type.kind.name, where, avro_type.pointer)
+                yield TaggedPlace(mark, avro_type.kind.name, where, avro_type.pointer, value_type_of(avro_type))
+
+
+def value_type_of(avro_type: AvroType) -> str:
+    """Return the logical type of a string or of bytes whose values are no texts or bytes; empty without one."""
+    logical = logical_type_of(avro_type) if avro_type.kind in (Kind.STRING, Kind.BYTES) else None
+    return "" if logical is None else logical.name
 
 
 def _parts(avro_type: AvroType) -> Iterator[AvroType]:

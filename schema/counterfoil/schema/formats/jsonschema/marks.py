@@ -1,9 +1,9 @@
 """How tags mark the values of a JSON schema.
 
 Confluent's clients know the tags in the schemas of properties. They follow ``properties``, ``items`` with one schema,
-``$ref``, and branches of ``allOf``, ``anyOf`` and ``oneOf``; they ignore tags behind a reference, in a branch and in
-``items``, every other keyword with schemas, what stands beside a ``$ref``, and scalars whose type is not named by the
-schema, or stands beside branches.
+``$ref``, and the branches of ``allOf``, or else of ``oneOf``, or else of ``anyOf``; they ignore tags behind a
+reference, in a branch and in ``items``, every other keyword with schemas, what stands beside a ``$ref``, and scalars
+whose type is not named by the schema, or stands beside branches.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ TYPE_BY_WORD: Final[Mapping[str, str]] = {
 }
 """The types of scalars by the names of field rules; the first that a schema names counts."""
 
-_BRANCHES: Final = ("allOf", "anyOf", "oneOf")
-_ABOUT_EVERY_TEXT: Final = frozenset(
+_BRANCHES: Final = ("allOf", "oneOf", "anyOf")
+"""Keywords with branches: Confluent's clients follow the first of them that a schema has."""
+
+ABOUT_EVERY_TEXT: Final = frozenset(
     {"type", "format", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
     | {"contentEncoding", "contentMediaType", TAGS}
 )
 """The keywords of a schema for texts that say nothing about which texts are valid."""
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
-_NAMES_OF_ONE_STATE: Final = 8
+_NAMES_OF_ONE_STATE: Final = 200
 """How many full names of one recursive schema are looked at; tags by path may depend on them."""
 
 
@@ -105,7 +107,7 @@ class Described:
             for part in self.parts
             if not part.is_beyond and _is_plain(part.schema) and "string" in (part.schema.facts.types or ())
         ]
-        return max(1, sum(each in certain or written(each).keys() <= _ABOUT_EVERY_TEXT for each in texts))
+        return max(1, sum(each in certain or written(each).keys() <= ABOUT_EVERY_TEXT for each in texts))
 
 
 class JsonMarks:
@@ -222,8 +224,10 @@ def _beside(schema: Schema, choice: Choice) -> Iterator[tuple[Schema, bool]]:
     referred = schema.referred if isinstance(schema, WrittenSchema) else ()
     for each in facts.all_of:
         yield each, is_dynamic if each in referred else has_reference
-    for branches in (facts.any_of, facts.one_of):
-        yield from ((each, has_reference) for each in choice.branches(branches or ()))
+    followed = next((word for word in _BRANCHES if isinstance(keywords.get(word), list)), None)
+    for word, branches in (("anyOf", facts.any_of), ("oneOf", facts.one_of)):
+        is_beyond = has_reference or word != followed
+        yield from ((each, is_beyond) for each in choice.branches(branches or ()))
     yield from ((each, True) for each in choice.conditional(facts))
     yield from ((needed, True) for name, needed in facts.needed_schemas.items() if choice.needed(name))
 

@@ -145,6 +145,13 @@ def places_of(root: AnyDescriptor, tags: FieldTags) -> Iterator[TaggedPlace]:
                 waiting.append((inner.message_type, marks.of_message(inner.message_type, of_field)))
 
 
+def places_in(message: AnyDescriptor, tags: FieldTags) -> Iterator[TaggedPlace]:
+    """Yield the places of a message type, and of all others of its file."""
+    yield from places_of(message, tags)
+    for each in _declared(message.file.message_types_by_name.values()):
+        yield from places_of(each, tags)
+
+
 def _declared(messages: Any) -> Iterator[AnyDescriptor]:
     for each in messages:
         if not each.GetOptions().map_entry:

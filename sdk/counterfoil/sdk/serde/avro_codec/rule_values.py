@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.avro.marks import AvroMarks, places
+from counterfoil.schema.formats.avro.marks import AvroMarks, places, value_type_of
 from counterfoil.schema.formats.avro.types import NO_DEFAULT, Array, Map, Record, Union
+from counterfoil.schema.tags.reach import unnamed_paths
 from counterfoil.sdk.errors import DecodeError, EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_by_type
 from counterfoil.sdk.serde.avro_codec.decode import compile_decoder
@@ -20,7 +21,7 @@ from counterfoil.sdk.serde.avro_codec.encode_walk import EncodeWalk
 from counterfoil.sdk.serde.avro_codec.names import needs_names, without_names
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Checked, read_inline_rules
+from counterfoil.sdk.serde.rules.values import Aim, Checked, read_inline_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.marks import FieldTags, Mark
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.models.binding import AvroModel
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
@@ -54,16 +56,25 @@ class AvroRuleValues:
         unnamed = without_names(parsed.root) if self._names_records and not names_records else _unchanged
         self.closed = unnamed if model is None else _after(unnamed, model.making(parsed.root))
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
-        """Return a function that applies a field rule to a message; with ``fills``, also to defaults it will have."""
+    def fields(
+        self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), aim: Aim = Aim.CHANGE
+    ) -> Transform:
+        """Return a function that applies a field rule to a message; to encrypt, also to defaults it will have."""
         del tags
-        apply = _Fields(changes, self._marks(), fills=fills).of_root(self._parsed.root)
+        apply = _Fields(changes, self._marks(), fills=aim is Aim.ENCRYPT).of_root(self._parsed.root)
         return (lambda message: message) if apply is None else (lambda message: apply(message, None))
 
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole schema."""
         found = places(self._parsed, self._tags)
-        return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+        return (
+            SchemaField.marked(each.mark, FieldType[each.type], each.where, logical_type=each.logical_type)
+            for each in found
+        )
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing."""
+        return unnamed_paths(self._tags.by_path, lambda tags: places(self._parsed, tags))
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
@@ -147,7 +158,8 @@ class _Fields:
                 return _map(self._of(values, mark), self._unfit, hiding)
             case Union():
                 return self._of_union(avro_type, mark)
-        return self._changes(SchemaField.marked(mark, FieldType[avro_type.kind.name]))
+        logical_type = value_type_of(avro_type)
+        return self._changes(SchemaField.marked(mark, FieldType[avro_type.kind.name], logical_type=logical_type))
 
     def _of_record(self, record: Record, mark: Mark) -> Change | None:
         inside = self._marks.inside(record, mark)

@@ -19,20 +19,23 @@ from counterfoil.schema.formats.protobuf.marks import (
     extensions_of,
     is_value,
     meta_of,
+    places_in,
     places_of,
     value_field,
 )
+from counterfoil.schema.tags.reach import unnamed_paths
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.dict_reader import DictReader
 from counterfoil.sdk.serde.protobuf_codec.encode import compile_encoder
 from counterfoil.sdk.serde.rules.protocol import FieldType, SchemaField
-from counterfoil.sdk.serde.rules.values import Checked, InlineRule
+from counterfoil.sdk.serde.rules.values import Aim, Checked, InlineRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage, MessageClass
     from counterfoil.schema.marks import FieldTags, Mark
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.rules.protocol import Change, FieldChanges, Transform
     from counterfoil.sdk.serde.rules.redaction import Hiding
 
@@ -68,15 +71,21 @@ class ProtobufRuleValues:
         """Return the body of a message that rules changed."""
         return self._encode(message, b"")
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
+    def fields(
+        self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), aim: Aim = Aim.CHANGE
+    ) -> Transform:
         """Return a function that applies a field rule to a message."""
-        del tags, fills
+        del tags, aim
         return self._changing(_Walk(changes, self._marks))
 
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole message type."""
         found = places_of(self._descriptor, self._tags)
         return (SchemaField.marked(each.mark, FieldType[each.type], each.where) for each in found)
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing, in any message type of the file."""
+        return unnamed_paths(self._tags.by_path, lambda tags: places_in(self._descriptor, tags))
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a message: of what is to be hidden, texts and bytes are replaced, the rest is left out."""

@@ -96,7 +96,9 @@ class SchemaField:
     and of its type. ``known_tags`` are those of them that Confluent's clients find, and ``is_beyond`` is whether they
     leave the values as they are: for an executor, whether they find none of the rule's tags there.
     ``is_key``: the values are the names of properties, which no rule can change. ``where`` is in words how the values
-    are reached from the field.
+    are reached from the field. ``is_possible``: a value that is read may have been changed by the rule or not; one that
+    was is returned as an :class:`OpenedText`. ``logical_type``: the values of this string or bytes field are of another
+    Python type, such as UUID.
     """
 
     full_name: str
@@ -107,19 +109,31 @@ class SchemaField:
     is_beyond: bool = False
     is_key: bool = False
     where: str = ""
+    is_possible: bool = False
+    logical_type: str = ""
 
     @classmethod
-    def marked(cls, mark: Mark, field_type: FieldType, where: str = "", *, is_key: bool = False) -> SchemaField:
+    def marked(
+        cls, mark: Mark, field_type: FieldType, where: str = "", *, is_key: bool = False, logical_type: str = ""
+    ) -> SchemaField:
         """Return the field of a place of a schema."""
         known = frozenset() if mark.is_beyond else mark.own
         is_beyond = mark.is_beyond or mark.full_name == ROOT
-        return cls(mark.full_name, mark.name, field_type, mark.tags, known, is_beyond, is_key, where)
+        return cls(
+            mark.full_name, mark.name, field_type, mark.tags, known, is_beyond, is_key, where, logical_type=logical_type
+        )
 
     @property
     def place(self) -> str:
         """The place in words: ``the field shop.Order.email``, ``what is in the items of the field …``."""
         field = "the value itself" if self.full_name == ROOT else f"the field {self.full_name}"
         return f"what is {self.where} {field}" if self.where else field
+
+
+class OpenedText(str):
+    """A text that a rule has decrypted."""
+
+    __slots__ = ()
 
 
 Transform: TypeAlias = Callable[[Any], Any]

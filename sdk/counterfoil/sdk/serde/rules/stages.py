@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -23,6 +24,7 @@ from counterfoil.sdk.serde.rules.protocol import (
     RuleRun,
     RuleScope,
 )
+from counterfoil.sdk.serde.rules.values import Aim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from counterfoil.sdk.serde.sources import Source
     from counterfoil.sdk.subjects import Field
 
+_LOG: Final = logging.getLogger(__name__)
+
 RULE_NAME_HEADER: Final = "__rule.name"
 """The header of a record of a dead letter topic that names the rule that failed; that rule is not run again."""
 
@@ -48,6 +52,7 @@ _BOTH_BY_MODE: Final = {
 }
 _SECOND: Final = (RuleMode.READ, RuleMode.DOWNGRADE)
 """The modes of the second action of a pair ``onSuccess: "A,B"``; their rules run in reverse order."""
+_AIMS: Final = {RuleMode.WRITE: Aim.ENCRYPT, RuleMode.READ: Aim.DECRYPT}
 _IN_CLIENTS: Final = (None, "ALL", "CLIENT")
 
 
@@ -245,6 +250,7 @@ def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValue
     wanted = frozenset(scope.rule.tags)
     if isinstance(executor, PlaceExecutor):
         executor.check_places(scope, _wanted(values.places(), wanted))
+    _check_paths(scope, values, refuses=isinstance(executor, PlaceExecutor))
     changes = yield from executor.compile_fields(scope)
 
     def tagged(field: SchemaField) -> Change | None:
@@ -252,9 +258,25 @@ def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValue
         change = None if found is None else changes(found)
         return _condition_on(scope.rule, field, change) if change is not None and scope.is_condition else change
 
-    fills = isinstance(executor, PlaceExecutor) and scope.mode is RuleMode.WRITE
-    apply = values.fields(tagged, tags=wanted, fills=fills)
+    aim = _AIMS.get(scope.mode, Aim.CHANGE) if isinstance(executor, PlaceExecutor) else Aim.CHANGE
+    apply = values.fields(tagged, tags=wanted, aim=aim)
     return _holding(apply) if scope.is_condition else apply
+
+
+def _check_paths(scope: RuleScope, values: RuleValues, *, refuses: bool) -> None:
+    """Warn of paths of the metadata that assign tags of a rule to nothing.
+
+    With ``refuses``, raise ``RuleError`` for one without wildcards when messages are written: a field of a similar name
+    would be plain text.
+    """
+    if scope.mode is not RuleMode.WRITE:
+        return
+    for each in values.unnamed_paths():
+        if not set(each.tags) & set(scope.rule.tags):
+            continue
+        if refuses and each.is_exact:
+            raise RuleError(f"{each.text}; correct or remove the path", rule=scope.rule.name)
+        _LOG.warning("The rule %r of %s: %s", scope.rule.name, scope.subject, each.text)
 
 
 def _wanted(fields: Iterable[SchemaField], wanted: frozenset[str]) -> Iterator[SchemaField]:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from counterfoil.schema.tags.reach import UnnamedPath
     from counterfoil.sdk.serde.rules.protocol import FieldChanges, SchemaField, Transform
     from counterfoil.sdk.serde.rules.redaction import Hiding
+
+
+class Aim(Enum):
+    """What a field rule does with values.
+
+    ``ENCRYPT``: it is also applied to the defaults that the encoder would write for fields that a message does not
+    have, and a value is changed so that the clients of Confluent and this SDK can change it back. ``DECRYPT`` is the
+    way back: also values that only a part of a schema marks that does not fit the encrypted value are changed.
+    """
+
+    CHANGE = "change"
+    ENCRYPT = "encrypt"
+    DECRYPT = "decrypt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +57,19 @@ class RuleValues(Protocol):
     def encoded(self, message: Any, /) -> bytes:
         """Return the body of a message that rules changed; raise ``SerdeError`` if it is no value of the schema."""
 
-    def fields(self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), fills: bool = False) -> Transform:
+    def fields(
+        self, changes: FieldChanges, /, *, tags: frozenset[str] = frozenset(), aim: Aim = Aim.CHANGE
+    ) -> Transform:
         """Return a function that applies a field rule for these tags to a message, and returns a changed copy of it.
 
-        ``changes`` is called for each field of the schema with values; it may return None. With ``fills`` the rule is
-        applied to the defaults that the encoder would write for fields that a message does not have.
+        ``changes`` is called for each field of the schema with values; it may return None.
         """
 
     def places(self) -> Iterable[SchemaField]:
         """Return the fields of the whole schema, with the types and tags that it declares."""
+
+    def unnamed_paths(self) -> list[UnnamedPath]:
+        """Return the paths of the metadata that assign their tags to nothing."""
 
     def redacted(self, message: Any, hiding: Hiding, /) -> Any:
         """Return a copy of a value of the program without what is to be hidden.
