@@ -38,12 +38,14 @@ class SchemaWarning:
     """A violation of the language's specification that the reference registry accepts.
 
     It is accepted here, too, and breaks under the policy SOUND. ``rule`` is its id, ``text`` one sentence, ``pointer``
-    the place in the schema's text.
+    the place in the schema's text. ``leaves_open`` is whether the records of such a schema cannot be read for certain,
+    so that no later schema is proved to read them.
     """
 
     rule: str
     text: str
     pointer: Pointer
+    leaves_open: bool = True
 
 
 def invalid_reference(reference: ResolvedReference, error: SchemaParseError) -> SchemaParseError:

@@ -35,6 +35,8 @@ class CompatibilityRule:
     ``promises_witness`` is whether every finite place of this rule has a datum that a decoder refuses or misreads; some
     checks are stricter than decoders, such as those of the names of records. ``is_of_change``: the rule is about what
     a later schema takes away from the one before, whatever is read; it does not break where the later one writes.
+    ``of_side`` (``reader`` or ``writer``): the rule is about a fault of that schema alone, which counts while the
+    schema is the one that is judged, and no longer when it is an earlier version.
 
     Each rule has a folder named after its id under ``tests/rules/`` with the schemas ``previous`` and ``current`` and
     the expected findings. The rule's page in the docs shows these schemas as its example.
@@ -50,6 +52,7 @@ class CompatibilityRule:
     breaks: frozenset[CompatibilityPolicy] = ALWAYS
     promises_witness: bool = True
     is_of_change: bool = False
+    of_side: str = ""
 
     @property
     def page(self) -> str:

@@ -87,7 +87,8 @@ def _failures(
         found = compare(reader, writer)
         if direction is Direction.FORWARD:  # the earlier schema takes nothing away from the later one
             found = [each for each in found if not each.kind.is_of_change]
-        return tuple(found)
+        of_candidate = "reader" if direction is Direction.BACKWARD else "writer"
+        return tuple(each for each in found if each.kind.of_side in {"", of_candidate})
 
     sides = [(direction, *reader_and_writer(candidate, earlier, direction)) for direction in directions]
     return tuple(

@@ -72,7 +72,7 @@ class _ProtobufPairs:
         self._writer = writer.types.root
         self._differences: dict[_Key, list[ProtobufDifference]] = {}
         for found in walk_sound(reader, writer, steps_for(reader, writer)):
-            if found.kind is not sound.INVALID_FILE:
+            if found.rule != sound.INVALID_FILE.id:
                 sides = found.place.enums or (found.place.reader, found.place.writer)
                 self._differences.setdefault((id(sides[0]), id(sides[1])), []).append(found)
         self._extensions = (extensions_by_message(reader), extensions_by_message(writer))

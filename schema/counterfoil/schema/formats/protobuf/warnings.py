@@ -9,6 +9,7 @@ Source: the Protocol Buffers language specifications, proto2, proto3 and edition
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -38,26 +39,84 @@ if TYPE_CHECKING:
     )
     from counterfoil.schema.formats.protobuf.read.features import Features
     from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
+    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
     Named = Message | Field | OneOf | Enum | EnumConstant | Service | Rpc
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RUNTIME_TAGS: Final = range(19_000, 20_000)
 _OPTIONS_PREFIX: Final = "google.protobuf."
+_SETTLED: Final = frozenset({
+    "duplicate-constant-name",
+    "duplicate-constant-number",
+    "duplicate-field-name",
+    "duplicate-method-name",
+    "empty-oneof",
+    "explicit-map-entry",
+    "group-name",
+    "invalid-name",
+    "json-name-conflict",
+    "lite-extension",
+    "map-in-oneof",
+    "method-of-enum",
+    "overlapping-ranges",
+    "proto2-enum-in-proto3",
+    "proto3-extension",
+    "proto3-extension-range",
+    "proto3-group",
+    "field-number-of-runtime",
+    "required-extension",
+    "reserved-constant",
+    "reserved-field",
+})  # fmt: skip
+"""The rules of faults that leave no doubt about what the bytes of a record mean."""
+_EXTENSION_NUMBERS: Final = frozenset({"extension-number-not-declared", "field-number-of-extensions"})
+_OPTIONS_OF_BYTES: Final = ("packed", "message_set_wire_format", "features", "map_entry")
+"""The options that determine how values are written."""
 
 
-def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
+def find_warnings(schema: ProtobufSchema) -> list[SchemaWarning]:
     """Return the violations that ``protoc`` refuses, in the order of the tree, or else the runtime's error."""
     from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
 
-    found = list(_Finder(schema).find())
+    found = [_settled(each, schema) for each in _Finder(schema).find()]
     refusals = find_refusals(schema)
     for option in refusals.unknown_options:
         text = f"The option {option.name} is not known there, or its value does not fit"
-        found.append(SchemaWarning("unknown-option", text, option.pointer))
+        of_bytes = option.name.partition(".")[0] in _OPTIONS_OF_BYTES
+        found.append(SchemaWarning("unknown-option", text, option.pointer, leaves_open=of_bytes))
     if not found and refusals.runtime:
         found.append(SchemaWarning("descriptor-refused", f"The runtime refuses the file: {refusals.runtime}", ()))
     return found
+
+
+def _settled(warning: SchemaWarning, schema: ProtobufSchema) -> SchemaWarning:
+    """Return the warning, which says whether the fault leaves open what the bytes of a record mean."""
+    if (
+        warning.rule in _SETTLED
+        or (warning.rule == "missing-import" and not _uses_unknown_types(schema))
+        or (warning.rule in _EXTENSION_NUMBERS and not _has_contested_numbers(schema))
+    ):
+        return replace(warning, leaves_open=False)
+    return warning
+
+
+def _uses_unknown_types(schema: ProtobufSchema) -> bool:
+    """Return whether the type of a field, or of the values of a map, is in no known file."""
+    types = schema.types.root
+    fields = [field for message in types.all_messages() for field in message.fields.values()]
+    held = [field.holds for field in (*fields, *(field for _, field in types.extensions()))]
+    return any(each.is_unknown or (each.value is not None and each.value.is_unknown) for each in held)
+
+
+def _has_contested_numbers(schema: ProtobufSchema) -> bool:
+    """Return whether an extension has the number of a field of the message, or of another extension."""
+    taken = {(message.full_name, number) for message in schema.types.root.all_messages() for number in message.fields}
+    for extended, field in schema.types.root.extensions():
+        if (extended, field.number) in taken:
+            return True
+        taken.add((extended, field.number))
+    return False
 
 
 class _Finder:

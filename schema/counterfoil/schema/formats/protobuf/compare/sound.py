@@ -12,6 +12,7 @@ not have is no loss: it is skipped, and a reserved number is never used for anot
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -58,10 +59,12 @@ def renamed_first(reader: FileTypes, writer: FileTypes) -> tuple[MessageType, Me
 
 
 def _faults(schema: ProtobufSchema, side: str) -> Iterator[ProtobufDifference]:
+    """Yield the faults of a file; those that leave nothing open count only while the file is the candidate."""
     for warning in schema.warnings():
         pointers = (warning.pointer, ()) if side == "reader" else ((), warning.pointer)
         facts = {"side": Sentence(f"the {side}'s"), "problem": warning.text}
-        yield found_at(ROOT, sound.INVALID_FILE, facts=facts, gist="{problem}", pointers=pointers)
+        rule = sound.INVALID_FILE if warning.leaves_open else replace(sound.INVALID_FILE, of_side=side)
+        yield found_at(ROOT, rule, facts=facts, gist="{problem}", pointers=pointers)
 
 
 MAX_PAIRS: Final = 5000
@@ -145,6 +148,7 @@ class _Walk:
             self._waiting.append(pair)
 
     def _message(self, reader: MessageType, writer: MessageType, place: MessagePair) -> Iterator[ProtobufDifference]:
+        yield from message_set_differences(reader, writer, place)
         for found in oneof_differences(reader, writer, place):
             if CompatibilityPolicy.SOUND in found.kind.breaks:
                 yield found
@@ -223,6 +227,17 @@ def extensions_by_message(schema: ProtobufSchema) -> dict[str, dict[int, FieldTy
         for extendee, field in index.types_of(file).extensions():
             found.setdefault(extendee, {})[field.number] = field
     return found
+
+
+def message_set_differences(
+    reader: MessageType, writer: MessageType, place: MessagePair
+) -> Iterator[ProtobufDifference]:
+    """Yield the difference of a message whose extensions are written as a message set, and not read as one.
+
+    The reverse is read: the parsers of message sets take extensions that are written as fields, too.
+    """
+    if writer.is_message_set and not reader.is_message_set:
+        yield found_at(place, sound.MESSAGE_SET_READ_AS_FIELDS, facts={"name": writer.local_name})
 
 
 def _have_common_fields(reader: MessageType, writer: MessageType) -> bool:

@@ -90,11 +90,20 @@ MESSAGE_ENCODING_CHANGED: Final = rule(
     "the other as an unknown field.",
     fix="Keep the group (or the feature message_encoding), or add a field with a number of its own.",
 )
+MESSAGE_SET_READ_AS_FIELDS: Final = rule(
+    id="message-set-changed",
+    sentence="The reader expects the extensions of {name} as fields, the writer writes them as a message set",
+    why="SOUND: with message_set_wire_format each extension is one item of a group with number 1; a reader without the "
+    "option skips that group as an unknown field, and all extensions with it.",
+    fix="Keep the option message_set_wire_format of the message.",
+    breaks=frozenset({CompatibilityPolicy.SOUND, CompatibilityPolicy.WIRE, CompatibilityPolicy.WIRE_JSON}),
+    promises_witness=False,
+)
 INVALID_FILE: Final = rule(
     id="invalid-protobuf-file",
     sentence="The reader cannot rely on {side} file, which is not valid Protobuf: {problem}",
-    why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it; nothing can be proved "
-    "about what is written with it.",
+    why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it. Of an earlier version count "
+    "only the faults that leave open what the bytes of its records mean, such as a number that two fields have.",
     fix="Correct the file; protoc names the same fault.",
     promises_witness=False,
 )
@@ -111,5 +120,6 @@ SOUND_RULES: Final = (
     CLOSED_ENUM_LOSES_VALUE,
     DEFAULT_VALUE_CHANGED,
     MESSAGE_ENCODING_CHANGED,
+    MESSAGE_SET_READ_AS_FIELDS,
     INVALID_FILE,
 )

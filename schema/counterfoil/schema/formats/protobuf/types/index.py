@@ -75,6 +75,11 @@ class MessageType(DeclaredType):
         """Whether the message has the option ``map_entry``."""
         return any(option.name == "map_entry" and _is_true(option) for option in self.node.options)
 
+    @cached_property
+    def is_message_set(self) -> bool:
+        """Whether its extensions are written as the items of a message set, an encoding of the first version."""
+        return any(option.name == "message_set_wire_format" and _is_true(option) for option in self.node.options)
+
     def _field(self, node: Field, oneof: OneOf | None) -> FieldType:
         features = with_options(self.features, node.options) if node.options else self.features
         return FieldType(node, self.types, self.full_name, oneof, features)
@@ -95,6 +100,11 @@ class Held:
     def is_map(self) -> bool:
         """Whether it is a map, written as ``map<…>`` or as a message with the option ``map_entry``."""
         return self.key is not None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether its name leads to no known type."""
+        return not (self.scalar or self.message or self.enum or self.is_map)
 
     @property
     def local_name(self) -> str:

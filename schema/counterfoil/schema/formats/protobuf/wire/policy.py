@@ -4,7 +4,7 @@ Files are matched by their path (a schema's own file with the other's), messages
 over the schema's file and those of its references, fields and constants by number, methods by name. A map is a repeated
 message with a name derived from the field's, as in a descriptor.
 
-Source: the results of ``buf breaking`` 1.75.
+Source: the results of ``buf breaking`` 1.75, which refuses files with message sets; those are compared here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility.sentences import Sentence
 from counterfoil.schema.formats.protobuf.compare.findings import ROOT, MessagePair, found_at
+from counterfoil.schema.formats.protobuf.compare.sound import message_set_differences
 from counterfoil.schema.formats.protobuf.read.ast import Field, Label, MapType, Message
 from counterfoil.schema.formats.protobuf.read.naming import map_entry_name
 from counterfoil.schema.formats.protobuf.read.places import PACKAGE_POINTER, reserved_pointer
@@ -118,6 +119,7 @@ def _enums_by_full_name(files: Mapping[str, FileTypes]) -> dict[str, _Sided]:
 
 def _message(reader: MessageType, writer: MessageType) -> Iterator[ProtobufDifference]:
     place = MessagePair(reader.names, reader, writer)
+    yield from message_set_differences(reader, writer, place)
     for number, theirs in writer.fields.items():
         mine = reader.fields.get(number)
         if mine is None:
