@@ -9,13 +9,14 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
 
+    from counterfoil.schema.compatibility.identity import Identity
     from counterfoil.schema.compatibility.levels import CompatibilityLevel
     from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.documents.nodes import Repair
@@ -289,10 +290,6 @@ _FAILING = {
     FailOn.WARNING: frozenset({Severity.ERROR, Severity.WARNING}),
     FailOn.NEVER: frozenset[Severity](),
 }
-
-
-Identity: TypeAlias = "str | Sequence[Identity] | None"
-"""Facts that identify a finding: texts, and lists of them."""
 
 
 def fingerprint(rule: str, subject: str, *facts: Identity) -> str:

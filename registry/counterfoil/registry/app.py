@@ -38,6 +38,7 @@ from counterfoil.registry.api.openapi.description import Description
 from counterfoil.registry.api.operations import OPEN_TO_EVERYONE, Lifecycle
 from counterfoil.registry.api.routes.services import Services
 from counterfoil.registry.api.routes.table import served_routes
+from counterfoil.registry.api.senders import PresentSender
 from counterfoil.registry.audit.file import AuditFile
 from counterfoil.registry.audit.recording import AuditRecords
 from counterfoil.registry.domain.access.identity import no_proxies
@@ -47,10 +48,13 @@ from counterfoil.registry.domain.audit.lines import unsigned
 from counterfoil.registry.domain.contracts.networks import parse_networks
 from counterfoil.registry.domain.contracts.observed import ActivityLimits
 from counterfoil.registry.domain.errors import StoreNotUsable
+from counterfoil.registry.judges.mailbox import Mailbox
+from counterfoil.registry.judges.processes import JudgeProcesses, Limits
 from counterfoil.registry.kms.opening import open_kms
 from counterfoil.registry.logs import LOGGER
 from counterfoil.registry.service.counting import Counting
 from counterfoil.registry.service.feed import Feed
+from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.use_cases import epoch_ms, use_cases
 from counterfoil.registry.settings_reading import SettingsNotUsable
 from counterfoil.registry.store.committer import WriteLimits
@@ -103,10 +107,13 @@ class RegistryApp:
         await self.asgi(scope, receive, send)
 
 
-def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) -> RegistryApp:
+def create_app(
+    settings: ServerSettings, *, telemetry: Telemetry | None = None, mailbox: Mailbox | None = None
+) -> RegistryApp:
     """Return the registry as an ASGI application over the store that ``settings`` name.
 
-    The store is opened here and closed when the application's lifespan ends. Raises ``StoreNotUsable`` if it cannot be
+    The store is opened here and closed when the application's lifespan ends. ``mailbox`` is shared with the other
+    processes of the server. Raises ``StoreNotUsable`` if it cannot be
     opened, ``InvalidAccessFile``, ``InvalidPrincipalRules``, and ``SettingsNotUsable``.
     """
     reads = _watched(settings)
@@ -117,7 +124,11 @@ def create_app(settings: ServerSettings, *, telemetry: Telemetry | None = None) 
     audit = AuditRecords(storage, file=file, signed=signed, keep_days=settings.audit_keep_days, reads=reads)
     telemetry = telemetry or Telemetry()
     server = ServerAccess(storage, settings, record=audit.record, took=telemetry.access.passwords.record)
-    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit)
+    judges = JudgeProcesses(
+        mailbox or Mailbox(settings.judgement_processes),
+        Limits(settings.judgement_timeout_s, settings.judgement_memory_bytes),
+    )
+    app = assemble(storage, settings, telemetry=telemetry, server=server, audit=audit, judges=judges)
     return replace(
         app,
         read_again=server.request_reading if settings.auth_file else None,
@@ -165,6 +176,7 @@ def assemble(
     access: AccessControl | None = None,
     server: ServerAccess | None = None,
     audit: AuditRecords | None = None,
+    judges: JudgeProcesses | None = None,
 ) -> RegistryApp:
     """Return the registry as an ASGI application over ``storage``.
 
@@ -172,13 +184,16 @@ def assemble(
     longest pause in its event streams. ``telemetry`` records the application's metrics. ``access`` demands credentials
     and checks rights; without it every caller may do everything. ``server`` decides about that when the application
     starts, and while it runs. ``audit`` records writes and refused requests if credentials are demanded or it has a
-    file; it is closed at the end.
+    file; it is closed at the end. ``judges`` carry out long judgements; without them, threads do.
     """
     lifecycle, telemetry, log = Lifecycle(), telemetry or Telemetry(), audit or AuditRecords(storage)
     wrapping = wrapping or open_kms(os.environ, timeout_s=settings.kms_timeout_s)
     networks = parse_networks(settings.webhook_networks)
+    asker = PresentSender()
+    long = LongJudgements(judges, most_of_caller=settings.judgement_limit, asker=asker)
     cases_over = partial(
         use_cases,
+        long=long,
         wrapping=wrapping,
         max_keys=settings.max_keys,
         associations=settings.associations,
@@ -192,7 +207,7 @@ def assemble(
     stale = StaleReads(cases, limit_s=settings.stale_reads_s, count=telemetry.count_stale_answer)
     replies = Replies(storage, memory_bytes=settings.cache_bytes if settings.fast_lane else 0, catch_up=stale.catch_up)
     counting = Counting(storage)
-    telemetry.read_gauges(partial(_gauges, storage, replies, counting, lifecycle, log))
+    telemetry.read_gauges(partial(_gauges, storage, replies, counting, lifecycle, log, long=long))
     dialects = choose_dialects(settings.compat_version, withholds_new_fields=settings.withhold_new_fields)
 
     @asynccontextmanager
@@ -205,9 +220,8 @@ def assemble(
         async with _running(chores):
             yield
         lifecycle.stop()
-        await log.close()
-        await wrapping.close()
-        await storage.close()
+        for each in (log, wrapping, long, storage):
+            await each.close()
 
     routes = served_routes(dialects.usual, associations=settings.associations)
     feed = Feed(storage)
@@ -254,7 +268,7 @@ def assemble(
         lifecycle.is_open_to_everyone = access is None and not is_loopback(settings.host)
         lifecycle.access_state = None if access is None else lambda: access.state
         events.demands_credentials = access is not None
-        events.proxies = proxies = no_proxies if access is None else access.proxies
+        events.proxies = asker.proxies = proxies = no_proxies if access is None else access.proxies
         recorder = Recorder(log, proxies) if access is not None or log.has_file else None
         asgi: ASGIApp = paths if recorder is None else recorder.recorded(paths)
         if settings.fast_lane:
@@ -331,7 +345,13 @@ async def _running(chores: Sequence[Coroutine[Any, Any, None]]) -> AsyncIterator
 
 
 def _gauges(
-    storage: Storage, replies: Replies, counting: Counting, lifecycle: Lifecycle, audit: AuditRecords
+    storage: Storage,
+    replies: Replies,
+    counting: Counting,
+    lifecycle: Lifecycle,
+    audit: AuditRecords,
+    *,
+    long: LongJudgements,
 ) -> Gauges:
     """Return the functions that measure the application's current state."""
     load, totals = storage.load, counting.totals
@@ -342,6 +362,9 @@ def _gauges(
         waiting_writes=load.waiting_writes,
         cache_entries=replies.count,
         cache_bytes=replies.size_bytes,
+        waiting_judgements=long.waiting,
+        judges=long.judges.count,
+        ended_judgements=long.judges.ended,
         subjects=None if totals is None else totals.subjects,
         versions=None if totals is None else totals.versions,
         is_open_to_everyone=lifecycle.is_open_to_everyone,

@@ -134,6 +134,31 @@ class ServerSettings:
     request_timeout_s: float = _setting(
         60.0, "Seconds until a response must have begun; then the response is 504.", at_least=0.1, at_most=_HOUR_S
     )
+    judgement_processes: int = _setting(
+        2,
+        "The largest number of processes that carry out long comparisons of schemas, for all workers together; they "
+        "are started when first needed, and end after a minute without work.",
+        at_least=1,
+        at_most=64,
+    )
+    judgement_timeout_s: float = _setting(
+        30.0,
+        "Seconds after which a process that compares schemas is ended; the request is answered 503. Comparisons count "
+        "their steps, and end long before.",
+        at_least=0.1,
+        at_most=_HOUR_S,
+    )
+    judgement_memory_bytes: int = _setting(
+        512 * _MIB,
+        "Bytes of memory that each of these processes may have; a comparison that needs more is answered 503.",
+        at_least=128 * _MIB,
+        at_most=2**40,
+    )
+    judgement_limit: int = _setting(
+        8,
+        "Long comparisons of one caller that may run or wait at a time, in each worker; further ones are answered 503. "
+        "Callers take turns. 0: only the limit for all callers together, which is 64.",
+    )
     keep_alive_s: int = _setting(
         75, "Seconds that an idle connection is kept for the client's next request.", at_most=_HOUR_S
     )

@@ -50,6 +50,9 @@ class Gauges:
     waiting_writes: int = 0
     cache_entries: int = 0
     cache_bytes: int = 0
+    waiting_judgements: int = 0
+    judges: int = 0
+    ended_judgements: int = 0
     subjects: int | None = None
     versions: int | None = None
     is_open_to_everyone: bool = False
@@ -70,6 +73,10 @@ _SUMS: Final = {
     "pool_in_use": ("counterfoil_pool_connections_in_use", "Connections to the database that carry out a statement."),
     "pool_size": ("counterfoil_pool_connections_max", "Connections to the database that there may be."),
     "waiting_writes": ("counterfoil_waiting_writes", "Writes that wait for the store, and those that it carries out."),
+    "waiting_judgements": (
+        "counterfoil_waiting_judgements",
+        "Long comparisons of schemas that run in processes of their own, or wait for one.",
+    ),
     "cache_entries": ("counterfoil_cache_entries", "Answers that are kept in memory."),
     "cache_bytes": ("counterfoil_cache_bytes", "Memory that the kept answers take."),
 }
@@ -194,6 +201,16 @@ def _families(gauges: Sequence[Gauges]) -> Iterator[Metric]:
         "counterfoil_audit_failed",
         "Attempts to write events of the audit that failed.",
         sum(each.audit_failures for each in gauges),
+    )
+    yield GaugeMetricFamily(
+        "counterfoil_judgement_processes",
+        "Processes that carry out long comparisons of schemas.",
+        max(each.judges for each in gauges),
+    )
+    yield CounterMetricFamily(
+        "counterfoil_ended_judgements",
+        "Long comparisons that were ended by their deadline, their memory or a signal.",
+        sum(each.ended_judgements for each in gauges),
     )
     for field, (name, about) in _SUMS.items():
         yield GaugeMetricFamily(name, about, sum(getattr(each, field) for each in gauges))

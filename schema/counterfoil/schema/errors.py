@@ -461,6 +461,10 @@ class TooManyJudgements(_Coded, code=50010, status=HTTPStatus.SERVICE_UNAVAILABL
     """Too many schemas are being compared at this moment; repeat the request after ``Retry-After``."""
 
 
+class JudgementEnded(_Coded, code=50011, status=HTTPStatus.SERVICE_UNAVAILABLE):
+    """A comparison of schemas was ended: it took too long, needed too much memory, or its process was killed."""
+
+
 class StoreTimeout(_Coded, code=50002, status=HTTPStatus.SERVICE_UNAVAILABLE):
     """The store did not respond in time; repeat the request after ``Retry-After``, as for ``StoreUnavailable``."""
 

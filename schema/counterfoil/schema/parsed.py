@@ -55,16 +55,27 @@ def invalid_reference(reference: ResolvedReference, error: SchemaParseError) -> 
     return SchemaParseError(problem, expected=error.expected)
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaSource:
+    """What a schema was parsed from: with it, another process parses the same schema."""
+
+    text: str
+    schema_type: SchemaType
+    references: tuple[ResolvedReference, ...]
+    validation: Validation
+
+
 class ParsedSchema(Protocol):
     """A parsed schema: immutable, safe to share between threads, comparable by its texts.
 
     ``schema_type`` is its language, ``text`` the text as it was given, ``referenced_chars`` the number of characters of
-    the texts of its references.
+    the texts of its references, ``source`` what it was parsed from; None for a schema that was not parsed.
     """
 
     schema_type: SchemaType
     text: str
     referenced_chars: int = 0
+    source: SchemaSource | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.canonical()!r})"

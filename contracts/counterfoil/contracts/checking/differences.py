@@ -9,9 +9,7 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import Identity
     from counterfoil.schema.compatibility.report import Difference, Failure
-    from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.position import Position
     from counterfoil.schema.witness import NoWitness
 
@@ -39,21 +37,3 @@ def no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:
     rule = RULE_BY_ID.get(difference.rule)
     is_due = outcome.tried > 0 or (rule is not None and rule.promises_witness)
     return str(outcome) if is_due else ""
-
-
-def identity_of(difference: Difference) -> Identity:
-    """Return what identifies a difference: the names on the path to its place, and its facts.
-
-    The place inside a type that another file declares begins with the type's name. The difference further inside that
-    causes this one is a part of it.
-    """
-    origin = difference.reader_origin
-    inside = origin.names if origin is not None and not origin.is_own else ()
-    inner = difference.because
-    because = (inner.rule, identity_of(inner)) if inner is not None else ()
-    return names_of(difference.element), difference.steps or (), inside, difference.own_facts, because
-
-
-def names_of(path: FieldPath) -> Identity:
-    """Return what identifies a place in a schema: the names of its steps."""
-    return [(kind.value, name) for kind, name in path]

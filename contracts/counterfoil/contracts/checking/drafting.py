@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from counterfoil.contracts.folding import Proof
-    from counterfoil.contracts.model import Identity
     from counterfoil.contracts.tree import SchemaTree
+    from counterfoil.schema.compatibility.identity import Identity
     from counterfoil.schema.compatibility.report import Difference
     from counterfoil.schema.paths import FieldPath
     from counterfoil.schema.position import Position

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.checking.differences import names_of
 from counterfoil.contracts.checking.drafting import FileDrafts
 from counterfoil.contracts.checking.records import TopicWeights
 from counterfoil.contracts.checking.versions import VersionCheck
@@ -13,6 +12,7 @@ from counterfoil.contracts.folding import Draft
 from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
 from counterfoil.contracts.model import FileOutcome, Status
 from counterfoil.contracts.subjects import rivals_text
+from counterfoil.schema.compatibility.identity import names_of
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import show
 from counterfoil.schema.formats.table import format_for

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.contracts.checking.differences import identity_of
 from counterfoil.contracts.model import TopicRecords
+from counterfoil.schema.compatibility.identity import identity_of
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.reports.model import Severity
 

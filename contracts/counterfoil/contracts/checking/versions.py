@@ -6,11 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.advice import UNDECIDED
-from counterfoil.contracts.checking.differences import identity_of, names_of, no_witness, position_of
+from counterfoil.contracts.checking.differences import no_witness, position_of
 from counterfoil.contracts.folding import Proof
 from counterfoil.contracts.model import Evidence
 from counterfoil.contracts.sides import SIDE_NAMES_BY_DIRECTION
 from counterfoil.contracts.tree import Problem
+from counterfoil.schema.compatibility.identity import identity_of, names_of
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier

@@ -11,8 +11,8 @@ from counterfoil.contracts.subjects import Subjects
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract, Fault, Reading
 from counterfoil.schema.agreements.violations import INVALID
+from counterfoil.schema.compatibility.identity import without_message
 from counterfoil.schema.paths import InvalidPath, parse_path
-from counterfoil.schema.reads.resolution import without_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -14,7 +14,7 @@ from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from counterfoil.contracts.constraints import Constraint
-    from counterfoil.contracts.model import Identity
+    from counterfoil.schema.compatibility.identity import Identity
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.position import Position
 

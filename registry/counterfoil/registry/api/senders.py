@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.access.buckets import network_of
 from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.access.identity import no_proxies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import Scope
 
     from counterfoil.registry.domain.access.caller import Caller
     from counterfoil.registry.domain.access.identity import ListedProxies
+
+REQUEST: Final[ContextVar[Scope | None]] = ContextVar("counterfoil_request", default=None)
+"""The scope of the request that is handled; None outside of one."""
 
 
 def client_address(scope: Scope, proxies: ListedProxies | None, *, unknown: str = "") -> str:
@@ -31,3 +38,15 @@ def sender_of(scope: Scope, proxies: ListedProxies | None) -> str:
     if caller is not None and caller.is_member:
         return caller.name
     return client_network(scope, proxies)
+
+
+class PresentSender:
+    """Returns who sent the request that is handled; ``proxies`` returns those in front of the server."""
+
+    def __init__(self) -> None:
+        self.proxies: Callable[[], ListedProxies | None] = no_proxies
+
+    def __call__(self) -> str:
+        """Return the sender; an empty text where no request is handled."""
+        scope = REQUEST.get()
+        return "" if scope is None else sender_of(scope, self.proxies())

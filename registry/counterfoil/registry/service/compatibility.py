@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.service.admission import knows_all
-from counterfoil.registry.service.judging import JudgementThreads
+from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided, VersionNotFound
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.judge import Budget, judge
-from counterfoil.schema.judgement.messages import confluent_messages
+from counterfoil.schema.judgement.answers import Answer, Question, answer, differences_in, judged, messages_about
+from counterfoil.schema.judgement.judge import Budget
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.rest.versions import Compatibility
 
@@ -33,59 +34,85 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.judgement.answers import FoundDifference
     from counterfoil.schema.judgement.judge import Judgement
     from counterfoil.schema.model import Metadata
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.rest.config import Config
 
-_BUDGET: Final = Budget(witnesses=10)
-_QUICK_BUDGET: Final = replace(_BUDGET, comparison_steps=10_000)
-"""The limits of a judgement in the event loop: a few milliseconds. What needs more is judged anew in a thread."""
+BUDGET: Final = Budget(witnesses=10)
+"""The limits of a judgement beside the event loop."""
 
-_MANY_VERSIONS: Final = 50
-"""A check against more versions takes so long that other requests must be handled in between."""
+QUICK_BUDGET: Final = replace(BUDGET, comparison_steps=10_000, search_steps=10_000)
+"""The limits of a judgement in the event loop: a few milliseconds. What needs more is judged anew beside it."""
 
+_PAUSE_AFTER_S: Final = 0.005
+"""After so much time of comparisons with many versions, other requests are handled."""
+
+_MOST_IN_LOOP_S: Final = 0.1
+"""The time of all comparisons of one question in the event loop; what takes longer is judged anew beside it."""
 
 _COMPATIBLE: Final = Compatibility(is_compatible=True)
 
 
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result of a check: the judgement of the kernel, and messages about reserved names.
+    """The result of a check: what the level says, and messages about reserved names.
 
-    Its messages have witnesses, whose searches take long: they are made in ``threads``.
+    ``found`` is the judgement if it was made in the event loop, or else the whole answer.
     """
 
-    judgement: Judgement
-    config: Config
-    threads: JudgementThreads
-    reservations: tuple[str, ...] = ()
-    _messages: list[tuple[str, ...]] = field(default_factory=list, compare=False, repr=False)
+    def __init__(
+        self,
+        found: Judgement | Answer,
+        *,
+        question: Question,
+        config: Config,
+        long: LongJudgements,
+        reservations: tuple[str, ...] = (),
+    ) -> None:
+        self._found = found
+        self._question = question
+        self._config = config
+        self._long = long
+        self.reservations = reservations
+        self._messages: tuple[str, ...] | None = None
 
     @property
     def is_compatible(self) -> bool:
         """Whether nothing was found."""
-        return self.judgement.report.is_compatible and not self.reservations
+        return not self.reservations and self._is_permitted
+
+    @property
+    def _is_permitted(self) -> bool:
+        """Whether the level permits it."""
+        found = self._found
+        return found.is_compatible if isinstance(found, Answer) else found.report.is_compatible
+
+    def differences(self) -> tuple[FoundDifference, ...]:
+        """Return the differences from earlier versions."""
+        found = self._found
+        return found.differences if isinstance(found, Answer) else differences_in(found)
 
     def messages(self) -> tuple[str, ...]:
-        """Return the message list of an incompatible verdict: differences with a witness each, versions, the level.
-
-        It is made once.
-        """
-        if not self._messages:
-            self._messages.append(self._made_messages())
-        return self._messages[0]
+        """Return what :meth:`make_messages` has made: differences with a witness each, versions, the level."""
+        return self._messages or ()
 
     async def make_messages(self) -> None:
-        """Make the message list, beside the event loop."""
-        if not self._messages:
-            self._messages.append(await self.threads.run(self._made_messages))
+        """Make the message list, once; searches for witnesses that take long are made beside the event loop."""
+        if self._messages is None:
+            validates = "true" if self._config.validate_fields else "false"
+            settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self._config)}'}}"
+            self._messages = (*self.reservations, *await self._found_messages(), settings)
 
-    def _made_messages(self) -> tuple[str, ...]:
-        validates = "true" if self.config.validate_fields else "false"
-        settings = f"{{validateFields: '{validates}', compatibility: '{level_of(self.config)}'}}"
-        found = confluent_messages(self.judgement.report, witnesses=self.judgement.witnesses())
-        return (*self.reservations, *found, settings)
+    async def _found_messages(self) -> tuple[str, ...]:
+        if isinstance(self._found, Answer):
+            return self._found.messages
+        if self._is_permitted:
+            return ()
+        try:
+            return messages_about(self._found, is_whole=True)
+        except JudgementUndecided:
+            return (await self._long.run(answer, self._question, BUDGET)).messages
 
 
 def check_sound(parsed: ParsedSchema, config: Config) -> None:
@@ -103,9 +130,9 @@ def check_sound(parsed: ParsedSchema, config: Config) -> None:
 class CompatibilityCheck:
     """Judges a schema against stored versions."""
 
-    def __init__(self, reader: SchemaReader, threads: JudgementThreads | None = None) -> None:
+    def __init__(self, reader: SchemaReader, long: LongJudgements | None = None) -> None:
         self._reader = reader
-        self._threads = threads or JudgementThreads()
+        self._long = long or LongJudgements()
 
     async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -114,16 +141,21 @@ class CompatibilityCheck:
         earlier: list[Earlier] = []
         if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
-        check = partial(judge, candidate.parsed, earlier, level_of(config), policy=policy_of(config))
-        judgement = await self._judged(check, earlier, config)
-        return Verdict(judgement, config, self._threads, await self._reservations(candidate, versions, config))
+        question = Question(candidate.parsed, earlier, level_of(config), policy_of(config))
+        reservations = await self._reservations(candidate, versions, config)
+        found = await self._judged(question)
+        return Verdict(found, question=question, config=config, long=self._long, reservations=reservations)
 
-    async def _judged(self, check: Callable[..., Judgement], earlier: Sequence[Earlier], config: Config) -> Judgement:
-        """Return the judgement; a long one is made beside the event loop, and so is each under SOUND."""
-        if len(earlier) <= _MANY_VERSIONS and policy_of(config) is not CompatibilityPolicy.SOUND:
+    async def _judged(self, question: Question) -> Judgement | Answer:
+        """Return the judgement, or the answer of one that takes long, which is made beside the event loop.
+
+        Under SOUND, the solver of JSON Schema has limits of its own, which are too large for the event loop.
+        """
+        is_solved = question.policy is CompatibilityPolicy.SOUND and question.candidate.schema_type is SchemaType.JSON
+        if not is_solved:
             with suppress(JudgementUndecided):
-                return check(budget=_QUICK_BUDGET)
-        return await self._threads.run(partial(check, budget=_BUDGET))
+                return await _quickly_judged(question)
+        return await self._long.run(answer, question, BUDGET)
 
     async def _reservations(
         self, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -151,6 +183,29 @@ class CompatibilityCheck:
             if not level_of(config).is_transitive:
                 break
         return earlier
+
+
+async def _quickly_judged(question: Question) -> Judgement:
+    """Return the judgement; raise ``JudgementUndecided`` if it takes long.
+
+    Each version is compared by itself, so that other requests are handled between many of them: the first one that
+    fails is the only one that is reported.
+    """
+    first, *others = [replace(question, history=[each]) for each in question.history] or [question]
+    spent_s, resumed_s = 0.0, time.monotonic()
+    judgement = judged(first, QUICK_BUDGET)
+    for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
+        held_s = time.monotonic() - resumed_s
+        if held_s > _PAUSE_AFTER_S:
+            spent_s += held_s
+            if spent_s > _MOST_IN_LOOP_S:
+                raise JudgementUndecided("There are too many versions to compare them all in the event loop")
+            await asyncio.sleep(0)
+            resumed_s = time.monotonic()
+        judgement = judged(each, QUICK_BUDGET)
+        if not judgement.report.is_compatible:
+            break
+    return judgement
 
 
 def _group(config: Config, metadata: Metadata | None) -> str | None:

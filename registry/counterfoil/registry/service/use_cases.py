@@ -19,6 +19,7 @@ from counterfoil.registry.service.compatibility import CompatibilityCheck, Compa
 from counterfoil.registry.service.config_and_mode import ConfigAndMode
 from counterfoil.registry.service.contracts.use_cases import Contracts, contract_use_cases
 from counterfoil.registry.service.deletion import Deletion
+from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.keys.deks import Deks
 from counterfoil.registry.service.keys.keks import Keks, KeyLimit
 from counterfoil.registry.service.keys.records import KeyRecords
@@ -46,7 +47,8 @@ DEFAULT_MEMORY_CHARS = 16 * 1024 * 1024
 class UseCases:
     """The use cases of the registry; ``associations`` is None if they are turned off.
 
-    ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty.
+    ``kafka_cluster_id`` is the id of the registry's Kafka cluster; it may be empty. ``long`` carries out judgements
+    that take long.
     """
 
     storage: Storage
@@ -66,6 +68,7 @@ class UseCases:
     keks: Keks
     deks: Deks
     kafka_cluster_id: str
+    long: LongJudgements
 
 
 def epoch_ms() -> int:
@@ -85,13 +88,15 @@ def use_cases(
     limits: ActivityLimits | None = None,
     webhook_networks: Sequence[Network] = (),
     now_ms: Callable[[], int] = epoch_ms,
+    long: LongJudgements | None = None,
 ) -> UseCases:
     """Return the use cases over ``storage``; ``memory_chars`` limits the cached parsed schemas.
 
     ``reader`` is a reader of the same storage, used instead of a new one. ``wrapping`` uses the keys that are shared
     with the registry; without it shared keys cannot be used. ``max_keys`` limits the number of keys. Without
     ``associations`` their requests are refused and they affect nothing. ``limits`` are those after which readers count
-    as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms).
+    as stale; webhooks may be sent to ``webhook_networks``, too. ``now_ms`` is the clock (epoch ms). ``long`` carries
+    out judgements that take long; by default in threads.
     """
     scopes = Scopes(storage)
     keys = KeyRecords(storage)
@@ -99,7 +104,8 @@ def use_cases(
     wrapping = wrapping or KeyWrapping({})
     reader = reader or SchemaReader(storage, memory_chars=memory_chars)
     matcher = Matcher(reader)
-    check = CompatibilityCheck(reader)
+    long = long or LongJudgements()
+    check = CompatibilityCheck(reader, long)
     index = AssociationIndex(storage) if associations else None
     guard = SubjectGuard(index)
     turns = Turns(storage.catch_up)
@@ -153,4 +159,5 @@ def use_cases(
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         kafka_cluster_id=kafka_cluster_id,
+        long=long,
     )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from counterfoil.registry.app import RegistryApp
+    from counterfoil.registry.judges.mailbox import Mailbox
     from counterfoil.registry.settings import ServerSettings
 
 BACKLOG: Final = 2048
@@ -48,7 +49,8 @@ class AddressNotUsable(CounterfoilError):
 class Seat:
     """What a server is started with: its socket, and what is called when it listens, with a warning or an empty text.
 
-    ``plain`` is the socket of the port without TLS, if there is one beside the other. ``lifeline`` is a file descriptor
+    ``plain`` is the socket of the port without TLS, if there is one beside the other. ``mailbox`` is the one of the
+    judges that several processes of the server share. ``lifeline`` is a file descriptor
     that ends (reads as empty) when the parent process has ended, at which the server stops.
     """
 
@@ -57,6 +59,7 @@ class Seat:
     telemetry: Telemetry
     lifeline: int | None = None
     plain: socket.socket | None = None
+    mailbox: Mailbox | None = None
 
 
 class _Server(uvicorn.Server):
@@ -182,7 +185,7 @@ def run_on(settings: ServerSettings, seat: Seat) -> None:
     """Serve on ``seat`` until SIGTERM, SIGINT, or the end of its lifeline."""
     _allow_files(settings.max_connections)
     tls = ServingTls(tls_files(settings)) if settings.tls_certificate else None
-    app = create_app(settings, telemetry=seat.telemetry)
+    app = create_app(settings, telemetry=seat.telemetry, mailbox=seat.mailbox)
     if tls is not None:
         seat.telemetry.read_tls(tls.state)
     look_for_cycles_seldom()

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.registry.judges.mailbox import Mailbox
 from counterfoil.registry.logs import LOGGER, configure_logging
 from counterfoil.registry.serving.boards import Boards, PlaceOnBoards
 from counterfoil.registry.serving.server import Seat, announce, listen, plain_listener, run, run_on
@@ -118,6 +119,7 @@ class Workers:
         self._listeners = listeners
         self._plain = plain
         self._boards = Boards(settings.workers)
+        self._mailbox = Mailbox(settings.judgement_processes)
         self._workers = [_Worker(place) for place in range(settings.workers)]
         self._is_stopping = False
         self._has_served = False
@@ -205,6 +207,7 @@ class Workers:
                 telemetry,
                 lifeline=self._lifeline_reader,
                 plain=self._plain,
+                mailbox=self._mailbox,
             )
             run_on(self._settings, seat)
             code = 0

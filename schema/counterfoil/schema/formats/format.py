@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import JudgementUndecided
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import SchemaSource, Validation
 from counterfoil.schema.steps import OutOfSteps, steps_for
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Format:
         parsed = self._parse(text, references, validation=validation)
         if references:
             parsed.referenced_chars = sum(len(each.text) for each in references)
+        parsed.source = SchemaSource(text, parsed.schema_type, tuple(references), validation)
         return parsed
 
     def outline(self, text: str) -> Outline | None:

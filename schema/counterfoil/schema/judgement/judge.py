@@ -100,7 +100,12 @@ class Judgement:
 
     def witnesses(self) -> dict[Difference, Witness]:
         """Search for as many witnesses as the budget permits, and return those that were found."""
+        return self.search()[0]
+
+    def search(self) -> tuple[dict[Difference, Witness], bool]:
+        """Return what :meth:`witnesses` does, and whether a search ended by its limits."""
         found: dict[Difference, Witness] = {}
+        ended = False
         searched: set[tuple[int, Difference]] = set()  # one difference is reported at every place of its pair
         for each in self.incompatibilities[: self.budget.witnesses]:
             cause = (id(each.failure), each.difference)
@@ -110,7 +115,9 @@ class Judgement:
             witness = each.search_for_witness()
             if isinstance(witness, Witness):
                 found[each.difference] = witness
-        return found
+            else:
+                ended = ended or witness.reason == BEYOND_LIMITS
+        return found, ended
 
 
 def judge(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
+from counterfoil.schema.compatibility.identity import without_message
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
@@ -24,7 +25,6 @@ from counterfoil.schema.paths.model import member
 from counterfoil.schema.reads.facts import SchemaFacts
 from counterfoil.schema.reads.judge import judge_reader
 from counterfoil.schema.reads.model import FormerFinding, Offer
-from counterfoil.schema.reads.resolution import without_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

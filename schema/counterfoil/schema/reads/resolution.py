@@ -116,9 +116,3 @@ def _rule(misfit: Misfit, read: Read | None, reader: Reader, *, is_lenient: bool
 def _finding(rule: str, misfit: Misfit, element: FieldPath) -> ReadFinding:
     facts = (misfit.expected, misfit.written)
     return ReadFinding(rule, misfit.text, element, misfit.place, *facts, pointer=misfit.pointer, lost=misfit.lost)
-
-
-def without_message(path: FieldPath, schema: ParsedSchema) -> FieldPath:
-    """Return the path without the name of the message with which the paths of differences in Protobuf begin."""
-    name = (schema.name or "").rpartition(".")[2]
-    return path[1:] if path and path[0].name == name and path[0].name not in schema.field_names() else path

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.api.http.answers import error_answer
+from counterfoil.registry.api.senders import REQUEST
 from counterfoil.schema.errors import AnswerTimeout
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Deadlines:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        REQUEST.set(scope)  # each request is handled in a context of its own
         deadline = asyncio.timeout(self._timeout_s)
 
         async def send_in_time(message: Message) -> None:

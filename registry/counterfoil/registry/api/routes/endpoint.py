@@ -153,7 +153,7 @@ class Endpoint:
             method, path = self._route.method, self._path
             raise BadRequest(f"as_of is not possible for {method} {path}; leave it out to ask what is true now")
         storage = services.cases.storage
-        return use_cases(AsOf(storage, await resolve_moment(storage, moment)))
+        return use_cases(AsOf(storage, await resolve_moment(storage, moment)), long=services.cases.long)
 
 
 def _agree(scope: Scope, *, has_body: bool) -> str:

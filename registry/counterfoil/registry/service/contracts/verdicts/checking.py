@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from counterfoil.contracts.checking.differences import identity_of
 from counterfoil.contracts.model import fingerprint
 from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.config import level_of
@@ -22,7 +21,6 @@ from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import BadRequest, StoreTimeout, StoreUnavailable
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reads.resolution import without_message
 from counterfoil.schema.rest.verdicts import VERDICT_REASON, DeploymentVerdict, Reason, VerdictReason
 from counterfoil.schema.rest.webhooks import EventType
 
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
-    from counterfoil.schema.judgement.judge import Incompatibility
+    from counterfoil.schema.judgement.answers import FoundDifference
     from counterfoil.schema.model import Schema
     from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.reads.sides import Offering
@@ -194,17 +192,17 @@ class Checking:
         )
         history = await self._storage.history(subject)
         verdict = await self._check.verdict(subject, reading.candidate, history.active, config)
-        found = [_incompatible(subject, each) for each in verdict.judgement.incompatibilities]
+        found = [_incompatible(subject, each) for each in verdict.differences()]
         wanted = level_of(config)
         if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
             return found
-        judged = {each.failure.earlier.version for each in verdict.judgement.incompatibilities}
+        judged = {each.version for each in verdict.differences()}
         judged.add(history.latest.version if history.latest is not None else None)
         older = [each for each in await self._retained.of(subject, topic, environment) if each.version not in judged]
         backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
         retained = await self._check.verdict(subject, reading.candidate, older, backward)
         where = f", whose records are still in topic {topic}"
-        found += (_incompatible(subject, each, where) for each in retained.judgement.incompatibilities)
+        found += (_incompatible(subject, each, where) for each in retained.differences())
         newest: dict[str, VerdictReason] = {}
         for each in found:
             newest.setdefault(each.fingerprint, each)
@@ -228,17 +226,16 @@ class Checking:
         return replace(verdict, deployable=True) if proposal.policy is Policy.OBSERVE else verdict
 
 
-def _incompatible(subject: QualifiedSubject, found: Incompatibility, where: str = "") -> VerdictReason:
+def _incompatible(subject: QualifiedSubject, found: FoundDifference, where: str = "") -> VerdictReason:
     """Return the reason about a difference from an earlier version; ``where`` says more about the version."""
-    rule = found.difference.rule
-    path = print_path(without_message(found.difference.element, found.failure.reader))
+    path = print_path(found.path)
     return VerdictReason(
         Reason.INCOMPATIBLE,
-        f"version {found.failure.earlier.version}{where}: {f'{path}: ' if path else ''}{found.difference.text}",
+        f"version {found.version}{where}: {f'{path}: ' if path else ''}{found.text}",
         subject=str(subject),
-        rule=rule,
+        rule=found.rule,
         path=path,
-        fingerprint=fingerprint(rule, str(subject), found.failure.direction.name, identity_of(found.difference)),
+        fingerprint=fingerprint(found.rule, str(subject), found.direction.name, found.identity),
     )
 
 

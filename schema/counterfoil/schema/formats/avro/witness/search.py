@@ -87,21 +87,21 @@ class _Pair:
         self._writer_schema = writer
         self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, AvroDifference]] = {}
         self.writer_types = (*writer.named.values(),)
-        self._undecided: set[CompatibilityPolicy] = set()
+        self._undecided: dict[CompatibilityPolicy, int] = {}
         branches = _largest_union(reader.root) * _largest_union(writer.root)
         self.steps_a_datum = (len(reader.text) + len(writer.text)) // _CHARS_A_STEP + _STEPS_A_PAIR * branches
 
     def found(self, policy: CompatibilityPolicy, steps: Steps) -> Mapping[Difference, AvroDifference]:
         """Return the findings under ``policy``, by difference; the first of several equal ones."""
-        if policy in self._undecided:
-            raise OutOfSteps
+        if steps.left <= self._undecided.get(policy, -1):
+            raise OutOfSteps  # as many steps did not suffice before
         if policy not in self._found_by_policy:
-            self._undecided.add(policy)
+            self._undecided[policy] = steps.left
             found: dict[Difference, AvroDifference] = {}
             for each in find_all(self._reader_schema, self._writer_schema, policy=policy, steps=steps):
                 found.setdefault(each, each)
             self._found_by_policy[policy] = found
-            self._undecided.discard(policy)
+            self._undecided.pop(policy, None)
         return self._found_by_policy[policy]
 
     @cached_property

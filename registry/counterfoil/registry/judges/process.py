@@ -1,0 +1,205 @@
+"""The program of a judge: it takes one call after the other from a mailbox, and sends each result where it came from.
+
+It holds the schema room alone. It ends when there was nothing to do for a while, when the servers of its mailbox have
+ended, when its memory has grown, and, by signals of the system that no code can hold back, after the deadline of a call
+and when the server that asked closes the connection.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+LENGTH: Final = struct.Struct("<Q")
+"""The length of a call, or of a result, before its bytes."""
+
+TAKEN: Final = b"+"
+"""What a judge sends when it has taken a call."""
+
+VALUE, ERROR, MEMORY, DEFECT = b"v", b"e", b"m", b"d"
+"""The kinds of results: a value, an error of the registry, a lack of memory, an exception that is a defect."""
+
+_CHUNK_BYTES: Final = 1024 * 1024
+_SLOT_ATTEMPTS: Final = 5
+_SLOT_PAUSE_S: Final = 0.02
+_SEND_TIMEOUT_S: Final = 10.0
+_LESS_IMPORTANT: Final = 10
+_MOST_RESIDENT_BYTES: Final = 60 * 1024 * 1024
+"""The memory of a judge that goes on; one that has more after a call ends, and another one takes its place."""
+
+
+class Terms(NamedTuple):
+    """What a judge is started with: descriptors of the mailbox and of the slots, and its limits."""
+
+    mailbox: int
+    slots: int
+    most: int
+    deadline_s: float
+    memory_bytes: int
+    idle_s: float
+
+    @classmethod
+    def read(cls, given: list[str]) -> Terms:
+        """Return the terms in the arguments of the program."""
+        mailbox, slots, most, deadline_s, memory_bytes, idle_s = given
+        return cls(int(mailbox), int(slots), int(most), float(deadline_s), int(memory_bytes), float(idle_s))
+
+    def arguments(self) -> list[str]:
+        """Return the terms as arguments of the program."""
+        return [str(each) for each in self]
+
+
+def main(terms: Terms) -> None:
+    """Take calls until there is nothing to do; at once if there are as many judges as there may be."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server stops in order
+    if not _has_slot(terms):
+        return
+    from counterfoil.registry.judges.portable import Schemas  # after the slot is taken: this takes most of the start
+
+    schemas = Schemas()
+    _limit(terms)
+    mailbox = socket.socket(fileno=terms.mailbox)
+    os.set_blocking(terms.mailbox, False)
+    while (asker := _next_asker(mailbox, terms.idle_s)) is not None:
+        with asker:
+            _answer(asker, schemas, terms.deadline_s)
+        gc.collect()
+        if _resident_bytes() > _MOST_RESIDENT_BYTES:
+            return
+
+
+def _has_slot(terms: Terms) -> bool:
+    """Return whether this judge is one of those that there may be; a slot is free again when its process ends."""
+    for _ in range(_SLOT_ATTEMPTS):  # a server that counts the judges holds a slot for a moment
+        for slot in range(terms.most):
+            with suppress(OSError):
+                fcntl.lockf(terms.slots, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, slot)
+                return True
+        time.sleep(_SLOT_PAUSE_S)
+    return False
+
+
+def _limit(terms: Terms) -> None:
+    """Limit the memory, and let the system prefer the servers: for the processor, and where memory ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (terms.memory_bytes, terms.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):
+        os.nice(_LESS_IMPORTANT)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
+
+
+def _next_asker(mailbox: socket.socket, idle_s: float) -> socket.socket | None:
+    """Return the connection of the next call; None if none comes, or no server is left."""
+    waiting = select.poll()
+    waiting.register(mailbox, select.POLLIN)
+    until_s = time.monotonic() + idle_s
+    while (left_s := until_s - time.monotonic()) > 0:
+        if not waiting.poll(left_s * 1000):
+            continue
+        with suppress(BlockingIOError):  # another judge took it
+            sent, descriptors, _, _ = socket.recv_fds(mailbox, 1, 1)
+            if not sent:
+                return None
+            if descriptors:
+                return socket.socket(fileno=descriptors[0])
+    return None
+
+
+def _answer(asker: socket.socket, schemas: object, deadline_s: float) -> None:
+    """Carry out the call of one connection and send the result; the process ends if it lasts too long."""
+    asker.settimeout(None)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, deadline_s)
+    try:
+        asker.sendall(TAKEN)
+        call = receive(asker)
+        if call is None:
+            return
+        _end_with(asker)
+        if _is_closed(asker):
+            return
+        kind, result = _carried_out(call, schemas)
+        _end_with(asker, ends=False)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        asker.settimeout(_SEND_TIMEOUT_S)
+        asker.sendall(LENGTH.pack(len(result) + 1) + kind)
+        asker.sendall(result)
+    except OSError:
+        return  # the server does not listen any more
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if kind == MEMORY:
+        sys.exit(1)  # whatever else it holds may be incomplete
+
+
+def _carried_out(call: bytes, schemas: object) -> tuple[bytes, bytes]:
+    """Return the kind of the result, and the result as bytes."""
+    from counterfoil.registry.judges.portable import Schemas, pack, unpack_call
+    from counterfoil.schema.errors import RegistryError
+
+    assert isinstance(schemas, Schemas)  # noqa: S101 - the room is imported after the slot is taken
+    try:
+        work, given = unpack_call(call, schemas)
+        return VALUE, pack(work(*given))
+    except RegistryError as error:
+        return ERROR, pack((error.code, error.message, error.status, dict(error.details)))
+    except MemoryError:
+        return MEMORY, b""
+    except Exception:  # noqa: BLE001 - the server logs it as a defect
+        return DEFECT, traceback.format_exc().encode()
+
+
+def receive(asker: socket.socket) -> bytes | None:
+    """Return what is sent with its length; None if the connection ends before."""
+    head = _received(asker, LENGTH.size)
+    return None if head is None else _received(asker, LENGTH.unpack(head)[0])
+
+
+def _received(asker: socket.socket, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        part = asker.recv(min(size - len(parts), _CHUNK_BYTES))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def _end_with(asker: socket.socket, *, ends: bool = True) -> None:
+    """Have the system end this process when the connection is closed, whatever it does then; or no longer."""
+    signal.signal(signal.SIGIO, signal.SIG_DFL if sys.platform == "linux" else lambda *_: os._exit(1))
+    fcntl.fcntl(asker, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(asker, fcntl.F_GETFL)
+    fcntl.fcntl(asker, fcntl.F_SETFL, flags | os.O_ASYNC if ends else flags & ~os.O_ASYNC)
+
+
+def _is_closed(asker: socket.socket) -> bool:
+    """Return whether the request was given up before this process watched its connection."""
+    with suppress(BlockingIOError):
+        return not asker.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    return False
+
+
+def _resident_bytes() -> int:
+    """Return the memory of this process; where the system does not say, the most that it ever had."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+if __name__ == "__main__":
+    main(Terms.read(sys.argv[1:]))

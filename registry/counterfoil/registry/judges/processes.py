@@ -1,0 +1,223 @@
+"""Long judgements in processes of their own, as a server asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from counterfoil.registry.judges.portable import pack, unpack
+from counterfoil.registry.judges.process import DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
+from counterfoil.registry.logs import LOGGER
+from counterfoil.schema.errors import JudgementEnded, TooManyJudgements, error_for_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from counterfoil.registry.judges.mailbox import Mailbox
+
+_T = TypeVar("_T")
+
+IDLE_S: Final = 60.0
+"""The seconds after which a judge without a call ends."""
+
+_PROGRAM: Final = ("-P", "-m", "counterfoil.registry.judges.process")
+_PATIENCE_S: Final = 0.05
+_NEXT_LOOK_S: Final = 0.25
+_START_S: Final = 2.0
+_MAX_STARTS: Final = 3
+_GRACE_S: Final = 1.0
+_CHUNK_BYTES: Final = 1024 * 1024
+_NEEDED_VARIABLES: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+
+class JudgeDefect(Exception):
+    """A call failed in a judge for a reason that is a defect of this project; the text is its traceback."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one judgement."""
+
+    deadline_s: float
+    memory_bytes: int
+    idle_s: float = IDLE_S
+
+
+class JudgeProcesses:
+    """The judges of a server, as one of its processes sees them: they are started when there is something to do."""
+
+    def __init__(self, mailbox: Mailbox, limits: Limits) -> None:
+        self.at_once = mailbox.most
+        self.ended = 0
+        """The number of judgements of this process that were ended before they had a result."""
+        self._mailbox = mailbox
+        self._limits = limits
+        self._started: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
+        self._is_closed = False
+
+    @property
+    def count(self) -> int:
+        """The number of judges that there are now."""
+        return 0 if self._is_closed else self._mailbox.judges()
+
+    # --- calls
+
+    def start(self, work: Callable[..., _T], *given: object) -> asyncio.Future[_T]:
+        """Begin to compute ``work(*given)`` in a judge; cancelling the future ends the judge."""
+        if self._is_closed:
+            raise TooManyJudgements("The server stops, and no more schemas are compared; repeat the request elsewhere")
+        return asyncio.get_running_loop().create_task(self._called(pack((work, given))))
+
+    def give_up(self, running: asyncio.Future[Any]) -> None:
+        """End the judge that computes it, or withdraw the call."""
+        running.cancel()
+
+    async def _called(self, call: bytes) -> Any:
+        own, judges = socket.socketpair()
+        with own:
+            os.set_blocking(own.fileno(), False)
+            with judges:
+                self._send(judges)
+            await self._taken(own)
+            begun_s = time.monotonic()
+            try:
+                async with asyncio.timeout(self._limits.deadline_s + _GRACE_S):
+                    result = await _exchanged(own, call)
+            except (TimeoutError, OSError):
+                result = None
+        if result is None:
+            raise self._end(time.monotonic() - begun_s)
+        return self._value(result[:1], result[1:])
+
+    def _send(self, connection: socket.socket) -> None:
+        try:
+            self._mailbox.send(connection)
+        except OSError as problem:
+            raise TooManyJudgements(
+                "Too many schemas wait to be compared; repeat the request after Retry-After"
+            ) from problem
+
+    async def _taken(self, own: socket.socket) -> None:
+        """Return when a judge has taken the call; start one if there is none, or all of them are busy."""
+        taken = asyncio.create_task(_first_byte(own))
+        starts = 0
+        patience_s = _PATIENCE_S if self._mailbox.judges() else 0.0
+        try:
+            while not (await asyncio.wait({taken}, timeout=patience_s))[0]:
+                patience_s = _NEXT_LOOK_S
+                if not self._is_another_due():
+                    continue
+                if starts == _MAX_STARTS and not self._mailbox.judges():
+                    raise TooManyJudgements("No process that compares schemas can be started; try again later")
+                if starts < _MAX_STARTS:
+                    starts += 1
+                    self._start_another()
+            if not taken.result():
+                raise self._end(0.0)
+        finally:
+            taken.cancel()
+
+    def _value(self, kind: bytes, packed: bytes) -> Any:
+        """Return the value of a result, or raise its error."""
+        if kind == VALUE:
+            return unpack(packed)
+        if kind == ERROR:
+            code, message, status, details = unpack(packed)
+            raise error_for_code(code, message, status=status, details=details)
+        if kind == MEMORY:
+            self.ended += 1
+            mebibytes = self._limits.memory_bytes // (1024 * 1024)
+            raise JudgementEnded(
+                f"The comparison was ended: it needs more than {mebibytes} MiB of memory, which is the limit here"
+            )
+        assert kind == DEFECT  # noqa: S101 - there are four kinds
+        raise JudgeDefect(packed.decode(errors="replace"))
+
+    def _end(self, after_s: float) -> JudgementEnded:
+        """Count a judge that ended during a call, and return the error of the request."""
+        self.ended += 1
+        if after_s >= self._limits.deadline_s:
+            why = f"it was not done after {self._limits.deadline_s:g} s, which is the limit here"
+        else:
+            why = "its process was killed; repeat the request after Retry-After"
+        return JudgementEnded(f"The comparison was ended: {why}")
+
+    # --- processes
+
+    def _is_another_due(self) -> bool:
+        """Return whether there may be one more judge, and none is about to begin."""
+        now_s = time.monotonic()
+        self._started = {pid: each for pid, each in self._started.items() if each[0].returncode is None}
+        judges = self._mailbox.judges()
+        beginning = sum(now_s - begun_s < _START_S for _, begun_s in self._started.values())
+        return judges < self._mailbox.most and beginning <= judges
+
+    def _start_another(self) -> None:
+        try:
+            process = self._new_process()
+        except OSError as problem:
+            LOGGER.error("no process that compares schemas can be started", extra={"problem": str(problem)})
+            return
+        self._started[process.pid] = (process, time.monotonic())
+        Thread(target=self._await_end, args=(process,), name="counterfoil-judge-end", daemon=True).start()
+
+    def _await_end(self, process: subprocess.Popen[bytes]) -> None:
+        """Take the exit code of a judge when it ends, so that nothing of it is left in the system."""
+        code = process.wait()
+        if code and not self._is_closed:
+            LOGGER.warning("a process that compares schemas ended", extra={"pid": process.pid, "code": code})
+
+    def _new_process(self) -> subprocess.Popen[bytes]:
+        """Start a judge: another program, and no copy of this process; it gets neither secrets nor other files."""
+        mailbox, slots, limits = self._mailbox.receiving.fileno(), self._mailbox.slots, self._limits
+        terms = Terms(mailbox, slots, self._mailbox.most, limits.deadline_s, limits.memory_bytes, limits.idle_s)
+        variables = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _NEEDED_VARIABLES or name.startswith(("PYTHON", "COVERAGE"))
+        }
+        return subprocess.Popen(  # noqa: S603 - this program itself
+            [sys.executable, *_PROGRAM, *terms.arguments()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(mailbox, slots),
+            env=variables,
+        )
+
+    def close(self) -> None:
+        """Start no more judges; they end when no process of the server has the mailbox open."""
+        self._is_closed = True
+        self._mailbox.close()
+
+
+async def _first_byte(own: socket.socket) -> bytes:
+    """Return what a judge sends when it takes the call; nothing if it ended then."""
+    try:
+        return await asyncio.get_running_loop().sock_recv(own, 1)
+    except OSError:
+        return b""
+
+
+async def _exchanged(own: socket.socket, call: bytes) -> bytes | None:
+    """Send a call and return its result; None if the judge has ended."""
+    loop = asyncio.get_running_loop()
+    await loop.sock_sendall(own, LENGTH.pack(len(call)) + call)
+    head = await _received(own, LENGTH.size)
+    return None if head is None else await _received(own, LENGTH.unpack(head)[0])
+
+
+async def _received(own: socket.socket, size: int) -> bytes | None:
+    loop, parts = asyncio.get_running_loop(), bytearray()
+    while len(parts) < size:
+        part = await loop.sock_recv(own, min(size - len(parts), _CHUNK_BYTES))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
