@@ -1,9 +1,10 @@
 """Build what is published (sdist, wheel, the accelerator's wheels) into ``dist/``, and try it on every Python here.
 
 Each Python of `PYTHONS` that this machine has gets an empty environment for each step: with the wheel alone every
-module is imported, and a module that is missing must be one that an extra brings; with the extras that can be installed
-there, every module is imported; then the README's first minute is run. Which extras can be had on a Python, also on one that
-this machine does not have, is asked of the resolver, and compared with the markers in ``pyproject.toml``.
+module is imported, and a module that is missing must be one that an extra brings; with the extras that can be
+installed there, every module is imported; then the README's first minute is run. Which extras can be had on a Python,
+also on one that this machine does not have, is asked of the resolver, and compared with the markers in
+``pyproject.toml``.
 """
 
 from __future__ import annotations
