@@ -10,12 +10,14 @@ from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
 from counterfoil.schema.reads.cover import uncovered
 from counterfoil.schema.reads.model import ReadFinding
-from counterfoil.schema.reads.resolution import misfits_of, misfits_of_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.resolution import Undecided, misfits_of, misfits_of_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.rules import UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation, Promise, Read
+    from counterfoil.schema.compatibility.misfits import Misfits
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.pointer import Pointer
@@ -80,14 +82,25 @@ def _judge_schemas(
     elif schema is not None and schema is not offer.schema:
         is_own = reader.schema is not None
         misfits = offer.once_for_text(misfits_of, schema) if is_own else offer.once(misfits_of, schema)
-        yield from unreadable(misfits, reading)
+        yield from _within_limits(unreadable, misfits, reading)
     key = None if reads_with is None else reads_with.key_schema
     if key is None or offer.key_schema is None or key is offer.key_schema:
         return
     if key.schema_type is not offer.key_schema.schema_type:
         yield from _other_language(offer.key_schema, key, reader.expectation, of_key=True)
     else:
-        yield from unreadable_keys(offer.once(misfits_of_keys, key), reading)
+        yield from _within_limits(unreadable_keys, offer.once(misfits_of_keys, key), reading, place=(KEY,))
+
+
+def _within_limits(
+    find: Callable[[Misfits, Reader], Iterable[ReadFinding]], misfits: Misfits, reader: Reader, *, place: FieldPath = ()
+) -> Iterator[ReadFinding]:
+    """Yield what ``find`` finds, or that it cannot be told."""
+    try:
+        yield from list(find(misfits, reader))
+    except Undecided as reason:
+        text = f"whether the consumer can read it is unknown: {reason}"
+        yield _found(UNDECIDED, text, place, "readable", "unknown")
 
 
 def _other_language(
