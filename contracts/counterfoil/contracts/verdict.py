@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.advice import UNDECIDED
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.schema.reads.rules import UNDECIDED as UNDECIDED_READER
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.model import CheckReport, FailOn
+    from counterfoil.contracts.model import CheckReport, FailOn, Finding
 
 
 def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: bool) -> ExitCode:
@@ -19,10 +20,15 @@ def exit_code_of(report: CheckReport, *, fail_on: FailOn | None, is_empty_fine: 
     """
     if report.is_broken(fail_on):
         return ExitCode.BROKEN
-    if report.is_undecided or any(finding.rule == UNDECIDED for finding in report.findings):
+    if report.is_undecided or any(map(_is_unknown, report.findings)):
         return ExitCode.CANNOT_SAY
     if report.is_incomplete:
         return ExitCode.CANNOT_SAY
     if report.checked == 0 and not is_empty_fine:
         return ExitCode.CANNOT_SAY
     return ExitCode.OK
+
+
+def _is_unknown(finding: Finding) -> bool:
+    """Return whether a finding says that a comparison did not end within its limits."""
+    return finding.rule == UNDECIDED or (finding.rule == UNDECIDED_READER and not finding.is_observed)

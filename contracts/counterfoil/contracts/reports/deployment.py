@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 1
 _PAGE: Final = f"{PROJECT}/blob/main/docs/reference/contract-rules.md"
-UNKNOWN_REASONS: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+UNKNOWN_REASONS: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED, Reason.UNDECIDED})
 """The reasons because of which a verdict is neither yes nor no."""
 _SEVERITY: Final = {
     Reason.UNBACKED: Severity.WARNING,
@@ -33,6 +33,7 @@ _ADVICE: Final = {
     Reason.UNKNOWN_VERSION: "Publish its contracts with counterfoil publish.",
     Reason.NO_CONTRACT: "Publish the contract, and record what is live with counterfoil record.",
     Reason.NOT_VERIFIED: "Run counterfoil test --publish with the contract, against the environment.",
+    Reason.UNDECIDED: "Take alternatives, references or nested types out of the schema, so that it can be compared.",
     Reason.VERIFICATION_FAILED: "Change the contract or the records, and run counterfoil test --publish again.",
     Reason.MIGRATION_NOT_READY: "Deploy and verify the converter first: counterfoil bridge run, bridge verify.",
     Reason.STILL_READ: "Deploy versions of the consumers that no longer read it, or end their support.",

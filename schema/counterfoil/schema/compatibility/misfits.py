@@ -60,13 +60,11 @@ class Misfit:
 
 
 class Misfits(Protocol):
-    """The misfits of one reader and one writer.
+    """The misfits of one reader and one writer."""
 
-    ``decodes_without_reader`` is whether records of the language are decoded without the schema of the reader, so that
-    only a reader that declares one refuses them.
-    """
-
-    decodes_without_reader: bool
+    @property
+    def decodes_without_reader(self) -> bool:
+        """Whether records of the language are decoded without the reader's schema: only who declares one refuses them."""
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets: on the way to it, there, and inside; once for each place.

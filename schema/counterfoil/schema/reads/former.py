@@ -15,6 +15,7 @@ from counterfoil.schema.compatibility.identity import without_message
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.tree import Array, Map, Node, NotPlannable, Null, Record, Union
 from counterfoil.schema.formats.table import format_for
@@ -56,12 +57,20 @@ def with_former(
     of_facts = _of_facts(offer, reader)
     found = [replace(each, former=of_facts.get(each.identity)) for each in findings]
     broken = {each.element for each in of_facts.values() if each.rule.startswith("consumer-")}
-    for former, place in _once(_of_schemas(offer, reader, reads_with), broken):
+    for former, place in _once(_within_limits(offer, reader, reads_with), broken):
         matches = [number for number, each in enumerate(found) if each.former is None and _is_about(each, former)]
         exact = [number for number in matches if found[number].place == place]
         for number in exact or matches[:1]:
             found[number] = replace(found[number], former=former)
     return found
+
+
+def _within_limits(offer: Offer, reader: Reader, reads_with: Offer | None) -> Sequence[_Placed]:
+    """Return what was reported of the schemas; nothing where their comparison does not end within its limits."""
+    try:
+        return list(_of_schemas(offer, reader, reads_with))
+    except (JudgementUndecided, InvalidSchema, RecursionError):
+        return ()
 
 
 def _is_about(finding: ReadFinding, former: FormerFinding) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -10,10 +11,11 @@ from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
 from counterfoil.schema.reads.cover import uncovered
 from counterfoil.schema.reads.model import ReadFinding
-from counterfoil.schema.reads.resolution import misfits_of, misfits_of_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.resolution import Undecided, misfits_of, misfits_of_keys, unreadable, unreadable_keys
+from counterfoil.schema.reads.rules import UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Expectation, Promise, Read
     from counterfoil.schema.compatibility.misfits import Misfits
@@ -105,17 +107,20 @@ class _Known:
         """Return the place on the way to a path at which something else is written, and what it is."""
         of_key = (KEY,) if path[:1] == (KEY,) else ()
         misfits = self.misfits_of_keys if of_key else self.misfits
-        for each in () if misfits is None else misfits.at(path[len(of_key) :]):
-            if each.lost is not None and each.written not in (MISSING, NULLABLE):
-                return (*of_key, *each.place), each.written
+        with suppress(Undecided):
+            for each in () if misfits is None else misfits.at(path[len(of_key) :]):
+                if each.lost is not None and each.written not in (MISSING, NULLABLE):
+                    return (*of_key, *each.place), each.written
         return None
 
     def written_at(self, path: FieldPath) -> FieldPath | None:
-        """Return the path of the offer for one of the consumer's schema; None where it has no other name there."""
-        if path[:1] != (KEY,):
-            return None if self.misfits is None else self.misfits.written_at(path)
-        found = None if self.misfits_of_keys is None else self.misfits_of_keys.written_at(path[1:])
-        return None if found is None else (KEY, *found)
+        """Return the path of the offer for one of the consumer's schema; None where no other name there is known."""
+        of_key = (KEY,) if path[:1] == (KEY,) else ()
+        misfits = self.misfits_of_keys if of_key else self.misfits
+        with suppress(Undecided):
+            found = None if misfits is None else misfits.written_at(path[len(of_key) :])
+            return None if found is None else (*of_key, *found)
+        return None
 
 
 def _judge_schemas(known: _Known, missed: Collection[FieldPath]) -> Iterator[ReadFinding]:
@@ -130,12 +135,23 @@ def _judge_schemas(known: _Known, missed: Collection[FieldPath]) -> Iterator[Rea
     if known.schema is not None and known.schema.schema_type is not offer.schema.schema_type:
         yield from _other_language(offer.schema, known.schema, reader.expectation)
     elif (misfits := known.misfits) is not None:
-        yield from unreadable(misfits, reading)
+        yield from _within_limits(unreadable, misfits, reading)
     key, written = known.key, offer.key_schema
     if key is not None and written is not None and key.schema_type is not written.schema_type:
         yield from _other_language(written, key, reader.expectation, of_key=True)
     elif (misfits := known.misfits_of_keys) is not None:
-        yield from unreadable_keys(misfits, reading)
+        yield from _within_limits(unreadable_keys, misfits, reading, place=(KEY,))
+
+
+def _within_limits(
+    find: Callable[[Misfits, Reader], Iterable[ReadFinding]], misfits: Misfits, reader: Reader, *, place: FieldPath = ()
+) -> Iterator[ReadFinding]:
+    """Yield what ``find`` finds, or that it cannot be told."""
+    try:
+        yield from list(find(misfits, reader))
+    except Undecided as reason:
+        text = f"whether the consumer can read it is unknown: {reason}"
+        yield _found(UNDECIDED, text, place, "readable", "unknown")
 
 
 def _other_language(

@@ -14,7 +14,7 @@ from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
 from counterfoil.schema.reads.model import FormerFinding
-from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.reads.rules import RULE_BY_ID, UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
     read_with = _having_reads(known, reader)
     for each in known or (None,):
         findings = list(judge_reader(offer, reader, reads_with=each)) if each is None or each in read_with else []
-        for finding in with_former(findings, offer, reader, each) if findings else ():
+        for finding in with_former(findings, offer, reader, each) if any(map(_is_told, findings)) else findings:
             found.setdefault(finding.identity, finding)
         for finding in promise_changes(each, offer):
             if concerns(reader.expectation, finding):
@@ -76,7 +76,7 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
     if not marked or not before:
         return marked
     known = [_Known(found) for found in before]
-    return tuple(replace(each, is_preexisting=all(each in one for one in known)) for each in marked)
+    return tuple(replace(each, is_preexisting=_is_told(each) and all(each in one for one in known)) for each in marked)
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
@@ -89,10 +89,17 @@ def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tup
     required = {(each.application, each.place) for each in earlier if each.rule == "consumer-nullable"}
 
     def is_known(each: ReadFinding) -> bool:
+        if not _is_told(each):
+            return False
         is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
         return each in known or (is_refused and (each.application, each.place) in required)
 
     return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in findings)
+
+
+def _is_told(finding: ReadFinding) -> bool:
+    """Return whether a finding says something; what is unknown may be worse than before."""
+    return finding.rule != UNDECIDED
 
 
 class _Known:

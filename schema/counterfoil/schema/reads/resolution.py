@@ -7,16 +7,19 @@ the one with which records are decoded, so that whatever makes its decoder refus
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
 from counterfoil.schema.compatibility.misfits import MISSING, Effect
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.model import Offer, ReadFinding
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.agreements.model import Read
     from counterfoil.schema.compatibility.misfits import Misfit, Misfits
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.reads.model import Reader
 
+_T = TypeVar("_T")
 _WHOLE: Final = "consumer-incompatible"
 _PART: Final = "consumer-type-narrowed"
 _GONE: Final = "consumer-field-missing"
@@ -31,14 +35,58 @@ _SYMBOL: Final = "consumer-enum-unknown"
 _KEPT: Final = "consumer-enum-kept"
 
 
+class Undecided(Exception):
+    """The error for schemas whose comparison did not end within its limits; the message says what to do."""
+
+
+class LimitedMisfits:
+    """The misfits that ``find`` finds. What did not end within its limits is not begun again.
+
+    All that it does raises :class:`Undecided`.
+    """
+
+    def __init__(self, find: Callable[[], Misfits]) -> None:
+        self._find = find
+        self._misfits: Misfits | None = None
+        self._undecided = ""
+
+    @property
+    def decodes_without_reader(self) -> bool:
+        """Whether records are decoded without the schema of the reader."""
+        return self._limited(lambda misfits: misfits.decodes_without_reader)
+
+    def at(self, path: FieldPath) -> Sequence[Misfit]:
+        """Return the misfits that a reader of ``path`` meets."""
+        return self._limited(lambda misfits: misfits.at(path))
+
+    def written_at(self, path: FieldPath) -> FieldPath | None:
+        """Return the path by which the writer calls what the reader's schema has at ``path``, or None."""
+        return self._limited(lambda misfits: misfits.written_at(path))
+
+    def _limited(self, ask: Callable[[Misfits], _T]) -> _T:
+        if self._undecided:
+            raise Undecided(self._undecided)
+        try:
+            if self._misfits is None:
+                self._misfits = self._find()
+            return ask(self._misfits)
+        except (JudgementUndecided, InvalidSchema) as error:
+            self._undecided = error.message
+        except OutOfSteps:
+            self._undecided = "the schemas take too long to compare; take alternatives or references out of them"
+        except RecursionError:
+            self._undecided = "the schemas are nested too deep to be compared; flatten them"
+        raise Undecided(self._undecided)
+
+
 def misfits_of(offer: Offer, schema: ParsedSchema) -> Misfits:
     """Return the misfits of the values of an offer for a reader with ``schema``, of the same language."""
-    return format_for(schema.schema_type).find_misfits(schema, offer.schema)
+    return LimitedMisfits(partial(format_for(schema.schema_type).find_misfits, schema, offer.schema))
 
 
 def misfits_of_keys(offer: Offer, schema: ParsedSchema) -> Misfits:
     """Return the misfits of the keys of an offer, which has a schema of them in the language of ``schema``."""
-    return format_for(schema.schema_type).find_misfits(schema, offer.key_schema or schema)
+    return LimitedMisfits(partial(format_for(schema.schema_type).find_misfits, schema, offer.key_schema or schema))
 
 
 def unreadable_keys(misfits: Misfits, reader: Reader) -> Iterator[ReadFinding]:

@@ -19,6 +19,9 @@ class ReadRule:
     fix: str
 
 
+UNDECIDED: Final = "consumer-undecided"
+"""The rule of a comparison that did not end within its limits, so that the answer is unknown."""
+
 RULES: Final = (
     ReadRule(
         "consumer-field-missing",
@@ -59,6 +62,13 @@ RULES: Final = (
         why="The new schema has a value of an enum that a consumer does not know, and the consumer does not say what "
         "it does with it. Its language does not fail: Protobuf keeps the number, Avro reads the default of the enum.",
         fix="Write onUnknownEnum in the consumer's file: fail if it must not meet the value, else default or pass.",
+    ),
+    ReadRule(
+        UNDECIDED,
+        is_breaking=False,
+        why="Whether a consumer can read records of the new schema cannot be told within its limits, so "
+        "that the answer is neither yes nor no.",
+        fix="Take alternatives, references or nested types out of the schema, so that it can be compared.",
     ),
     ReadRule(
         "expectation-broken",

@@ -46,6 +46,8 @@ class Reason(StrEnum):
     """A live version reads the contract that is to be retired."""
     APPROVED_BREAK = "APPROVED_BREAK"
     """A break that is intended: a migration, or an approval, permits it until a day."""
+    UNDECIDED = "UNDECIDED"
+    """Whether a consumer can read the records cannot be told within the limits of a comparison."""
     MIGRATION_NOT_READY = "MIGRATION_NOT_READY"
     """A migration would permit the break, and something is missing: its converter, a report about it, or time."""
     NO_CONTRACT = "NO_CONTRACT"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reads.rules import RULE_BY_ID
+from counterfoil.schema.reads.rules import RULE_BY_ID, UNDECIDED
 from counterfoil.schema.rest.verdicts import DeploymentVerdict, Reason, VerdictReason
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Policy(StrEnum):
 BLOCKING: Final = frozenset({Reason.INCOMPATIBLE, Reason.EXPECTATION_BROKEN})
 """The reasons that an approval may cover."""
 _NO: Final = BLOCKING | {Reason.STILL_READ, Reason.VERIFICATION_FAILED, Reason.MIGRATION_NOT_READY}
-_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED})
+_UNKNOWN: Final = frozenset({Reason.NO_CONTRACT, Reason.UNKNOWN_VERSION, Reason.NOT_VERIFIED, Reason.UNDECIDED})
 
 
 def deployable_of(reasons: Iterable[VerdictReason]) -> bool | None:
@@ -71,7 +71,7 @@ def reasons_of(pair: Pair, identify: Identify) -> Iterator[VerdictReason]:
     for finding, reason in caused:
         if pair.is_live:
             yield _about(pair, finding, reason, identify(pair, finding))
-        elif reason is not Reason.UNBACKED:
+        elif reason in BLOCKING:
             yield _about(pair, finding, Reason.PENDING, None)
     if not caused and pair.is_live:
         yield _reason(pair, Reason.OK, _fine(pair))
@@ -119,6 +119,8 @@ def _about(pair: Pair, finding: ReadFinding, reason: Reason, known: Identified |
 
 def reason_of(finding: ReadFinding) -> Reason | None:
     """Return the reason that a finding is; None for one that only people need to know."""
+    if finding.rule == UNDECIDED:
+        return Reason.UNDECIDED
     if not RULE_BY_ID[finding.rule].is_breaking:
         return Reason.UNBACKED if finding.rule == "expectation-unbacked" else None
     return Reason.INCOMPATIBLE if finding.rule.startswith("consumer-") else Reason.EXPECTATION_BROKEN

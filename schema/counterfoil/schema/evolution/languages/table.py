@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.evolution.tree import NotPlannable
 from counterfoil.schema.model import SchemaType
 
 if TYPE_CHECKING:
@@ -17,8 +18,11 @@ _MODULE_BY_TYPE: Final = {SchemaType.AVRO: "avro", SchemaType.PROTOBUF: "protobu
 
 
 def tree_of(schema: ParsedSchema) -> Node:
-    """Return the schema's top-level type as a new tree. Raises ``NotPlannable`` if it has none."""
-    tree: Node = _load(schema, "tree_of")(schema)
+    """Return the schema's top-level type as a new tree. Raises ``NotPlannable`` if it has none, or is too deep."""
+    try:
+        tree: Node = _load(schema, "tree_of")(schema)
+    except RecursionError:
+        raise NotPlannable("the types of the schema are nested too deep; flatten them") from None
     return tree
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.diff import find_changes
-from counterfoil.schema.errors import ContractNotFound
+from counterfoil.schema.errors import ContractNotFound, InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.reads.judge import judge_change
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.rest.contracts import PublishedContract
 
 _SHOWN = 80
+_UNDECIDED = "schema-undecided"
+"""The rule of a comparison that did not end within its limits."""
 
 
 class Comparing:
@@ -63,8 +65,12 @@ def _compared(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tu
     findings: list[JudgedDifference] = []
     for subject in earlier.keys() & later.keys():
         was, now = earlier[subject].offer, later[subject].offer
-        changes += _schema_changes(subject, was.schema, now.schema)
-        findings += _incompatibilities(subject, was.schema, now.schema)
+        try:
+            changes += _schema_changes(subject, was.schema, now.schema)
+            findings += _incompatibilities(subject, was.schema, now.schema)
+        except (JudgementUndecided, InvalidSchema) as reason:  # what is not known is no yes
+            text = f"what the change of the schema breaks is not known: {reason.message}"
+            findings.append(JudgedDifference(subject, _UNDECIDED, "", text, is_breaking=True))
         findings += (
             JudgedDifference(subject, each.rule, print_path(each.element), each.text, is_breaking=each.is_breaking)
             for each in judge_change(was, now, [])

@@ -38,27 +38,31 @@ class Decision:
     """What the consumers say of a schema: ``broken`` are the reasons against it.
 
     ``missing`` is what is missing of a migration that would permit what is broken. ``unknown`` are the applications of
-    which nothing but their reading is known. ``hidden`` and ``others`` count the reasons and the unknown applications
-    that were left out.
+    which nothing but their reading is known, ``untold`` those of which a comparison did not end within its limits.
+    ``hidden`` and ``others`` count the reasons and the unknown applications that were left out.
     """
 
     has_consumers: bool = True
     broken: tuple[VerdictReason, ...] = ()
     missing: tuple[VerdictReason, ...] = ()
     unknown: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
     hidden: int = 0
     others: int = 0
 
     @property
     def is_undecided(self) -> bool:
         """Whether they cannot decide, so that the compatibility level does."""
-        return not self.has_consumers or bool(self.unknown) or bool(self.others)
+        return not self.has_consumers or bool(self.unknown) or bool(self.untold) or bool(self.others)
 
     @property
     def undecided(self) -> str:
         """Why they cannot decide."""
         if not self.has_consumers:
             return "no consumer is known"
+        if self.untold:
+            readers = ", ".join(self.untold[:_SHOWN])
+            return f"whether {readers} can read it cannot be told within the limits of a comparison"
         shown = self.unknown[:_SHOWN]
         others = len(self.unknown) + self.others - len(shown)
         if not shown:
@@ -80,10 +84,10 @@ class Decision:
             return all(knows(name) for name in (reason.producer, reason.consumer) if name)
 
         broken, missing = (tuple(filter(is_known, each)) for each in (self.broken, self.missing))
-        unknown = tuple(filter(knows, self.unknown))
+        unknown, untold = tuple(filter(knows, self.unknown)), tuple(filter(knows, self.untold))
         hidden = self.hidden + len(self.broken) - len(broken)
-        others = self.others + len(self.unknown) - len(unknown)
-        return Decision(self.has_consumers, broken, missing, unknown, hidden, others)
+        others = self.others + len(self.unknown) - len(unknown) + len(self.untold) - len(untold)
+        return Decision(self.has_consumers, broken, missing, unknown, untold, hidden, others)
 
 
 class ConsumerGate:
@@ -128,6 +132,9 @@ class ConsumerGate:
             (each.consumer, each.consumer_version, each.rule, each.path, each.place, each.written): each
             for each in found
         }
+        untold = {each.consumer: None for each in verdict.reasons if each.reason is Reason.UNDECIDED}
+        if untold and not broken:
+            return Decision(untold=tuple(untold))
         not_ready = tuple(each for each in missing if each.reason is Reason.MIGRATION_NOT_READY)
         return Decision(broken=tuple(broken.values()), missing=not_ready)
 
