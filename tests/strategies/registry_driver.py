@@ -62,6 +62,7 @@ class InProcessRegistry:
         audit: Any = None,
         heartbeat_s: float = HEARTBEAT_S,
         telemetry: Any = None,
+        judges: Any = None,
         **settings: Any,
     ) -> None:
         server_settings = ServerSettings(store="sqlite://", **settings)
@@ -74,6 +75,7 @@ class InProcessRegistry:
             audit=audit,
             heartbeat_s=heartbeat_s,
             telemetry=telemetry,
+            judges=judges,
         )
 
     async def ask(

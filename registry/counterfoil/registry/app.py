@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.access.identity import ListedProxies
     from counterfoil.registry.domain.access.measures import AccessCounts
     from counterfoil.registry.domain.access.patterns import Pattern
+    from counterfoil.registry.service.judging import Judges
     from counterfoil.registry.service.keys.wrapping import KeyWrapping
     from counterfoil.registry.service.storage import Storage
     from counterfoil.registry.settings import ServerSettings
@@ -176,7 +177,7 @@ def assemble(
     access: AccessControl | None = None,
     server: ServerAccess | None = None,
     audit: AuditRecords | None = None,
-    judges: JudgeProcesses | None = None,
+    judges: Judges | None = None,
 ) -> RegistryApp:
     """Return the registry as an ASGI application over ``storage``.
 

@@ -17,7 +17,9 @@ _NAME: Final = "counterfoil-judges"
 
 
 class Mailbox:
-    """The two ends of the mailbox, and the file whose locked bytes are the judges that there are, at most ``most``.
+    """The two ends of the mailbox, and a file with a byte for each judge that there may be.
+
+    A judge locks its byte, and writes there what it does. There are at most ``most``.
 
     It is made before the server's processes are forked. Any process may send a call; any judge takes it. Judges have
     the receiving end alone, so that they notice when no server is left.
@@ -28,14 +30,15 @@ class Mailbox:
         self._sending, self.receiving = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         os.set_blocking(self._sending.fileno(), False)
         self.slots = _anonymous_file()
+        os.pwrite(self.slots, bytes(most), 0)
 
     def send(self, connection: socket.socket) -> None:
         """Send the end of a connection to whichever judge is next; raise ``OSError`` if too many wait."""
         socket.send_fds(self._sending, [b"+"], [connection.fileno()])
 
-    def judges(self) -> int:
-        """Return the number of judges that there are."""
-        return sum(not self._is_free(slot) for slot in range(self.most))
+    def judges(self) -> list[bytes]:
+        """Return what each of the judges does that there are."""
+        return [os.pread(self.slots, 1, slot) for slot in range(self.most) if not self._is_free(slot)]
 
     def _is_free(self, slot: int) -> bool:
         """Return whether no process has a slot: a lock of this process would exclude none of its own."""

@@ -12,7 +12,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.parsed import SchemaSource
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.recent_values import RecentValues
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from counterfoil.schema.agreements.model import Promise
-    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema, SchemaSource
     from counterfoil.schema.reads.model import Offer
 
 _ROOM: Final = "counterfoil.schema."
@@ -58,11 +57,16 @@ def make_mapping(members: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(members)
 
 
+def parsed_from(source: SchemaSource) -> ParsedSchema:
+    """Return the schema that is made of ``source``."""
+    return parse_schema(source.text, source.schema_type, references=source.references, validation=source.validation)
+
+
 class _Packer(pickle.Pickler):
     def persistent_id(self, obj: Any) -> Any:
         """Return what a parsed schema was parsed from; None for other values, which are packed themselves."""
         source = getattr(obj, "source", None) if hasattr(obj, "referenced_chars") else None
-        return (source.text, source.schema_type, source.references, source.validation) if source else None
+        return (source, id(obj)) if source else None
 
     def reducer_override(self, obj: Any) -> Any:
         """Return how values are made again that pickle does not know."""
@@ -77,12 +81,18 @@ class _Unpacker(pickle.Unpickler):
     def __init__(self, packed: bytes, schemas: Schemas | None) -> None:
         super().__init__(io.BytesIO(packed))
         self._schemas = schemas
+        self._made: dict[int, ParsedSchema] = {}
 
     def persistent_load(self, pid: Any) -> ParsedSchema:
         """Return the schema that is made of what crossed."""
         if self._schemas is None:
             raise NotPortable("A schema has no place in a result")
-        return self._schemas.parsed(SchemaSource(*pid))
+        source, identity = pid
+        if identity not in self._made:
+            found = self._schemas.parsed(source)
+            is_another = any(each is found for each in self._made.values())
+            self._made[identity] = parsed_from(source) if is_another else found  # equal ones are not the same one
+        return self._made[identity]
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a function or class of the schema room, or one of plain values; raise ``NotPortable`` for others."""
@@ -105,9 +115,7 @@ class Schemas:
         """Return the schema that is made of ``source``."""
         found = self._kept.get(source)
         if found is None:
-            found = parse_schema(
-                source.text, source.schema_type, references=source.references, validation=source.validation
-            )
+            found = parsed_from(source)
             self._kept.put(source, found, weight=len(source.text) + found.referenced_chars)
         return found
 

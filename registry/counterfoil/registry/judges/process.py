@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -27,6 +28,9 @@ LENGTH: Final = struct.Struct("<Q")
 
 TAKEN: Final = b"+"
 """What a judge sends when it has taken a call."""
+
+BEGINNING, IDLE, BUSY = b"\0", b"i", b"b"
+"""What a judge does, as the byte of its slot says."""
 
 VALUE, ERROR, MEMORY, DEFECT = b"v", b"e", b"m", b"d"
 """The kinds of results: a value, an error of the registry, a lack of memory, an exception that is a defect."""
@@ -64,31 +68,42 @@ class Terms(NamedTuple):
 def main(terms: Terms) -> None:
     """Take calls until there is nothing to do; at once if there are as many judges as there may be."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server stops in order
-    if not _has_slot(terms):
+    slot = _taken_slot(terms)
+    if slot is None:
         return
+    show = partial(_show, terms.slots, slot)
+    show(BEGINNING)
     from counterfoil.registry.judges.portable import Schemas  # after the slot is taken: this takes most of the start
 
     schemas = Schemas()
     _limit(terms)
     mailbox = socket.socket(fileno=terms.mailbox)
     os.set_blocking(terms.mailbox, False)
+    show(IDLE)
     while (asker := _next_asker(mailbox, terms.idle_s)) is not None:
+        show(BUSY)
         with asker:
             _answer(asker, schemas, terms.deadline_s)
         gc.collect()
+        show(IDLE)
         if _resident_bytes() > _MOST_RESIDENT_BYTES:
             return
 
 
-def _has_slot(terms: Terms) -> bool:
-    """Return whether this judge is one of those that there may be; a slot is free again when its process ends."""
+def _taken_slot(terms: Terms) -> int | None:
+    """Return the slot of this judge, None if there are as many as there may be; it is free when the process ends."""
     for _ in range(_SLOT_ATTEMPTS):  # a server that counts the judges holds a slot for a moment
         for slot in range(terms.most):
             with suppress(OSError):
                 fcntl.lockf(terms.slots, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, slot)
-                return True
+                return slot
         time.sleep(_SLOT_PAUSE_S)
-    return False
+    return None
+
+
+def _show(slots: int, slot: int, state: bytes) -> None:
+    """Write what this judge does, for the servers."""
+    os.pwrite(slots, state, slot)
 
 
 def _limit(terms: Terms) -> None:

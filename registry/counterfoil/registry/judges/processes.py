@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.judges.portable import pack, unpack
-from counterfoil.registry.judges.process import DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
+from counterfoil.registry.judges.process import BUSY, DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import JudgementEnded, TooManyJudgements, error_for_code
 
@@ -51,21 +51,25 @@ class Limits:
 
 
 class JudgeProcesses:
-    """The judges of a server, as one of its processes sees them: they are started when there is something to do."""
+    """The judges of a server, as one of its processes sees them: they are started when there is something to do.
 
-    def __init__(self, mailbox: Mailbox, limits: Limits) -> None:
+    ``python`` is the interpreter that runs them.
+    """
+
+    def __init__(self, mailbox: Mailbox, limits: Limits, *, python: str = sys.executable) -> None:
         self.at_once = mailbox.most
         self.ended = 0
         """The number of judgements of this process that were ended before they had a result."""
-        self._mailbox = mailbox
+        self.mailbox = mailbox
         self._limits = limits
         self._started: dict[int, tuple[subprocess.Popen[bytes], float]] = {}
         self._is_closed = False
+        self._python = python
 
     @property
     def count(self) -> int:
         """The number of judges that there are now."""
-        return 0 if self._is_closed else self._mailbox.judges()
+        return 0 if self._is_closed else len(self.mailbox.judges())
 
     # --- calls
 
@@ -98,7 +102,7 @@ class JudgeProcesses:
 
     def _send(self, connection: socket.socket) -> None:
         try:
-            self._mailbox.send(connection)
+            self.mailbox.send(connection)
         except OSError as problem:
             raise TooManyJudgements(
                 "Too many schemas wait to be compared; repeat the request after Retry-After"
@@ -108,13 +112,13 @@ class JudgeProcesses:
         """Return when a judge has taken the call; start one if there is none, or all of them are busy."""
         taken = asyncio.create_task(_first_byte(own))
         starts = 0
-        patience_s = _PATIENCE_S if self._mailbox.judges() else 0.0
+        patience_s = _PATIENCE_S if self.mailbox.judges() else 0.0
         try:
             while not (await asyncio.wait({taken}, timeout=patience_s))[0]:
                 patience_s = _NEXT_LOOK_S
                 if not self._is_another_due():
                     continue
-                if starts == _MAX_STARTS and not self._mailbox.judges():
+                if starts == _MAX_STARTS and not self.mailbox.judges():
                     raise TooManyJudgements("No process that compares schemas can be started; try again later")
                 if starts < _MAX_STARTS:
                     starts += 1
@@ -152,12 +156,12 @@ class JudgeProcesses:
     # --- processes
 
     def _is_another_due(self) -> bool:
-        """Return whether there may be one more judge, and none is about to begin."""
+        """Return whether there may be one more judge, all others are busy, and none is about to begin."""
         now_s = time.monotonic()
         self._started = {pid: each for pid, each in self._started.items() if each[0].returncode is None}
-        judges = self._mailbox.judges()
+        judges = self.mailbox.judges()
         beginning = sum(now_s - begun_s < _START_S for _, begun_s in self._started.values())
-        return judges < self._mailbox.most and beginning <= judges
+        return len(judges) < self.mailbox.most and all(each == BUSY for each in judges) and beginning <= len(judges)
 
     def _start_another(self) -> None:
         try:
@@ -176,15 +180,15 @@ class JudgeProcesses:
 
     def _new_process(self) -> subprocess.Popen[bytes]:
         """Start a judge: another program, and no copy of this process; it gets neither secrets nor other files."""
-        mailbox, slots, limits = self._mailbox.receiving.fileno(), self._mailbox.slots, self._limits
-        terms = Terms(mailbox, slots, self._mailbox.most, limits.deadline_s, limits.memory_bytes, limits.idle_s)
+        mailbox, slots, limits = self.mailbox.receiving.fileno(), self.mailbox.slots, self._limits
+        terms = Terms(mailbox, slots, self.mailbox.most, limits.deadline_s, limits.memory_bytes, limits.idle_s)
         variables = {
             name: value
             for name, value in os.environ.items()
             if name in _NEEDED_VARIABLES or name.startswith(("PYTHON", "COVERAGE"))
         }
         return subprocess.Popen(  # noqa: S603 - this program itself
-            [sys.executable, *_PROGRAM, *terms.arguments()],
+            [self._python, *_PROGRAM, *terms.arguments()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=(mailbox, slots),
@@ -194,7 +198,7 @@ class JudgeProcesses:
     def close(self) -> None:
         """Start no more judges; they end when no process of the server has the mailbox open."""
         self._is_closed = True
-        self._mailbox.close()
+        self.mailbox.close()
 
 
 async def _first_byte(own: socket.socket) -> bytes:

@@ -115,11 +115,11 @@ class Verdict:
             return (await self._long.run(answer, self._question, BUDGET)).messages
 
 
-def check_sound(parsed: ParsedSchema, config: Config) -> None:
+async def check_sound(parsed: ParsedSchema, config: Config, reader: SchemaReader) -> None:
     """Raise ``InvalidSchema`` where the policy is SOUND and the schema says what its own language forbids."""
     if policy_of(config) is not CompatibilityPolicy.SOUND:
         return
-    warnings = parsed.warnings()
+    warnings = await reader.warnings(parsed)
     if warnings:
         said = "; ".join(
             f"{each.text} ({each.rule}, {parsed.locate(each.pointer) or 'in a reference'})" for each in warnings
@@ -290,7 +290,7 @@ class CompatibilityTest:
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )
-            check_sound(reading.candidate.parsed, config)
+            await check_sound(reading.candidate.parsed, config, self._reader)
         except InvalidSchema as error:
             if not verbose:
                 raise

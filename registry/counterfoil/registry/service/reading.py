@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.registry.domain.content import Content, make_content
 from counterfoil.registry.domain.equivalence import Candidate
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.writes.guards import Target
+from counterfoil.registry.service.judging import JudgementThreads, LongJudgements
 from counterfoil.registry.service.requests import parse_schema_type
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
@@ -20,15 +23,23 @@ from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from uuid import UUID
 
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+
+_T = TypeVar("_T")
 
 PARSED_AT_ONCE: Final = 8
 """After so many schemas of a long history, other requests are handled before the next are parsed."""
+
+_LARGE_CHARS: Final = 8 * 1024
+"""The characters of a text, with its references, that takes so long that it is parsed beside the event loop."""
+
+_MAX_WAITING: Final = 1024
+"""The largest number of such texts that are parsed or wait for it."""
 
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
@@ -44,6 +55,11 @@ class Resolution:
     targets: tuple[Target, ...] = ()
     resolved: tuple[ResolvedReference, ...] = ()
 
+    @property
+    def chars(self) -> int:
+        """The number of characters of all these texts."""
+        return sum(len(each.text) for each in self.resolved)
+
 
 _NO_REFERENCES: Final = Resolution()
 
@@ -58,19 +74,21 @@ class Reading:
 
 
 class SchemaReader:
-    """Parses schemas of requests and stored schemas.
+    """Parses schemas of requests and stored schemas; large ones in a thread, so that other requests go on.
 
-    ``memory_chars`` limits the cached parsed schemas and contents, counted in characters of text.
+    ``memory_chars`` limits the cached parsed schemas and contents, counted in characters of text. ``large`` is the
+    queue of large texts; callers take turns there.
     """
 
-    def __init__(self, storage: Storage, *, memory_chars: int) -> None:
+    def __init__(self, storage: Storage, *, memory_chars: int, large: LongJudgements | None = None) -> None:
         self._storage = storage
+        self._large = large or LongJudgements(JudgementThreads(at_once=1), max_waiting=_MAX_WAITING, most_of_caller=0)
         self._contents: RecentValues[UUID, Content] = RecentValues(memory_chars)
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
     def over(self, storage: Storage) -> SchemaReader:
         """Return a reader of another storage with the same contents, which shares the caches of this one."""
-        other = SchemaReader(storage, memory_chars=0)
+        other = SchemaReader(storage, memory_chars=0, large=self._large)
         other._contents, other._parsed = self._contents, self._parsed
         return other
 
@@ -100,7 +118,7 @@ class SchemaReader:
     ) -> ParsedSchema:
         """Return the parsed form of a content stored in ``context``."""
         resolution = await self.resolve(context, content.references, deleted=True)
-        return self._parse(content.text, content.schema_type, resolution, validation)[0]
+        return (await self._parse(content.text, content.schema_type, resolution, validation))[0]
 
     async def read(
         self, context: str, request: SchemaRequest, *, validation: Validation, normalize: bool, deleted: bool
@@ -114,10 +132,10 @@ class SchemaReader:
         schema_type = parse_schema_type(request.schema_type)
         references = _sorted_references(request.references) if normalize else request.references
         resolution = await self.resolve(context, references, deleted=deleted)
-        parsed, passed = self._parse(request.text or "", schema_type, resolution, validation)
+        parsed, passed = await self._parse(request.text or "", schema_type, resolution, validation)
         if normalize:
-            text = parsed.normalized()
-            parsed, _ = self._parse(text, schema_type, resolution, Validation.LENIENT)
+            text = await self._beside_loop(parsed.normalized, chars=len(parsed.text))
+            parsed, _ = await self._parse(text, schema_type, resolution, Validation.LENIENT)
         else:
             text = parsed.canonical()
             self._remember(text, parsed, resolution, Validation.LENIENT)
@@ -130,7 +148,15 @@ class SchemaReader:
         )
         return Reading(Candidate(content, parsed), resolution.targets, passed)
 
-    def _parse(
+    async def warnings(self, parsed: ParsedSchema) -> Sequence[SchemaWarning]:
+        """Return the warnings about a schema."""
+        return await self._beside_loop(parsed.warnings, chars=len(parsed.text))
+
+    async def _beside_loop(self, work: Callable[[], _T], *, chars: int) -> _T:
+        """Return what ``work`` does with a text of so many characters; a large one is handled in a thread."""
+        return work() if chars <= _LARGE_CHARS else await self._large.run(work)
+
+    async def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> tuple[ParsedSchema, Validation]:
         """Parse ``text``, or return the cached result, and the validation.
@@ -145,17 +171,19 @@ class SchemaReader:
             if found is not None:
                 return found, validation
         try:
-            return self._parse_anew(text, schema_type, resolution, Validation.STRICT), Validation.STRICT
+            return await self._parse_anew(text, schema_type, resolution, Validation.STRICT), Validation.STRICT
         except InvalidSchema:
             if validation is Validation.STRICT:
                 raise
-            return self._parse_anew(text, schema_type, resolution, validation), validation
+            return await self._parse_anew(text, schema_type, resolution, validation), validation
 
-    def _parse_anew(
+    async def _parse_anew(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> ParsedSchema:
+        chars = len(text) + resolution.chars
+        parse = partial(parse_schema, text, schema_type, references=resolution.resolved, validation=validation)
         try:
-            found = parse_schema(text, schema_type, references=resolution.resolved, validation=validation)
+            found = parse() if chars <= _LARGE_CHARS else await self._large.run(_printed, parse)
         except RecursionError:
             raise InvalidSchema("The schema is nested too deeply to be read") from None
         self._remember(text, found, resolution, validation)
@@ -211,6 +239,14 @@ class SchemaReader:
                 "cannot be resolved: there is no such version"
             )
         return Target(subject, entry.version, must_be_active=not deleted), await self.content(entry.guid)
+
+
+def _printed(parse: Callable[[], ParsedSchema]) -> ParsedSchema:
+    """Return a parsed schema whose canonical text is known."""
+    found = parse()
+    with suppress(InvalidSchema):
+        found.canonical()  # it is kept, and printing takes about as long as parsing
+    return found
 
 
 def _check_whole(content: Content) -> None:

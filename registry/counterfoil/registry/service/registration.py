@@ -163,7 +163,7 @@ class Registration:
             reading = await self._read(now, request)
         await self._guard.check_targets(subject, reading.targets)
         if not terms.mode.takes_ids:
-            check_sound(reading.candidate.parsed, terms.config)
+            await check_sound(reading.candidate.parsed, terms.config, self._reader)
         if compared is None or compared.candidate.content != reading.candidate.content:
             there = await self._same_content(now, request, reading.candidate)
             if there is not None:

@@ -119,6 +119,7 @@ def use_cases(
         limits=limits or ActivityLimits(),
         webhook_networks=webhook_networks,
         now_ms=now_ms,
+        long=long,
     )
     admission = Admission(check, gate=contracts.gate)
     registration = Registration(

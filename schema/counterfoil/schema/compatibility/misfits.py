@@ -64,7 +64,7 @@ class Misfits(Protocol):
 
     @property
     def decodes_without_reader(self) -> bool:
-        """Whether records of the language are decoded without the reader's schema: only who declares one refuses them."""
+        """Whether records are decoded without the reader's schema, so that only who declares one refuses them."""
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets: on the way to it, there, and inside; once for each place.

@@ -43,6 +43,11 @@ def judge_pair(known: Sequence[Offer], offer: Offer, reader: Reader) -> tuple[Re
     return tuple(found.values())
 
 
+def judge_pairs(asked: Sequence[tuple[Sequence[Offer], Offer, Reader]]) -> list[tuple[ReadFinding, ...]]:
+    """Return the findings of :func:`judge_pair` about each of several pairs."""
+    return [judge_pair(*each) for each in asked]
+
+
 def _having_reads(known: Sequence[Offer], reader: Reader) -> Sequence[Offer]:
     """Return the offers whose schemas have all that a reader without one of its own reads; all of them if none has."""
     reads = [each.path for each in reader.expectation.reads or () if not each.when_present]

@@ -143,6 +143,15 @@ Judge: TypeAlias = "Callable[[Sequence[Offering], Offering, Reading], tuple[Read
 """Judges a pair: the offerings that the reader was built for, what is offered, and what is read."""
 
 
+PairKey: TypeAlias = "tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]"
+"""The identities of the contents of a pair."""
+
+
+def pair_key(known: Sequence[Offering], offered: Offering, reading: Reading) -> PairKey:
+    """Return the identities of what a reader was built for, of what is offered, and of what is read."""
+    return tuple(sorted(each.identity for each in known)), offered.identity, reading.identity
+
+
 def consumer_groups_of(sides: Iterable[Side]) -> set[str]:
     """Return the consumer groups that are declared for what versions read."""
     return {group for side in sides for each in side.readings for group in each.expectation.consumer_groups}

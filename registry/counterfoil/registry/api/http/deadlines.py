@@ -29,7 +29,7 @@ class Deadlines:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        REQUEST.set(scope)  # each request is handled in a context of its own
+        token = REQUEST.set(scope)
         deadline = asyncio.timeout(self._timeout_s)
 
         async def send_in_time(message: Message) -> None:
@@ -45,3 +45,5 @@ class Deadlines:
                 raise
             error = AnswerTimeout(f"There is no answer after {self._timeout_s:g} s, which is the limit here")
             await error_answer(error)(scope, receive, send)
+        finally:
+            REQUEST.reset(token)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.contracts.observed import ActivityLimits
     from counterfoil.registry.service.bridges.records import BridgeRecords
     from counterfoil.registry.service.compatibility import CompatibilityCheck
+    from counterfoil.registry.service.judging import LongJudgements
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Storage
@@ -82,6 +83,7 @@ def contract_use_cases(
     webhook_networks: Sequence[Network],
     bridges: BridgeRecords,
     now_ms: Callable[[], int],
+    long: LongJudgements,
 ) -> Contracts:
     """Return the use cases of contracts over ``storage``.
 
@@ -99,7 +101,9 @@ def contract_use_cases(
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
     retained = RetainedVersions(storage, records=records, reader=reader)
     met = MetWriters(storage, records=records, sides=sides)
-    judging = Judging(sides=sides, counterparts=counterparts, migrations=migrations, retained=retained, met=met)
+    judging = Judging(
+        sides=sides, counterparts=counterparts, migrations=migrations, retained=retained, met=met, long=long
+    )
     verdicts = Verdicts(
         records=records,
         sides=sides,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.contracts.verdicts.deciding import PairJudge
 from counterfoil.registry.service.contracts.verdicts.ended import (
     ended_offerings,
     live_offerings,
@@ -23,18 +23,17 @@ from counterfoil.schema.reads.sides import consumer_groups_of
 from counterfoil.schema.rest.verdicts import Reason, VerdictReason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 
     from counterfoil.registry.service.contracts.migrations import Migrations
     from counterfoil.registry.service.contracts.verdicts.counterparts import Counterparts, Named, Place
     from counterfoil.registry.service.contracts.verdicts.known_writers import Major, MetWriters
     from counterfoil.registry.service.contracts.verdicts.retained import RetainedVersions
     from counterfoil.registry.service.contracts.verdicts.sides import Sides
+    from counterfoil.registry.service.judging import LongJudgements
     from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.reads.retained import RetainedRecords
-    from counterfoil.schema.reads.sides import Reading, Side
-
-_AT_ONCE = 32
+    from counterfoil.schema.reads.sides import Judge, Reading, Side
 
 
 class Judging:
@@ -48,7 +47,9 @@ class Judging:
         migrations: Migrations,
         retained: RetainedVersions,
         met: MetWriters,
+        long: LongJudgements,
     ) -> None:
+        self._long = long
         self._sides = sides
         self._counterparts = counterparts
         self._migrations = migrations
@@ -69,15 +70,17 @@ class Judging:
         Who reads a major version in ``unread`` does not read what the version offers.
         """
         question, missing = await self._gathered(side, replaced, place, ignored)
-        judge = self._sides.judged
-        as_producer = list(own_pairs(question, judge))
-        consumers = [(each, True) for each in question.readers] + [(each, False) for each in question.pending]
-        for number, (consumer, is_live) in enumerate(consumers):
-            as_producer += producer_pairs(question, consumer, judge, is_live=is_live)
-            if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)  # there may be a thousand
-        as_producer = [each for each in as_producer if (each.contract, each.consumer_major) not in unread]
-        found = [*as_producer, *consumer_pairs(question, judge)]
+
+        def as_producer(judge: Judge) -> Iterator[Pair]:
+            yield from own_pairs(question, judge)
+            for consumer in question.readers:
+                yield from producer_pairs(question, consumer, judge, is_live=True)
+            for consumer in question.pending:
+                yield from producer_pairs(question, consumer, judge, is_live=False)
+
+        judge = PairJudge(self._sides, self._long)
+        offered = [each for each in await judge.find(as_producer) if (each.contract, each.consumer_major) not in unread]
+        found = [*offered, *await judge.find(partial(consumer_pairs, question))]
         pairs, hindrances = await self._migrations.bridged(found, place.environment)
         return pairs, [*hindrances, *missing]
 
@@ -178,12 +181,7 @@ class Judging:
         offered = [each for one in writers for each in one.offerings if each.contract in again]
         retained = await self._retained.records(offered, place.environment)
         known = await self._met.known(place, readers)
-        pairs: list[Pair] = []
-        for number, pair in enumerate(live_pairs(writers, readers, known, retained, self._sides.judged)):
-            pairs.append(pair)
-            if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)  # there may be a thousand
-        return pairs
+        return await PairJudge(self._sides, self._long).find(partial(live_pairs, writers, readers, known, retained))
 
 
 def _not_offered(question: Gathered, place: Place) -> Iterable[VerdictReason]:

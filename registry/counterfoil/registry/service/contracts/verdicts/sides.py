@@ -17,8 +17,7 @@ from counterfoil.schema.parsed import Validation
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader
-from counterfoil.schema.reads.pairs import judge_pair
-from counterfoil.schema.reads.sides import Offering, Reading, Side
+from counterfoil.schema.reads.sides import Offering, PairKey, Reading, Side
 from counterfoil.schema.recent_values import RecentValues
 from counterfoil.schema.rest.contracts import ApplicationVersion, ContractKind
 
@@ -54,7 +53,7 @@ class Sides:
         self._contents: RecentValues[ContractLink, _Content] = RecentValues(_MEMORY_CHARS)
         self._subjects: RecentValues[ContractLink, frozenset[str]] = RecentValues(_MEMORY_CHARS)
         self._read: RecentValues[tuple[str, ...], tuple[tuple[Sequence[Read], ...], Side]] = RecentValues(_MEMORY_CHARS)
-        self._judged: RecentValues[tuple[object, ...], tuple[ReadFinding, ...]] = RecentValues(_MAX_FINDING_CHARS)
+        self._judged: RecentValues[PairKey, tuple[ReadFinding, ...]] = RecentValues(_MAX_FINDING_CHARS)
 
     async def side(self, version: ApplicationVersion) -> Side:
         """Return what a version offers and reads."""
@@ -126,18 +125,13 @@ class Sides:
             await asyncio.sleep(0)  # there may be a thousand
         return {link: content for link, content in found.items() if content is not None}
 
-    def judged(self, known: Sequence[Offering], offered: Offering, reading: Reading) -> tuple[ReadFinding, ...]:
-        """Return the findings about a pair, from the cache if the same contents were judged before.
+    def known_findings(self, asked: PairKey) -> tuple[ReadFinding, ...] | None:
+        """Return the findings about a pair whose contents were judged before; None if they were not."""
+        return self._judged.get(asked)
 
-        ``known`` are the offerings that the reader was built for.
-        """
-        identities = [each.identity for each in known]
-        key = (tuple(sorted(identities)) if len(known) > 1 else tuple(identities), offered.identity, reading.identity)
-        found = self._judged.get(key)
-        if found is None:
-            found = judge_pair([each.offer for each in known], offered.offer, reading.reader)
-            self._judged.put(key, found, weight=_FINDING_CHARS * (1 + len(found)))
-        return found
+    def keep_findings(self, asked: PairKey, found: tuple[ReadFinding, ...]) -> None:
+        """Keep the findings about a pair."""
+        self._judged.put(asked, found, weight=_FINDING_CHARS * (1 + len(found)))
 
     async def proposed(self, contract: PublishedContract, application: str, version: str) -> Side:
         """Return what a contract that is not published offers or reads."""
