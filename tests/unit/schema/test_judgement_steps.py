@@ -16,6 +16,7 @@ from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.formats.avro.compare.differences import walk
 from counterfoil.schema.formats.avro.compare.readable import Reading
 from counterfoil.schema.formats.avro.parse import parse_avro
+from counterfoil.schema.formats.jsonschema.compare.differences import MAX_DIFFERENCES
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import SEARCH_STEPS, Budget, Judgement, judge
 from counterfoil.schema.judgement.messages import MAX_MESSAGE_BYTES, MAX_MESSAGES, confluent_messages
@@ -202,10 +203,42 @@ def _resources(layers: int, kind: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "is_compatible"), [("string", True), ("integer", False)])
 def test_a_schema_of_tens_of_thousands_of_nodes_is_judged(kind: str, *, is_compatible: bool):
-    schemas = [parse_schema(_resources(3, each), JSON) for each in (kind, "string")]
-    try:
-        report = judge(schemas[0], [Earlier(schemas[1])], CompatibilityLevel.BACKWARD).report
-    except JudgementUndecided:  # one difference is found along many ways
-        assert not is_compatible
-    else:
-        assert report.is_compatible is is_compatible
+    schemas = [parse_schema(_resources(8, each), JSON) for each in (kind, "string")]
+    steps = steps_for(*schemas)
+    before = steps.left
+    found = format_for(JSON).find_differences(*schemas, steps=steps)
+    assert (not found) is is_compatible
+    assert before - steps.left < (600_000 if is_compatible else 4_000_000)
+
+
+def _each_refers_to_others(count: int, kind: str, *, links: int) -> str:
+    definitions = {
+        f"D{at}": {
+            "properties": {f"p{link}": {"$ref": f"#/definitions/D{(at + 1 + link) % count}"} for link in range(links)}
+        }
+        for at in range(count)
+    }
+    definitions[f"D{count - 1}"]["properties"]["v"] = {"type": kind}
+    return json.dumps({"$ref": "#/definitions/D0", "definitions": definitions})
+
+
+@pytest.mark.parametrize(("count", "links"), [(15, 15), (700, 2)])
+def test_definitions_that_refer_to_one_another_are_judged(count: int, links: int):
+    string, number = (_each_refers_to_others(count, kind, links=links) for kind in ("string", "integer"))
+    assert _steps_of(string, string, JSON, STRICT)[0] == 0
+    found, steps = _steps_of(string, number, JSON, STRICT)
+    assert found == MAX_DIFFERENCES
+    assert steps < 2_000_000
+    judged = _judged(string, number, JSON)
+    judged.witnesses()
+    assert judged.search_steps.left > -1_000
+
+
+def test_a_difference_after_very_many_others_is_found():
+    """Those that break nothing do not hide one that does."""
+    reader, writer = (
+        {"properties": {"a": {"properties": {f"p{at}": {"title": kind} for at in range(1_500)}}, "z": {"type": kind}}}
+        for kind in ("string", "integer")
+    )
+    assert _steps_of(json.dumps(reader), json.dumps(writer), JSON, STRICT)[0] == 1
+    assert _steps_of(json.dumps(writer), json.dumps(reader), JSON, STRICT)[0] == 1

@@ -25,7 +25,7 @@ def find_differences(
 
     Raises ``InvalidSchema`` for schemas nested too deep to be compared, and ``OutOfSteps``.
     """
-    findings = [finding for finding in walk(reader, writer, steps, policy=policy) if policy in finding.kind.breaks]
+    findings = walk(reader, writer, steps, policy=policy, only_breaking=True)
     is_unresolved = any(finding.kind is UNRESOLVED_REFERENCE for finding in findings)
     if policy is not CompatibilityPolicy.SOUND or is_unresolved:
         return [*findings]

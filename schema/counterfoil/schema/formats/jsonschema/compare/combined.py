@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.jsonschema.compare import rules
-from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, Way, at_kind, below
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, Way, at_kind
 from counterfoil.schema.formats.jsonschema.compare.model import Criterion
 from counterfoil.schema.formats.jsonschema.compare.places import branch_step, spot_of_branch
 from counterfoil.schema.formats.jsonschema.compare.sameness import key_of
+from counterfoil.schema.formats.jsonschema.compare.shared_findings import Comparing, Findings, Part, VerdictOf, below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.compare.content_models import Walk
@@ -25,16 +25,17 @@ _MAX_RANKED: Final = 8
 """The largest number of unmatched branches of each side that are ranked by similarity."""
 
 
-def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> list[JsonDifference]:
+def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -> Comparing:
     """Return the findings about two combinations."""
     mine, theirs = _distinct(reader.branches), _distinct(writer.branches)
-    found: list[JsonDifference] = []
+    found: list[Part] = []
     if reader.criterion is not writer.criterion:
         facts = {"reader": reader.criterion.value, "writer": writer.criterion.value}
         if not _is_extended(reader, writer):
             return [at_kind(rules.COMBINED_TYPE_CHANGED, reader, writer, **facts)]
         found.append(at_kind(rules.COMBINED_TYPE_EXTENDED, reader, writer, **facts))
     branches = _Branches(walk, reader, writer, mine, theirs)
+    yield from branches.match()
     rule = _size_rule(reader, writer, len(mine), len(theirs))
     if rule is not None:
         found.append(branches.sized(rule))
@@ -42,7 +43,11 @@ def compare_combinations(walk: Walk, reader: Combination, writer: Combination) -
 
 
 class _Branches:
-    """The branches of two combinations, matched: ``_partner`` has the reader's branch for each of the writer's."""
+    """The branches of two combinations.
+
+    After :meth:`match`, ``_partner`` has the reader's branch for each of the writer's, and ``_changed`` the pairs of
+    those without one, the most similar first.
+    """
 
     def __init__(
         self, walk: Walk, reader: Combination, writer: Combination, mine: Sequence[Node], theirs: Sequence[Node]
@@ -50,11 +55,33 @@ class _Branches:
         self._walk = walk
         self._reader, self._writer = reader, writer
         self._mine, self._theirs = mine, theirs
-        self._inner_by_pair: dict[tuple[int, int], Sequence[JsonDifference]] = {}
+        self._inner_by_pair: dict[tuple[int, int], Findings] = {}
+        self._is_read: dict[tuple[int, int], bool] = {}
+        self._partner: Mapping[int, int] = {}
+        self._changed: Sequence[tuple[int, int]] = ()
+
+    def match(self) -> Generator[tuple[Node, Node], Findings, None]:
+        """Match the branches."""
+        mine, theirs = self._mine, self._theirs
         index_by_key = {key_of(branch): right for right, branch in enumerate(mine)}
         same = {left: index_by_key[key] for left, each in enumerate(theirs) if (key := key_of(each)) in index_by_key}
-        likely = {left: right for left, right in same.items() if self._reads(left, right)}
-        self._partner = match(len(theirs), len(mine), self._reads, likely=likely)
+        likely: list[tuple[int, int]] = []
+        for left, right in same.items():
+            if self._walk.is_compatible((yield from self._inner(left, right))):
+                likely.append((left, right))
+        matching = match(len(theirs), len(mine), likely=dict(likely))
+        try:
+            pair = next(matching)
+            while True:
+                pair = matching.send((yield from self._reads(*pair)))
+        except StopIteration as done:
+            self._partner = done.value
+        if self._walk.is_large:
+            return
+        for pair in self._partner.items():
+            yield from self._inner(*pair)
+        if len(self._partner) < max(len(mine), len(theirs)):
+            self._changed = yield from self._ranked()
 
     def sized(self, rule: CompatibilityRule) -> JsonDifference:
         """Return the finding that one side has more branches, at its first branch without a counterpart."""
@@ -67,15 +94,15 @@ class _Branches:
         added = next(node for left, node in enumerate(self._theirs) if left not in taken)
         return replace(found, writer_spot=spot_of_branch(self._writer, added))
 
-    def compared(self) -> list[JsonDifference]:
+    def compared(self) -> list[Part]:
         """Return the findings between matched branches, and one finding if some branches have no match."""
-        found: list[JsonDifference] = []
+        found: list[Part] = []
         criterion = self._reader.criterion.value
         for left, right in sorted(self._partner.items()):
-            inner = self._inner(left, right)
+            inner = self._inner_by_pair.get((left, right))
             if inner:
                 reader, writer = self._branch_steps(left, right)
-                found += below(inner, criterion, str(left), reader=reader, writer=writer)
+                found += below([inner], criterion, str(left), reader=reader, writer=writer)
         smaller = min(len(self._mine), len(self._theirs))
         if len(self._partner) < smaller:
             facts = {"reader": criterion, "count": len(self._partner), "size": smaller}
@@ -85,21 +112,27 @@ class _Branches:
 
     def _at_cause(self, changed: JsonDifference) -> JsonDifference:
         """Return the finding at the first incompatibility between the two most similar unmatched branches."""
+        if not self._changed:
+            return changed
         left, right = self._changed[0]
-        cause = next(each for each in self._inner(left, right) if not self._walk.is_compatible([each]))
+        cause = next(self._inner_by_pair[left, right].each(self._walk.policy), None)
+        if cause is None:
+            return changed
+        self._walk.spend(len(cause.way))
         return changed.at_cause(Way((), *self._branch_steps(left, right)), cause)
 
     def _branch_steps(self, left: int, right: int) -> tuple[FieldPath, FieldPath]:
         """Return the steps into a branch of the reader's and into one of the writer's."""
         return branch_step(self._reader, self._mine[right]), branch_step(self._writer, self._theirs[left])
 
-    @cached_property
-    def _changed(self) -> list[tuple[int, int]]:
-        """The pairs of unmatched branches, the most similar first."""
+    def _ranked(self) -> Generator[tuple[Node, Node], Findings, list[tuple[int, int]]]:
+        """Return the pairs of unmatched branches, the most similar first."""
         taken = set(self._partner.values())
         lefts = [left for left in range(len(self._theirs)) if left not in self._partner][:_MAX_RANKED]
         rights = [right for right in range(len(self._mine)) if right not in taken][:_MAX_RANKED]
         pairs: list[tuple[int, int]] = []
+        for pair in product(lefts, rights):
+            yield from self._inner(*pair)
         if len(lefts) == len(rights) == 1:
             return [(lefts[0], rights[0])]
         for left, right in sorted(product(lefts, rights), key=self._unlikeness):
@@ -108,19 +141,26 @@ class _Branches:
         return pairs
 
     def _unlikeness(self, pair: tuple[int, int]) -> tuple[bool, int, int]:
-        breaking = [each for each in self._inner(*pair) if not self._walk.is_compatible([each])]
-        is_of_another_kind = any(each.kind is rules.TYPE_CHANGED and not each.reader_path for each in breaking)
-        return is_of_another_kind, len(breaking), abs(pair[0] - pair[1])
+        inner = self._inner_by_pair[pair]
+        return inner.changes_kind, inner.breaking(self._walk.policy), abs(pair[0] - pair[1])
 
-    def _inner(self, left: int, right: int) -> Sequence[JsonDifference]:
+    def _inner(self, left: int, right: int) -> Generator[tuple[Node, Node], Findings, Findings]:
         pair = (left, right)
-        self._walk.spend()
+        self._walk.spend(2)
         if pair not in self._inner_by_pair:
-            self._inner_by_pair[pair] = self._walk.compare(self._mine[right], self._theirs[left])
+            self._inner_by_pair[pair] = yield self._mine[right], self._theirs[left]
         return self._inner_by_pair[pair]
 
-    def _reads(self, left: int, right: int) -> bool:
-        return self._walk.is_compatible(self._inner(left, right))
+    def _reads(self, left: int, right: int) -> Generator[tuple[Node, Node], Findings, bool]:
+        """Return whether a branch of the reader's reads one of the writer's."""
+        pair = (left, right)
+        if pair in self._inner_by_pair or min(len(self._mine), len(self._theirs)) <= _MAX_RANKED:
+            return self._walk.is_compatible((yield from self._inner(left, right)))
+        self._walk.spend(2)
+        if pair not in self._is_read:  # of many branches most do not belong together, and why is not reported
+            verdict = yield VerdictOf(self._mine[right], self._theirs[left])
+            self._is_read[pair] = self._walk.is_compatible(verdict)
+        return self._is_read[pair]
 
 
 def _distinct(branches: Sequence[Node]) -> list[Node]:
@@ -149,15 +189,12 @@ def _size_rule(reader: Combination, writer: Combination, mine: int, theirs: int)
 
 
 def match(
-    left_size: int, right_size: int, are_fit: Callable[[int, int], bool], *, likely: Mapping[int, int]
-) -> dict[int, int]:
+    left_size: int, right_size: int, *, likely: Mapping[int, int]
+) -> Generator[tuple[int, int], bool, dict[int, int]]:
     """Return a largest matching of left to right indexes: the right index for each matched left one.
 
-    ``are_fit`` returns whether two may be paired; it is called only when needed. ``likely`` are the first pairs.
-    Method: augmenting paths, searched breadth first (Berge's theorem), without recursion.
-
-    >>> sorted(match(2, 2, lambda left, right: left + right < 2, likely={0: 0}).items())
-    [(0, 1), (1, 0)]
+    It yields a pair of indexes where it needs to know whether they may be paired, and is sent the answer. ``likely``
+    are the first pairs. Method: augmenting paths, searched breadth first (Berge's theorem), without recursion.
     """
     right_of = dict(likely)
     left_of = {right: left for left, right in right_of.items()}
@@ -165,7 +202,7 @@ def match(
         if len(left_of) == right_size:
             break
         if start not in right_of:
-            free, came_from = _search(start, right_size, are_fit, left_of)
+            free, came_from = yield from _search(start, right_size, left_of)
             while free is not None:
                 left = came_from[free]
                 given_up = right_of.get(left)
@@ -175,8 +212,8 @@ def match(
 
 
 def _search(
-    start: int, right_size: int, are_fit: Callable[[int, int], bool], left_of: Mapping[int, int]
-) -> tuple[int | None, dict[int, int]]:
+    start: int, right_size: int, left_of: Mapping[int, int]
+) -> Generator[tuple[int, int], bool, tuple[int | None, dict[int, int]]]:
     """Return an unmatched right side that an augmenting path from ``start`` reaches, and the path.
 
     The path maps each right side on the way to the left side from which it was reached. None if no path exists.
@@ -185,7 +222,7 @@ def _search(
     waiting = [start]
     for left in waiting:
         for right in range(right_size):
-            if right in came_from or not are_fit(left, right):
+            if right in came_from or not (yield left, right):
                 continue
             came_from[right] = left
             if right not in left_of:

@@ -11,25 +11,28 @@ from typing import TYPE_CHECKING, Protocol
 
 from counterfoil.schema.formats.jsonschema.compare import content_rules as rules
 from counterfoil.schema.formats.jsonschema.compare import rules as node_rules
-from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, added, at, below, removed
+from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, added, at, removed
 from counterfoil.schema.formats.jsonschema.compare.model import Empty, Nothing, Object
 from counterfoil.schema.formats.jsonschema.compare.rest_rules import RESTS
 from counterfoil.schema.formats.jsonschema.compare.scalars import compare_bound
+from counterfoil.schema.formats.jsonschema.compare.shared_findings import Comparing, Findings, Part, below
 from counterfoil.schema.jsontext.java_order import java_hash_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy
     from counterfoil.schema.formats.jsonschema.compare.model import Array, Node, Rest
 
 
 class Walk(Protocol):
-    """The walk that calls a comparison."""
+    """The walk that runs a comparison."""
 
-    def compare(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
-        """Return the findings between two nodes."""
+    policy: CompatibilityPolicy
 
-    def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
+    @property
+    def is_large(self) -> bool:
+        """Whether so many pairs have been compared that only what the verdict needs is compared from now on."""
+
+    def is_compatible(self, findings: Findings) -> bool:
         """Return whether none of the findings breaks under the policy."""
 
     def spend(self, steps: int = 1) -> None:
@@ -39,14 +42,16 @@ class Walk(Protocol):
         """Return whether a pattern matches a part of a property's name."""
 
 
-def compare_objects(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
+def compare_objects(walk: Walk, reader: Object, writer: Object) -> Comparing:
     """Return the findings about two object nodes."""
+    walk.spend((len(reader.properties) + len(writer.properties)) // 4)
+    unevaluated = (reader, reader.unevaluated), (writer, writer.unevaluated)
     return [
         *_compare_required(reader, writer),
-        *_compare_properties(walk, reader, writer),
-        *_compare_dependencies(walk, reader, writer),
-        *compare_rest(walk, "additionalProperties", (reader, reader.additional), (writer, writer.additional)),
-        *compare_rest(walk, "unevaluatedProperties", (reader, reader.unevaluated), (writer, writer.unevaluated)),
+        *(yield from _compare_properties(walk, reader, writer)),
+        *(yield from _compare_dependencies(reader, writer)),
+        *(yield from compare_rest("additionalProperties", (reader, reader.additional), (writer, writer.additional))),
+        *(yield from compare_rest("unevaluatedProperties", *unevaluated)),
         *compare_bound("maxProperties", reader, writer, reader.max_properties, writer.max_properties),
         *compare_bound("minProperties", reader, writer, reader.min_properties, writer.min_properties),
     ]
@@ -65,16 +70,16 @@ def _compare_required(reader: Object, writer: Object) -> list[JsonDifference]:
     return found
 
 
-def _compare_properties(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
-    found: list[JsonDifference] = []
+def _compare_properties(walk: Walk, reader: Object, writer: Object) -> Comparing:
+    found: list[Part] = []
     for name in java_hash_order([*writer.properties, *reader.properties]):
         mine, theirs = reader.properties.get(name), writer.properties.get(name)
         if mine is not None and theirs is not None:
-            inner = walk.compare(mine, theirs)
+            inner: list[Part] = [(yield mine, theirs)]
         elif theirs is not None:
-            inner = _removed_property(walk, reader, name, theirs)
+            inner = yield from _removed_property(walk, reader, name, theirs)
         else:
-            inner = _added_property(walk, reader, writer, name)
+            inner = yield from _added_property(walk, reader, writer, name)
         found += below(inner, "properties", name)
     return found
 
@@ -99,21 +104,21 @@ def _schema_beside(walk: Walk, node: Object, name: str) -> Node | None:
     return node.unevaluated.schema if node.additional.is_allowed else None
 
 
-def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> list[JsonDifference]:
+def _removed_property(walk: Walk, reader: Object, name: str, writer: Node) -> Comparing:
     if _is_open(reader):
         return [removed(rules.PROPERTY_REMOVED_FROM_OPEN, reader, writer, "properties", name=name)]
     beside = _schema_beside(walk, reader, name)
     if beside is not None:
-        inner = walk.compare(beside, writer)
+        inner = yield beside, writer
         covered = walk.is_compatible(inner)
         rule = rules.PROPERTY_REMOVED_COVERED if covered else rules.PROPERTY_REMOVED_NOT_COVERED
-        return [*inner, at(rule, beside, writer, name=name)]
+        return [inner, at(rule, beside, writer, name=name)]
     is_false = isinstance(writer, Nothing)
     rule = rules.FALSE_PROPERTY_REMOVED_FROM_CLOSED if is_false else rules.PROPERTY_REMOVED_FROM_CLOSED
     return [removed(rule, reader, writer, "properties", name=name)]
 
 
-def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> list[JsonDifference]:
+def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> Comparing:
     reader = parent.properties[name]
     is_required = name in parent.required
     if _is_open(writer):
@@ -126,13 +131,12 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
         else:
             rule = rules.REQUIRED_PROPERTY_ADDED_TO_OPEN
         return [added(rule, reader, writer, "properties", name=name)]
-    found: list[JsonDifference] = []
+    found: list[Part] = []
     beside = _schema_beside(walk, writer, name)
     if beside is not None:
-        found += walk.compare(reader, beside)
-        covered = walk.is_compatible(found)
-        rule = rules.PROPERTY_ADDED_COVERED if covered else rules.PROPERTY_ADDED_NOT_COVERED
-        found.append(at(rule, reader, beside, name=name))
+        inner = yield reader, beside
+        rule = rules.PROPERTY_ADDED_COVERED if walk.is_compatible(inner) else rules.PROPERTY_ADDED_NOT_COVERED
+        found += [inner, at(rule, reader, beside, name=name)]
     if not is_required:
         rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN
     elif reader.has_default:
@@ -142,8 +146,8 @@ def _added_property(walk: Walk, parent: Object, writer: Object, name: str) -> li
     return [*found, added(rule, reader, writer, "properties", name=name)]
 
 
-def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[JsonDifference]:
-    found: list[JsonDifference] = []
+def _compare_dependencies(reader: Object, writer: Object) -> Comparing:
+    found: list[Part] = []
     for name in {**writer.needed_names, **reader.needed_names}:
         mine, theirs = reader.needed_names.get(name), writer.needed_names.get(name)
         if mine == theirs:
@@ -161,7 +165,7 @@ def _compare_dependencies(walk: Walk, reader: Object, writer: Object) -> list[Js
     for name in {**writer.needed_schemas, **reader.needed_schemas}:
         schema, earlier = reader.needed_schemas.get(name), writer.needed_schemas.get(name)
         if schema is not None and earlier is not None:
-            found += below(walk.compare(schema, earlier), "dependencies", name)
+            found += below([(yield schema, earlier)], "dependencies", name)
         else:
             added = earlier is None
             rule = rules.DEPENDENCY_SCHEMA_ADDED if added else rules.DEPENDENCY_SCHEMA_REMOVED
@@ -173,9 +177,10 @@ def _names(names: frozenset[str] | None) -> str:
     return ", ".join(sorted(names or ())) or "nothing"
 
 
-def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
+def compare_arrays(walk: Walk, reader: Array, writer: Array) -> Comparing:
     """Return the findings about two array nodes."""
-    found = [
+    walk.spend(len(reader.tuple_items or ()) + len(writer.tuple_items or ()))
+    found: list[Part] = [
         *compare_bound("maxItems", reader, writer, reader.max_items, writer.max_items),
         *compare_bound("minItems", reader, writer, reader.min_items, writer.min_items),
         *compare_bound("maxContains", reader, writer, reader.max_contains, writer.max_contains),
@@ -184,34 +189,34 @@ def compare_arrays(walk: Walk, reader: Array, writer: Array) -> list[JsonDiffere
     if reader.has_unique_items != writer.has_unique_items:
         rule = rules.UNIQUE_ITEMS_ADDED if reader.has_unique_items else rules.UNIQUE_ITEMS_REMOVED
         found.append(at(rule, reader, writer, "uniqueItems"))
-    found += _compare_items(walk, reader, writer)
     return [
         *found,
-        *_compare_tuples(walk, reader, writer),
-        *compare_rest(walk, "additionalItems", (reader, reader.additional), (writer, writer.additional)),
-        *compare_rest(walk, "unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated)),
+        *(yield from _compare_items(reader, writer)),
+        *(yield from _compare_tuples(walk, reader, writer)),
+        *(yield from compare_rest("additionalItems", (reader, reader.additional), (writer, writer.additional))),
+        *(yield from compare_rest("unevaluatedItems", (reader, reader.unevaluated), (writer, writer.unevaluated))),
     ]
 
 
-def _compare_items(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
+def _compare_items(reader: Array, writer: Array) -> Comparing:
     if reader.items is not None and writer.items is not None:
-        return below(walk.compare(reader.items, writer.items), "items")
+        return below([(yield reader.items, writer.items)], "items")
     if reader.items is writer.items:
         return []
     rule = node_rules.SCHEMA_REMOVED if reader.items is None else node_rules.SCHEMA_ADDED
     return [replace(at(rule, reader, writer, "items"), has_path=False)]
 
 
-def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> list[JsonDifference]:
+def _compare_tuples(walk: Walk, reader: Array, writer: Array) -> Comparing:
     mine, theirs = reader.tuple_items or (), writer.tuple_items or ()
-    found: list[JsonDifference] = []
+    found: list[Part] = []
     for index in range(max(len(mine), len(theirs))):
         if index >= len(mine):
-            inner = _removed_item(walk, reader, theirs[index], index)
+            inner = yield from _removed_item(walk, reader, theirs[index], index)
         elif index >= len(theirs):
-            inner = _added_item(walk, mine[index], writer, index)
+            inner = yield from _added_item(walk, mine[index], writer, index)
         else:
-            inner = [*walk.compare(mine[index], theirs[index])]
+            inner = [(yield mine[index], theirs[index])]
         found += below(inner, "items", str(index))
     return found
 
@@ -223,34 +228,32 @@ def _schema_behind(node: Array) -> Node | None:
     return node.unevaluated.schema if node.additional.is_allowed else None
 
 
-def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> list[JsonDifference]:
+def _removed_item(walk: Walk, reader: Array, writer: Node, index: int) -> Comparing:
     if _is_open(reader):
         return [removed(rules.ITEM_REMOVED_FROM_OPEN, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(reader)
     if behind is not None:
-        inner = walk.compare(behind, writer)
+        inner = yield behind, writer
         rule = rules.ITEM_REMOVED_COVERED if walk.is_compatible(inner) else rules.ITEM_REMOVED_NOT_COVERED
-        return [*inner, at(rule, behind, writer, name=index)]
+        return [inner, at(rule, behind, writer, name=index)]
     is_false = isinstance(writer, Nothing)
     rule = rules.FALSE_ITEM_REMOVED_FROM_CLOSED if is_false else rules.ITEM_REMOVED_FROM_CLOSED
     return [removed(rule, reader, writer, "prefixItems", name=index)]
 
 
-def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> list[JsonDifference]:
+def _added_item(walk: Walk, reader: Node, writer: Array, index: int) -> Comparing:
     if _is_open(writer):
         rule = rules.EMPTY_ITEM_ADDED_TO_OPEN if isinstance(reader, Empty) else rules.ITEM_ADDED_TO_OPEN
         return [added(rule, reader, writer, "prefixItems", name=index)]
     behind = _schema_behind(writer)
     if behind is not None:
-        inner = walk.compare(reader, behind)
+        inner = yield reader, behind
         rule = rules.ITEM_ADDED_COVERED if walk.is_compatible(inner) else rules.ITEM_ADDED_NOT_COVERED
-        return [*inner, at(rule, reader, behind, name=index)]
+        return [inner, at(rule, reader, behind, name=index)]
     return [added(rules.ITEM_ADDED_TO_CLOSED, reader, writer, "prefixItems", name=index)]
 
 
-def compare_rest(
-    walk: Walk, keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]
-) -> list[JsonDifference]:
+def compare_rest(keyword: str, reader_side: tuple[Node, Rest], writer_side: tuple[Node, Rest]) -> Comparing:
     """Return the findings about what two nodes allow beside what they declare.
 
     Each side is a node and its ``Rest`` under ``keyword``.
@@ -260,7 +263,7 @@ def compare_rest(
     if mine.is_allowed != theirs.is_allowed:
         return [at(rest.added if mine.is_allowed else rest.removed, reader, writer, keyword)]
     if mine.schema is not None and theirs.schema is not None:
-        return below(walk.compare(mine.schema, theirs.schema), keyword)
+        return below([(yield mine.schema, theirs.schema)], keyword)
     if mine.schema is theirs.schema:
         return []
     return [at(rest.extended if mine.schema is None else rest.narrowed, reader, writer, keyword)]

@@ -10,7 +10,8 @@ Source: recorded answers of Confluent Schema Registry 8.5.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.errors import InvalidSchema
@@ -20,13 +21,16 @@ from counterfoil.schema.formats.jsonschema.compare.content_models import compare
 from counterfoil.schema.formats.jsonschema.compare.findings import JsonDifference, at, at_kind
 from counterfoil.schema.formats.jsonschema.compare.model import (
     Array,
+    Boolean,
     Choice,
     Combination,
+    Condition,
     Constant,
     Criterion,
     Empty,
     Negation,
     Nothing,
+    Null,
     Numeric,
     Object,
     Reference,
@@ -39,6 +43,14 @@ from counterfoil.schema.formats.jsonschema.compare.scalars import (
     compare_numbers,
     compare_texts,
 )
+from counterfoil.schema.formats.jsonschema.compare.shared_findings import (
+    NO_FINDINGS,
+    SOME_FINDING,
+    Comparing,
+    Findings,
+    Part,
+    VerdictOf,
+)
 from counterfoil.schema.formats.jsonschema.compare.translate import node_of
 from counterfoil.schema.formats.jsonschema.compare.wording import describe
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
@@ -46,25 +58,27 @@ from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReferen
 from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Sequence
 
     from counterfoil.schema.formats.jsonschema.compare.model import Node
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 MAX_DIFFERENCES: Final = 1000
-"""The largest number of differences of one pair; recursive schemas could repeat them without bound."""
+"""The largest number of differences that are returned; a difference may be found along more ways than can be listed."""
 
-MIN_PAIRS: Final = 20_000
-"""The largest number of compared pairs of nodes, for short texts.
-
-For long texts it grows with their length: enough for each schema to be compared once, but not for each with each other.
-"""
-
-_SHORTEST_SCHEMA: Final = 10
-"""The least number of characters of a schema in a text, with the name before it."""
+MAX_VERDICTS: Final = 2_000
+"""The number of pairs compared for their verdict alone beyond which no branches are ranked by similarity."""
 
 MAX_ROUNDS: Final = 50
 """The largest number of rounds for recursive schemas."""
+
+_STEPS_A_PAIR: Final = 12
+_STEPS_A_LOOK: Final = 2
+_STEPS_A_FINDING: Final = 8
+_LEAVES: Final = (Boolean, Choice, Condition, Constant, Empty, Nothing, Null, Numeric, Text)
+"""The kinds of nodes without nodes inside them."""
+_WHOLES: Final = (Array, Object, Reference)
+"""The kinds of nodes that are incompatible if nodes inside them are."""
 
 
 def walk(
@@ -73,47 +87,90 @@ def walk(
     steps: Steps | None = None,
     *,
     policy: CompatibilityPolicy = CompatibilityPolicy.STRICT,
+    only_breaking: bool = False,
 ) -> Sequence[JsonDifference]:
-    """Return every difference, including those that do not break.
+    """Return every difference, including those that do not break, or with ``only_breaking`` those that do.
 
-    ``policy`` decides which branches of a combination match. A reference that cannot be resolved is the only difference
-    returned. Raises ``InvalidSchema`` for schemas that are nested too deeply, and ``OutOfSteps`` for too many pairs.
+    ``policy`` decides which branches of a combination match, and what breaks. A reference that cannot be resolved is
+    the only difference returned. Raises ``InvalidSchema`` for schemas that are nested too deeply, and ``OutOfSteps``
+    for too many pairs.
     """
     try:
-        max_pairs = max(MIN_PAIRS, (len(reader.text) + len(writer.text)) // _SHORTEST_SCHEMA)
-        return _Rounds(policy, max_pairs, steps or steps_for(reader, writer)).run(node_of(reader), node_of(writer))
+        rounds = _Rounds(policy, steps or steps_for(reader, writer))
+        found = rounds.run(node_of(reader), node_of(writer))
+        return rounds.listed(found, only_breaking=only_breaking)
     except UnresolvedReference as unresolved:
         return [at(rules.UNRESOLVED_REFERENCE, None, None, reason=str(unresolved))]
     except RecursionError:
         raise InvalidSchema("Invalid schema: it is nested too deep to be compared; flatten it") from None
 
 
-class _Rounds:
-    """One comparison of two trees; the :class:`~counterfoil.schema.formats.jsonschema.compare.content_models.Walk`."""
+class _Open(NamedTuple):
+    """A pair of nodes that is being compared; ``references`` are the nodes that lead to it.
 
-    def __init__(self, policy: CompatibilityPolicy, max_pairs: int, steps: Steps) -> None:
+    With ``needs_verdict``, it only matters whether there is a finding that breaks.
+    """
+
+    references: tuple[Node, Node]
+    nodes: tuple[Node, Node]
+    comparing: Comparing
+    needs_verdict: bool
+
+    @property
+    def breaks_with_parts(self) -> bool:
+        """Whether the two nodes are incompatible if two nodes inside them are."""
+        return all(isinstance(node, _WHOLES) for node in self.nodes)
+
+
+class _Rounds:
+    """One comparison of two trees; the :class:`~counterfoil.schema.formats.jsonschema.compare.content_models.Walk`.
+
+    The pairs inside a pair are not compared by recursion, so that schemas may refer to one another as deeply as they
+    want.
+    """
+
+    def __init__(self, policy: CompatibilityPolicy, steps: Steps) -> None:
+        self.policy = policy
         self._steps = steps
-        self._policy = policy
-        self._pairs_left = max_pairs
-        self._before: dict[tuple[int, int], Sequence[JsonDifference]] = {}
-        self._known: dict[tuple[int, int], Sequence[JsonDifference]] = {}
+        self._before: dict[tuple[int, int], Findings] = {}
+        self._known: dict[tuple[int, int], Findings] = {}
+        self._verdicts: dict[tuple[int, int], Findings] = {}
+        self._incompatible: set[tuple[int, int]] = set()
         self._active: set[tuple[int, int]] = set()
         self._assumed = False
 
-    def run(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
-        incompatible: set[tuple[int, int]] = set()
-        found: Sequence[JsonDifference] = ()
+    def run(self, reader: Node, writer: Node) -> Findings:
+        """Return the findings of two trees; raise ``OutOfSteps`` if they are not known after the last round."""
+        found = NO_FINDINGS
         for _ in range(MAX_ROUNDS):
-            self._before, self._known, self._assumed = self._known, {}, False
-            found = self.compare(reader, writer)
-            broken = {pair for pair, findings in self._known.items() if not self.is_compatible(findings)}
-            if not self._assumed or broken <= incompatible:
-                break
-            incompatible |= broken
+            self._before, self._known, self._verdicts, self._assumed = self._known, {}, {}, False
+            found = self._compare(reader, writer)
+            judged = (self._known, self._verdicts)
+            broken = {pair for each in judged for pair, found in each.items() if not self.is_compatible(found)}
+            if not self._assumed or broken <= self._incompatible:
+                return found
+            self._incompatible |= broken
+        if self.is_compatible(found):
+            raise OutOfSteps
         return found
 
-    def is_compatible(self, findings: Iterable[JsonDifference]) -> bool:
-        return not any(self._policy in finding.kind.breaks for finding in findings)
+    def listed(self, found: Findings, *, only_breaking: bool) -> list[JsonDifference]:
+        """Return the findings with their paths, as many as the steps suffice for and at least one."""
+        listed: list[JsonDifference] = []
+        for each in islice(found.each(self.policy if only_breaking else None), MAX_DIFFERENCES):
+            listed.append(each)
+            try:
+                self._steps.spend(1 + len(each.way))
+            except OutOfSteps:
+                break
+        return listed
+
+    def is_compatible(self, findings: Findings) -> bool:
+        return not findings.breaking(self.policy)
+
+    @property
+    def is_large(self) -> bool:
+        return len(self._verdicts) > MAX_VERDICTS
 
     def spend(self, steps: int = 1) -> None:
         self._steps.spend(steps)
@@ -122,89 +179,139 @@ class _Rounds:
         self._steps.spend()
         return holds_match(pattern, name) is True
 
-    def compare(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
+    def _compare(self, reader: Node, writer: Node) -> Findings:
+        """Return the findings of a pair, after those of all pairs inside it are known."""
+        waiting: list[_Open] = []
+        answer = self._answer((reader, writer), waiting)
+        while waiting:
+            last = waiting[-1]
+            if answer and last.needs_verdict and last.breaks_with_parts and not self.is_compatible(answer):
+                last.comparing.close()
+                waiting.pop()
+                answer = self._judged(last, SOME_FINDING)
+                continue
+            try:
+                pair = next(last.comparing) if answer is None else last.comparing.send(answer)
+            except StopIteration as done:
+                waiting.pop()
+                answer = self._closed(last, done.value)
+            else:
+                answer = self._answer(pair, waiting)
+        return answer or NO_FINDINGS
+
+    def _answer(self, asked: tuple[Node, Node], waiting: list[_Open]) -> Findings | None:
+        """Return the findings of a pair; None if it must be compared, and then it is added to ``waiting``."""
+        reader, writer = asked
+        needs_verdict = isinstance(asked, VerdictOf) or (waiting and waiting[-1].needs_verdict)
+        self._steps.spend(_STEPS_A_LOOK)
         mine, theirs = _dereferenced(reader), _dereferenced(writer)
-        found = self._known.get((id(mine), id(theirs)))
-        if found is None:
-            found = self._compare_meant(mine, theirs)
-        self._steps.spend(1 + len(found))
-        if found and (mine is not reader or theirs is not writer):
-            return [finding.through(reader, writer) for finding in found]
-        return found
-
-    def _compare_meant(self, reader: Node, writer: Node) -> Sequence[JsonDifference]:
-        pair = (id(reader), id(writer))
-        if pair in self._active:
+        pair = _key((mine, theirs))
+        found = self._known.get(pair)
+        if found is None and needs_verdict:
+            found = self._verdicts.get(pair)
+        if found is None and pair in self._active:
             self._assumed = True
-            return self._before.get(pair, ())
-        self._pairs_left -= 1
-        if self._pairs_left < 0:
-            raise OutOfSteps
-        self._active.add(pair)
-        found = self._known[pair] = tuple(self._judge(reader, writer)[:MAX_DIFFERENCES])
-        self._active.discard(pair)
-        return found
+            unlisted = SOME_FINDING if pair in self._incompatible else NO_FINDINGS
+            found = self._before.get(pair, unlisted)
+        if found is None:
+            if type(mine) is type(theirs) and isinstance(mine, _LEAVES):
+                return _through(self._compared(mine, theirs), (reader, writer), (mine, theirs))
+            self._steps.spend(_STEPS_A_PAIR)
+            self._active.add(pair)
+            waiting.append(_Open((reader, writer), (mine, theirs), self._judge(mine, theirs), bool(needs_verdict)))
+            return None
+        return _through(found, (reader, writer), (mine, theirs))
 
-    def _judge(self, reader: Node, writer: Node) -> list[JsonDifference]:
+    def _compared(self, reader: Node, writer: Node) -> Findings:
+        """Return the findings of two nodes without nodes inside them."""
+        try:
+            next(self._judge(reader, writer))
+        except StopIteration as done:
+            self._steps.spend(_STEPS_A_FINDING * len(done.value))
+            return Findings(done.value) if done.value else NO_FINDINGS
+        raise AssertionError("a node without nodes inside it asks for one")  # pragma: no cover
+
+    def _closed(self, compared: _Open, parts: Sequence[Part]) -> Findings:
+        self._steps.spend(_STEPS_A_FINDING * len(parts))
+        found = Findings(parts) if parts else NO_FINDINGS
+        if compared.needs_verdict:
+            return self._judged(compared, NO_FINDINGS if self.is_compatible(found) else SOME_FINDING)
+        pair = _key(compared.nodes)
+        self._known[pair] = found
+        self._active.discard(pair)
+        return _through(found, compared.references, compared.nodes)
+
+    def _judged(self, compared: _Open, verdict: Findings) -> Findings:
+        pair = _key(compared.nodes)
+        self._verdicts[pair] = verdict
+        self._active.discard(pair)
+        return verdict
+
+    def _judge(self, reader: Node, writer: Node) -> Comparing:
         found = None
         if isinstance(reader, Combination) and not isinstance(writer, Combination):
-            found = self._some_branch_reads(reader, writer)
+            found = yield from self._some_branch_reads(reader, writer)
         elif isinstance(writer, Combination) and not isinstance(reader, Combination):
-            found = self._some_branch_is_read(reader, writer)
+            found = yield from self._some_branch_is_read(reader, writer)
         if found is not None:
             return found
         if type(reader) is type(writer):
-            return [*compare_notes(reader, writer), *self._compare_kinds(reader, writer)]
+            return [*compare_notes(reader, writer), *(yield from self._compare_kinds(reader, writer))]
         is_bytes = reader.connect_type == writer.connect_type == "bytes"
         if isinstance(reader, Empty) or isinstance(writer, Nothing) or is_bytes:
             return []
         return [at_kind(rules.TYPE_CHANGED, reader, writer, reader=describe(reader), writer=describe(writer))]
 
-    def _some_branch_reads(self, reader: Combination, writer: Node) -> list[JsonDifference] | None:
+    def _some_branch_reads(
+        self, reader: Combination, writer: Node
+    ) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
         """Return the findings if one compatible branch of the reader's is enough; None if there is none."""
         is_only = len(reader.branches) == 1
         for branch in reader.branches if is_only or reader.criterion is not Criterion.ALL_OF else ():
-            inner = self.compare(branch, writer)
+            inner = yield branch, writer
             if self.is_compatible(inner):
-                return [*inner] if is_only else [*inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
+                return [inner] if is_only else [inner, at(rules.SUM_TYPE_EXTENDED, reader, writer)]
         return None
 
-    def _some_branch_is_read(self, reader: Node, writer: Combination) -> list[JsonDifference] | None:
+    def _some_branch_is_read(
+        self, reader: Node, writer: Combination
+    ) -> Generator[tuple[Node, Node], Findings, list[Part] | None]:
         """Return the findings if the reader accepts one branch of the writer's, all of which hold.
 
         None if it accepts none.
         """
         is_only = len(writer.branches) == 1
         for branch in writer.branches if is_only or writer.criterion is Criterion.ALL_OF else ():
-            inner = self.compare(reader, branch)
+            inner = yield reader, branch
             if self.is_compatible(inner):
-                return [*inner] if is_only else [*inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
+                return [inner] if is_only else [inner, at(rules.PRODUCT_TYPE_NARROWED, reader, writer)]
         return None
 
-    def _compare_kinds(self, reader: Node, writer: Node) -> list[JsonDifference]:
+    def _compare_kinds(self, reader: Node, writer: Node) -> Comparing:
         match reader, writer:
             case (Text(), Text()):
-                return compare_texts(reader, writer)
+                return [*compare_texts(reader, writer)]
             case (Numeric(), Numeric()):
-                return compare_numbers(reader, writer)
+                return [*compare_numbers(reader, writer)]
             case (Object(), Object()):
-                return compare_objects(self, reader, writer)
+                return (yield from compare_objects(self, reader, writer))
             case (Array(), Array()):
-                return compare_arrays(self, reader, writer)
+                return (yield from compare_arrays(self, reader, writer))
             case (Choice(), Choice()):
-                return compare_choices(reader, writer)
+                self.spend(len(reader.values) + len(writer.values))
+                return [*compare_choices(reader, writer)]
             case (Constant(), Constant()):
-                return compare_constants(reader, writer)
+                return [*compare_constants(reader, writer)]
             case (Combination(), Combination()):
-                return compare_combinations(self, reader, writer)
+                return (yield from compare_combinations(self, reader, writer))
             case (Negation(), Negation()):
-                return self._compare_negations(reader, writer)
+                return (yield from self._compare_negations(reader, writer))
             case (Reference(), Reference()):
-                return [*self.compare(reader, writer)]
+                return [(yield reader, writer)]
         return []
 
-    def _compare_negations(self, reader: Negation, writer: Negation) -> list[JsonDifference]:
-        inner = self.compare(writer.refused, reader.refused)
+    def _compare_negations(self, reader: Negation, writer: Negation) -> Comparing:
+        inner = yield writer.refused, reader.refused
         if not self.is_compatible(inner):
             return [at(rules.NOT_TYPE_EXTENDED, reader, writer, "not")]
         return [at(rules.NOT_TYPE_NARROWED, reader, writer, "not")] if inner else []
@@ -217,3 +324,13 @@ def _dereferenced(node: Node) -> Node:
     registry: there, a reference is another kind of schema than its target.
     """
     return node.target() if isinstance(node, Reference) else node
+
+
+def _key(nodes: tuple[Node, Node]) -> tuple[int, int]:
+    return id(nodes[0]), id(nodes[1])
+
+
+def _through(found: Findings, references: tuple[Node, Node], nodes: tuple[Node, Node]) -> Findings:
+    if not found or (references[0] is nodes[0] and references[1] is nodes[1]):
+        return found
+    return Findings((found,), references=references)

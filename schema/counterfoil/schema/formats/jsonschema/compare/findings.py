@@ -10,7 +10,7 @@ from counterfoil.schema.formats.jsonschema.compare.places import spot_at, spot_o
 from counterfoil.schema.formats.jsonschema.paths import path_at, steps_through
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from counterfoil.schema.compatibility.rules import CompatibilityRule
     from counterfoil.schema.formats.jsonschema.compare.model import Node
@@ -59,19 +59,11 @@ class JsonDifference(Difference):
     has_path: bool = True
     cause: tuple[Way, ...] = ()
 
-    def below(self, way: Way) -> JsonDifference:
-        """Return the finding with ``way`` before its path, for the node around."""
+    def within(self, way: tuple[Way, ...], reader: Spot | None, writer: Spot | None) -> JsonDifference:
+        """Return the finding with another ``way``; ``reader`` and ``writer`` are the references that lead to it."""
         sides = (self.reader, self.writer, self.reader_spot, self.writer_spot)
-        more = (self.reader_reference, self.writer_reference, self.has_path, self.cause)
-        return JsonDifference(self.kind, self.facts, self.gist, (way, *self.way), *sides, *more)
-
-    def through(self, reader: Node, writer: Node) -> JsonDifference:
-        """Return the finding for two nodes of which at least one is a reference to the compared ones."""
-        return replace(
-            self,
-            reader_reference=self.reader_reference or _own(spot_of_kind(reader, None)),
-            writer_reference=self.writer_reference or _own(spot_of_kind(writer, None)),
-        )
+        references = (self.reader_reference or reader, self.writer_reference or writer)
+        return JsonDifference(self.kind, self.facts, self.gist, way, *sides, *references, self.has_path, self.cause)
 
     def at_cause(self, way: Way, cause: JsonDifference) -> JsonDifference:
         """Return the finding with the place of the incompatibility ``cause``, to which ``way`` leads."""
@@ -168,19 +160,6 @@ class ValueDifference(Difference):
         return self.pointers[1]
 
 
-def below(
-    findings: Sequence[JsonDifference], *steps: str, reader: FieldPath | None = None, writer: FieldPath | None = None
-) -> list[JsonDifference]:
-    """Return the findings with ``steps`` before their paths.
-
-    ``reader`` and ``writer`` are the steps in the two schemas, if they differ from ``steps``.
-    """
-    if not findings:
-        return []
-    way = Way(steps, reader, writer)
-    return [finding.below(way) for finding in findings]
-
-
 def at(
     rule: CompatibilityRule, reader: Node | None, writer: Node | None, /, *steps: str, **facts: Any
 ) -> JsonDifference:
@@ -217,13 +196,14 @@ def _gist(facts: Mapping[str, Any]) -> str:
     return "{writer} to {reader}" if "writer" in facts else ""
 
 
-def _own(spot: Spot | None) -> Spot | None:
+def own_spot(spot: Spot | None) -> Spot | None:
+    """Return the spot if it is in the schema's own text, else None."""
     return spot if spot is not None and not spot.document else None
 
 
 def _pointer(spot: Spot | None, reference: Spot | None) -> Pointer:
     """Return the pointer in the schema's own text; empty if unknown."""
-    own = _own(spot) or reference
+    own = own_spot(spot) or reference
     return own.pointer() if own is not None else ()
 
 

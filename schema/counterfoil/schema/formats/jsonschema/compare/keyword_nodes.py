@@ -5,7 +5,7 @@ A type takes the keywords of its kind; keywords of another kind, or without a ty
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from counterfoil.schema.formats.jsonschema.compare.model import (
     ANYTHING,
@@ -82,6 +82,25 @@ Location: TypeAlias = "tuple[str, Pointer]"
 """A document's name, and a JSON Pointer into it."""
 
 
+class Trail(NamedTuple):
+    """The places of the references that led to a schema, the last one first.
+
+    Only those in later drafts are kept: in the others, a place has one node whatever led to it.
+    """
+
+    place: Location
+    before: Trail | None
+
+    def has(self, place: Location) -> bool:
+        """Return whether a reference to ``place`` is among them."""
+        trail: Trail | None = self
+        while trail is not None:
+            if trail.place == place:
+                return True
+            trail = trail.before
+        return False
+
+
 class Translation(Protocol):
     """The translation of the schemas inside a schema."""
 
@@ -101,7 +120,7 @@ class SchemaKeywords:
         value: Mapping[str, Any],
         base: Base,
         site: Site,
-        trail: frozenset[Location],
+        trail: Trail,
     ) -> None:
         self._translation = translation
         self._value = value

@@ -208,7 +208,10 @@ class Reference(Node):
     keyword: str
     text: str
     find: Callable[[], Node]
+    found: Node | None = None
 
     def target(self) -> Node:
         """Return the node that it refers to; raise ``UnresolvedReference`` if there is none."""
-        return self.find()
+        if self.found is None:
+            self.found = self.find()
+        return self.found

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from hashlib import sha256
 from typing import Any, Final
 
 from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import value_text
 from counterfoil.schema.formats.jsonschema.compare.model import Node, Rest
 
-_NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "is_synthetic", "indexes"})
+_LONG: Final = 200
+_NOT_CONTENT: Final = frozenset({"site", "source", "keyword", "key", "find", "found", "is_synthetic", "indexes"})
 
 
 def key_of(node: Node) -> str:
@@ -18,7 +20,9 @@ def key_of(node: Node) -> str:
     References are compared by their text, not by the schema that they lead to.
     """
     if node.key is None:
-        node.key = value_text(node.source) if isinstance(node.source, dict) else _structure(node)
+        key = value_text(node.source) if isinstance(node.source, dict) else _structure(node)
+        is_long = len(key) > _LONG  # the keys of nodes inside one another would be as long as all their texts together
+        node.key = sha256(key.encode("utf-8", "surrogatepass")).hexdigest() if is_long else key
     return node.key
 
 

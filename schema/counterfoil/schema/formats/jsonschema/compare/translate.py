@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import SchemaKeywords
+from counterfoil.schema.formats.jsonschema.compare.keyword_nodes import SchemaKeywords, Trail
 from counterfoil.schema.formats.jsonschema.compare.model import Empty, Node, Nothing, Site
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def node_of(schema: JsonSchema) -> Node:
     node = _TREES.get(schema)
     if node is None:
         translation = _Translation(schema.resolver)
-        node = translation.translate(schema.document, schema.base, frozenset({("", ())}))
+        node = translation.translate(schema.document, schema.base, Trail(("", ()), None))
         node = _TREES.setdefault(schema, node)
     return node
 
@@ -40,7 +40,7 @@ class _Translation:
         self._resolver = resolver
         self._node_by_place: dict[tuple[Location, bool], Node] = {}
 
-    def translate(self, value: Any, base: Base, trail: frozenset[Location]) -> Node:
+    def translate(self, value: Any, base: Base, trail: Trail) -> Node:
         """Return the node of the schema ``value``; ``trail`` has the places of the references that led here."""
         site = Site(base.document, base.pointer, value)
         if not isinstance(value, dict):
@@ -74,9 +74,10 @@ class _Translation:
         resolve = self._resolver.resolve_dynamic if is_dynamic else self._resolver.resolve
         value, base = resolve(text, around.base)
         place = (base.document, base.pointer)
-        key = (place, base.draft.is_modern and place in around.trail)
+        key = (place, base.draft.is_modern and around.trail.has(place))
         node = self._node_by_place.get(key)
         if node is None:
-            node = self.translate(value, base, around.trail | {place})
+            trail = Trail(place, around.trail) if base.draft.is_modern else around.trail
+            node = self.translate(value, base, trail)
             node = self._node_by_place.setdefault(key, node)  # the same node for all threads
         return node
