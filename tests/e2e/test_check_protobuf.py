@@ -141,3 +141,46 @@ def test_a_transitive_level_looks_at_every_earlier_file(counterfoil, shop):
     result = counterfoil("check", "--level", "BACKWARD_TRANSITIVE", "--format", "json", folder=shop.folder)
     assert (result.code, result.rules) == (1, ["field-scalar-kind-changed"]), result
     assert result.report["findings"][0]["against"] == [shop.git("rev-parse", "--short=7", "HEAD^").strip()]
+
+
+GROUPS = """syntax = "proto2";
+package shop;
+message Order {
+  optional group Total = 1 {
+    message Currency { optional string code = 1; }
+    optional Currency currency = 1;
+    optional group Tax = 2 { optional int32 rate = 1; }
+  }
+  oneof paid { group Card = 2 { optional string number = 1; } }
+  optional bytes salt = 3 [default = "\\001\\377"];
+}
+"""
+
+
+def test_valid_proto2_that_registries_refuse_is_judged_in_git(counterfoil, workshop):
+    workshop.write("order.proto", GROUPS)
+    workshop.commit()
+    workshop.write("order.proto", GROUPS.replace("optional int32 rate", "optional string rate"))
+    result = counterfoil("check", "--policy", "SOUND", "--format", "json", folder=workshop.folder)
+    assert (result.code, result.rules) == (1, ["field-scalar-kind-changed"]), result
+    assert result.report["findings"][0]["line"] == 7
+    workshop.write("order.proto", GROUPS.replace("rate = 1;", "rate = 1; optional int32 more = 2;"))
+    assert counterfoil("check", folder=workshop.folder).code == 0
+    assert counterfoil("lint", folder=workshop.folder).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "--against", "registry"), ("schema", "register", "--dry-run"), ("plan",)], ids=" ".join
+)
+def test_commands_about_a_registry_say_that_it_refuses_the_file(
+    counterfoil, workshop, live_registry, unique_name, arguments
+):
+    name = unique_name("groups")
+    workshop.write("order.proto", GROUPS)
+    workshop.write(
+        "counterfoil.yaml",
+        f"registry: {live_registry.url}\nmanaged-by: {name}\nschemas:\n  - {{files: order.proto, subject: {name}}}\n",
+    )
+    result = counterfoil(*arguments, folder=workshop.folder)
+    assert result.code in {1, 2, 12, 14}, result
+    assert "which registries refuse" in result.out + result.err

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 class Validation(Enum):
     """The strictness of parsing.
 
-    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``LOOKUP`` is for schemas of look-ups:
-    it is strict except for defaults. ``LENIENT`` is for stored schemas and imports: every schema that could be stored
-    earlier must load.
+    ``STRICT`` is for new schemas: names, defaults and references must be valid. ``FILE`` is for files that are not
+    registered: it is strict except for what the language permits and registries alone refuse. ``LOOKUP`` is for
+    schemas of look-ups: it is strict except for defaults. ``LENIENT`` is for stored schemas and imports: every schema
+    that could be stored earlier must load.
     """
 
     STRICT = "strict"
+    FILE = "file"
     LOOKUP = "lookup"
     LENIENT = "lenient"
 

@@ -176,6 +176,7 @@ def test_numbers_are_exact():
         ('{"type": []}', "empty-list", "/type"),
         ('{"required": ["a", "b", "a"]}', "repeated-name", "/required"),
         ('{"items": {"$ref": "#nope"}}', "missing-anchor", "/items/$ref"),
+        ('{"definitions": {"a": {}}, "not": {"$ref": "#/$defs/a"}}', "reference-to-copied-definition", "/not/$ref"),
         ('{"pattern": "\\\\p{Nonsense}"}', "unreadable-pattern", "/pattern"),
     ],
 )

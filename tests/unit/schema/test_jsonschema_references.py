@@ -7,11 +7,14 @@ import socket
 from typing import Any, NoReturn
 
 import pytest
+from jsonschema.validators import validator_for
+from referencing.jsonschema import EMPTY_REGISTRY
 
 from counterfoil.schema.errors import InvalidSchema, SchemaParseError
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
 from counterfoil.schema.model import Reference, ResolvedReference
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.position import Position
@@ -211,3 +214,55 @@ def test_mutual_references_between_documents_are_read():
         "first.json",
         "second.json",
     }
+
+
+DRAFTS = [draft.value for draft in Draft]
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("reference", ["#/$defs/a", "#/$defs/a/properties/b", "item.json#/$defs/c", "#/%24defs/d~1e"])
+def test_definitions_of_a_document_are_found_in_defs_in_every_draft(draft, reference):
+    """The reference registry copies the definitions of a document's root into ``$defs`` before it loads it."""
+    item = given("item.json", {"definitions": {"c": {"type": "integer"}}})
+    text = json.dumps({
+        "$schema": draft,
+        "definitions": {"a": {"properties": {"b": {"type": "integer"}}}, "d/e": {"type": "integer"}},
+        "properties": {"x": {"$ref": reference}},
+    })  # fmt: skip
+    schema = parse_json_schema(text, [item])
+    assert [each.rule for each in schema.warnings()] == ["reference-to-copied-definition"]
+    target, place = schema.resolver.resolve(reference, schema.base)
+    assert "integer" in json.dumps(target)
+    assert place.pointer[0] == "definitions"
+    bundled = bundle(schema)
+    documents = {ROOT_URI: bundled.root, **bundled.documents}
+    registry = EMPTY_REGISTRY.with_contents(documents.items())
+    validator = validator_for(bundled.root)(bundled.root, registry=registry)
+    right, wrong = ({"b": 1}, {"b": "1"}) if reference.endswith("/a") else (1, "1")
+    assert validator.is_valid({"x": right})
+    assert not validator.is_valid({"x": wrong})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"$defs": {"b": {}}, "not": {"$ref": "#/definitions/b"}},  # nothing is copied the other way
+        {"definitions": {"b": {}}, "not": {"$ref": "#/$defs/a"}},
+        {"definitions": [{}], "not": {"$ref": "#/$defs/0"}},
+        {
+            "$id": "http://e.example/r",
+            "definitions": {"x": {"$id": "p", "definitions": {"a": {}}}},
+            "$ref": "p#/$defs/a",
+        },
+    ],
+)
+@pytest.mark.parametrize("draft", [DRAFT_2020, "http://json-schema.org/draft-07/schema#"])
+def test_only_definitions_of_the_root_are_copied(document, draft):
+    with pytest.raises(SchemaParseError, match="leads nowhere"):
+        parse_json_schema(json.dumps({"$schema": draft, **document}))
+
+
+def test_a_name_in_defs_itself_is_not_replaced():
+    document = {"$defs": {"a": {"const": 1}}, "definitions": {"a": {"const": 2}, "b": {"const": 3}}}
+    assert resolve(document, "#/$defs/a") == {"const": 1}
+    assert resolve(document, "#/$defs/b") == {"const": 3}

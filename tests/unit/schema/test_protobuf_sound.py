@@ -532,7 +532,7 @@ SETTLED = {
     "reserved-constant": "enum S { X = 0; Y = 1; reserved 1; }",
     "reserved-field": "reserved 2; int32 b = 2;",
 }
-"""Parts of a message of proto3 that protoc refuses although their bytes have one meaning, each by the warning's rule."""
+"""Parts of a message of proto3 that protoc refuses, whose bytes have one meaning, by the rule of the warning."""
 
 OPEN = {
     "contested extension": "extensions 2 to 5; int32 b = 3; } extend M { int32 c = 3;",

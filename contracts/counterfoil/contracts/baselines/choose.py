@@ -75,7 +75,7 @@ class Request:
     ``registry_label`` names, and is None where no address is known; ``registry_at`` opens one that only the project
     names. ``is_transitive`` requests all of the history; None leaves that to the project's levels. ``project`` finds
     the project file up to a folder. With ``is_staged``, the files of the index are checked, not those of the working
-    tree.
+    tree. With ``is_to_register``, what only registries refuse in a file is a fault, as it is against a registry.
     """
 
     current: str
@@ -88,6 +88,14 @@ class Request:
     project: Callable[[str | None], ProjectFile | None] | None = None
     registry_at: Callable[[str], NamedRegistry] | None = None
     is_staged: bool = False
+    is_to_register: bool = False
+
+    @property
+    def validation(self) -> Validation:
+        """How strictly the files of the head are read."""
+        against = self.against or ""
+        is_stored = self.is_to_register or against == REGISTRY or SUBJECT_VERSION.fullmatch(against)
+        return Validation.STRICT if is_stored else Validation.FILE
 
 
 @dataclass(frozen=True)
@@ -384,10 +392,12 @@ def open_comparison(request: Request) -> Comparison:
     scope = scope_of(request.current, request.paths, repository=repository, project=project)
     _refuse_idl(scope)
     if not request.is_staged:
-        return Comparison(request, scope, read_head(scope, repository=repository), repository, project)
+        head = read_head(scope, repository=repository, validation=request.validation)
+        return Comparison(request, scope, head, repository, project)
     if repository is None:
         raise NoRepository("this folder is not in the working tree of a git repository, so nothing is staged")
-    return Comparison(request, scope, read_staged(scope, repository), repository, project)
+    staged = read_staged(scope, repository, validation=request.validation)
+    return Comparison(request, scope, staged, repository, project)
 
 
 def _refuse_idl(scope: Scope) -> None:

@@ -88,11 +88,12 @@ def scope_of(
 
 
 def read_head(
-    scope: Scope, *, repository: GitRepository | None, validation: Validation = Validation.STRICT
+    scope: Scope, *, repository: GitRepository | None, validation: Validation = Validation.FILE
 ) -> SchemaTree:
     """Return all schema files of the working tree, since files refer to one another.
 
-    Files that git ignores are left out, unless their names are given.
+    Files that git ignores are left out, unless their names are given. Files that are to be registered need a stricter
+    ``validation``.
     """
     listed = repository.working_paths() if repository else paths_below(scope.root, scope.may_be_schema)
     wanted = (path for path in (*listed, *scope.wanted) if scope.may_be_schema(path))
@@ -105,14 +106,14 @@ def read_head(
     return SchemaTree(scope.only_schemas(files.values()), validation=validation, other=reader_of(scope.root))
 
 
-def read_staged(scope: Scope, repository: GitRepository) -> SchemaTree:
+def read_staged(scope: Scope, repository: GitRepository, *, validation: Validation = Validation.FILE) -> SchemaTree:
     """Return all schema files of the index, which is what the next commit will have."""
     blobs = repository.staged_blobs()
     schemas = [blob for blob in blobs if scope.may_be_schema(blob.path)]
     contents = repository.contents(blob.object_id for blob in schemas)
     files = (SchemaFile(blob.path, contents[blob.object_id]) for blob in schemas)
     kept = scope.only_schemas(files)
-    return SchemaTree(kept, validation=Validation.STRICT, other=reader_of_blobs(repository, blobs))
+    return SchemaTree(kept, validation=validation, other=reader_of_blobs(repository, blobs))
 
 
 def undeclared_schemas(

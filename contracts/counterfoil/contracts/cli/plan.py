@@ -158,7 +158,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.state.planning import Planning
 
-    found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top)))
+    found = open_comparison(Request(".", project=lambda top: chosen_project(config, top=top), is_to_register=True))
     project, place = found.project, found.project_file
     if project is None or place is None:
         raise InputNotFound("there is no counterfoil.yaml here or above, which says what the registry should have")

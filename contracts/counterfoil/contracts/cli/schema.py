@@ -128,7 +128,13 @@ def register(
     from counterfoil.contracts.registration import Registration
 
     comparison = open_comparison(
-        Request(".", paths, subjects=parse_subjects(subjects), project=lambda top: chosen_project(config, top=top))
+        Request(
+            ".",
+            paths,
+            subjects=parse_subjects(subjects),
+            project=lambda top: chosen_project(config, top=top),
+            is_to_register=True,
+        )
     )
     if missing := comparison.scope.missing(comparison.head):
         raise InputNotFound(f"there is no schema file or folder {missing[0]!r}")

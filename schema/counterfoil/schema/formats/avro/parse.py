@@ -40,7 +40,8 @@ def parse_avro(
     expected; for a fault inside a reference, with the reference's subject and version.
     """
     reader = TypeReader(
-        checks_names=validation is not Validation.LENIENT, checks_defaults=validation is Validation.STRICT
+        checks_names=validation is not Validation.LENIENT,
+        checks_defaults=validation in (Validation.STRICT, Validation.FILE),
     )
     for reference in references:
         _read_reference(reader, reference)

@@ -17,6 +17,7 @@ from counterfoil.schema.formats.jsonschema.read.canonical import print_number
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft
 from counterfoil.schema.formats.jsonschema.read.keywords import subschemas
 from counterfoil.schema.formats.jsonschema.read.patterns import compile_pattern, is_too_large
+from counterfoil.schema.formats.jsonschema.read.resolve import is_copied
 from counterfoil.schema.parsed import SchemaWarning
 from counterfoil.schema.pointer import print_pointer
 
@@ -42,7 +43,7 @@ def find_warnings(document: Any, resolver: Resolver) -> list[SchemaWarning]:
             continue
         if base.draft.is_modern or "$ref" not in value:
             found += (SchemaWarning(rule, text, base.pointer + at) for rule, text, at in _warnings(value, base.draft))
-        found += _missing_anchor(value, base, resolver.resolve)
+        found += _doubtful_reference(value, base, resolver.resolve)
         children = [(child, resolver.enter(child, base.below(*steps))) for steps, child in subschemas(value)]
         waiting.extend(reversed(children))
     return found
@@ -101,14 +102,21 @@ def _boolean_schemas(schema: dict[str, Any]) -> Iterator[tuple[str, str, Pointer
             )
 
 
-def _missing_anchor(
+def _doubtful_reference(
     schema: dict[str, Any], base: Base, resolve: Callable[[str, Base], tuple[Any, Base]]
 ) -> Iterator[SchemaWarning]:
     reference = schema.get("$ref")
     if not isinstance(reference, str):
         return
     try:
-        resolve(reference, base)
+        _, place = resolve(reference, base)
     except InvalidSchema:
         text = f"the reference {reference!r} leads nowhere; it is taken to ask for nothing"
         yield SchemaWarning("missing-anchor", text, (*base.pointer, "$ref"))
+    else:
+        if is_copied(reference, place.pointer):
+            text = (
+                f"the reference {reference!r} leads to definitions: registries copy them into $defs, and other readers "
+                "of the schema find nothing there"
+            )
+            yield SchemaWarning("reference-to-copied-definition", text, (*base.pointer, "$ref"))

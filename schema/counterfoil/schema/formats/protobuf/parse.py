@@ -22,8 +22,8 @@ def parse_protobuf(
     """Return the schema that ``text`` declares: a ``.proto`` file, or a descriptor in base64.
 
     ``references`` are resolved, each with the path under which files import it as its name. Raises ``SchemaParseError``
-    with line and column; unless validation is lenient, also for types that are not found, names declared twice, and
-    groups that registries do not accept.
+    with line and column; unless validation is lenient, also for types that are not found and names declared twice, and
+    for groups and defaults that registries do not accept, unless it is that of files.
 
     >>> parse_protobuf('syntax="proto3"; message A { int32 n=1; }').name
     'A'
@@ -33,5 +33,5 @@ def parse_protobuf(
     by_name = {each.reference.name: each.reference for each in references}
     schema = ProtobufSchema(text, read.file, imports=imports, references=by_name)
     if validation is not Validation.LENIENT:
-        check_valid(schema)
+        check_valid(schema, can_be_stored=validation is not Validation.FILE)
     return schema

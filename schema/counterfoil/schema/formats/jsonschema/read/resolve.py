@@ -1,7 +1,8 @@
 """The resolution of references: from the text of a ``$ref`` to its target, inside one document or across several.
 
 Documents have a name (of a registry's reference), the ``$id`` of the document or of a part of it, or the URI of a
-draft's metaschema. Nothing is ever fetched.
+draft's metaschema. Nothing is ever fetched. A place in ``$defs`` that a document does not have is looked for in its
+``definitions``, in every draft: the reference registry copies the one into the other before it loads a document.
 
 Source: RFC 3986 (resolution of relative references), RFC 6901 (JSON pointers), and the core specifications of the
 drafts for ``id``, ``$id``, ``$anchor``, ``$dynamicAnchor`` and ``$recursiveAnchor``.
@@ -160,11 +161,13 @@ class Resolver:
 
     def _in_resource(self, resource: tuple[Any, Base], uri: str, fragment: str) -> tuple[Any, Base]:
         value, base = resource
+        if not base.pointer:
+            fragment = _in_definitions(value, fragment)
         if fragment and not fragment.startswith("/"):
             place = self._place_by_anchor.get((base.uri or uri, fragment)) or self._place_by_anchor.get((uri, fragment))
             return place or (_NOTHING, base)
         for step in fragment.split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
+            name = _unescaped(step)
             key = int(name) if isinstance(value, list) and _is_index(name) else name
             value = _inside(value, key)
             if value is _NOTHING:
@@ -229,6 +232,27 @@ def join_uris(base_uri: str, reference: str) -> str:
         return urljoin(base_uri, reference) if base_uri else reference
     except ValueError:  # such as an IPv6 address without its bracket
         return reference
+
+
+def _in_definitions(document: Any, fragment: str) -> str:
+    """Return the fragment with ``definitions`` for ``$defs``, if only the former has the first name in the document."""
+    if not fragment.startswith("/$defs/") or not isinstance(document, dict):
+        return fragment
+    rest = fragment.removeprefix("/$defs/")
+    name = _unescaped(rest.partition("/")[0])
+    in_defs, copied = (document.get(keyword) for keyword in ("$defs", "definitions"))
+    is_there = isinstance(in_defs, dict) and name in in_defs
+    return f"/definitions/{rest}" if not is_there and isinstance(copied, dict) and name in copied else fragment
+
+
+def is_copied(reference: str, pointer: Pointer) -> bool:
+    """Return whether a reference into ``$defs`` has led to ``pointer``, since ``definitions`` are copied there."""
+    steps = [_unescaped(step) for step in unquote(reference.partition("#")[2]).split("/")[1:]]
+    return steps[:1] == ["$defs"] and list(map(str, pointer)) == ["definitions", *steps[1:]]
+
+
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
 
 
 def _is_index(name: str) -> bool:

@@ -102,8 +102,8 @@ MESSAGE_SET_READ_AS_FIELDS: Final = rule(
 INVALID_FILE: Final = rule(
     id="invalid-protobuf-file",
     sentence="The reader cannot rely on {side} file, which is not valid Protobuf: {problem}",
-    why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it. Of an earlier version count "
-    "only the faults that leave open what the bytes of its records mean, such as a number that two fields have.",
+    why="SOUND: the registry stores it, but Protobuf forbids it and its compilers refuse it. Of an earlier version "
+    "only those faults count that leave open what the bytes of its records mean, such as one number for two fields.",
     fix="Correct the file; protoc names the same fault.",
     promises_witness=False,
 )

@@ -224,7 +224,7 @@ class Message:
     """A message, or the body of a group.
 
     ``fields`` holds the fields outside oneofs, including groups; ``all_fields`` those and the oneofs' in the order
-    written. ``visibility`` is as in :class:`Enum`.
+    written. ``visibility`` is as in :class:`Enum`. ``empty_statement`` is the place of the first one in a group's body.
     """
 
     name: str
@@ -241,6 +241,7 @@ class Message:
     pointer: Pointer = ()
     doc: str = ""
     visibility: str = ""
+    empty_statement: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.read.ast import Option
     from counterfoil.schema.formats.protobuf.read.lexer import Cursor
     from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.position import Position
 
 _FIELD: Final = re.compile(
     r"[ \t\r\n]*+(?:(optional|required|repeated)[ \t\r\n]++)?+"
@@ -143,6 +144,7 @@ class DeclarationReader:
         cursor.descend()
         cursor.expect("{")
         body = Body()
+        empty: Position | None = None
         while True:
             fields = self._quick_fields(pointer, needs_labels=self._needs_labels)
             body.fields += fields
@@ -152,7 +154,10 @@ class DeclarationReader:
             reader = self._readers.get(cursor.word)
             if reader is not None:
                 reader(body, pointer)
-            elif is_group or not cursor.accept(";"):  # the reference refuses empty statements in groups
+            elif cursor.word == ";":
+                empty = empty or (cursor.position() if is_group else None)
+                cursor.advance()
+            else:
                 field = self._field(pointer)
                 body.fields.append(field)
                 body.all_fields.append(field)
@@ -172,6 +177,7 @@ class DeclarationReader:
             pointer,
             doc,
             visibility,
+            empty,
         )
 
     def _nested_message(self, body: Body, pointer: Pointer) -> None:

@@ -25,18 +25,23 @@ if TYPE_CHECKING:
     from counterfoil.schema.position import Position
 
 _MAP: Final = "map<"
+_REFUSED: Final = "which registries refuse"
 _SPELLABLE: Final = re.compile(r"[A-Za-z0-9_.\-]+")
 
 
-def check_valid(schema: SchemaFiles) -> None:
-    """Raise ``SchemaParseError`` for the first violated requirement of a new schema."""
-    _Checker(schema).check()
+def check_valid(schema: SchemaFiles, *, can_be_stored: bool = True) -> None:
+    """Raise ``SchemaParseError`` for the first violated requirement of a new schema.
+
+    Without ``can_be_stored``, what the language permits and registries alone refuse is no violation.
+    """
+    _Checker(schema, can_be_stored=can_be_stored).check()
 
 
 class _Checker:
     """The check of one schema."""
 
-    def __init__(self, schema: SchemaFiles) -> None:
+    def __init__(self, schema: SchemaFiles, *, can_be_stored: bool) -> None:
+        self._can_be_stored = can_be_stored
         self._file = schema.file
         self._imports = schema.imports
         self._symbols = schema.symbols
@@ -60,17 +65,18 @@ class _Checker:
                 self._check_field(field, scope)
         for oneof in message.oneofs:
             group = next((field for field in oneof.fields if field.group is not None), None)
-            if group is not None:
-                _fail("a group in a oneof", group, expected="a field of a message type")
+            if group is not None and self._can_be_stored:
+                _fail(f"a group in a oneof, {_REFUSED}", group, expected="a field of a message type")
         for nested in message.messages:
             self._check_message(nested, f"{scope}.{nested.name}")
         self._check_extends(message.extends, scope)
 
     def _check_field(self, field: Field, scope: str) -> None:
         self._check_label(field)
-        _check_default(field)
+        _check_default(field, can_be_stored=self._can_be_stored)
         if field.group is not None:
-            _check_group(field.group)
+            if self._can_be_stored:
+                _check_group(field.group)
             self._check_message(field.group, f"{scope}.{field.name}".lstrip("."))
         elif field.map is not None:
             self._check_map(field.type, field, scope)
@@ -143,26 +149,31 @@ def _check_once(nodes: Iterable[Message | Enum | Service]) -> None:
 def _check_group(group: Message) -> None:
     inner = next((field for field in group.all_fields if field.group is not None), None)
     if inner is not None:
-        _fail("a group in a group", inner, expected="a field of a message type")
+        _fail(f"a group in a group, {_REFUSED}", inner, expected="a field of a message type")
     others = (group.oneofs, group.messages, group.enums, group.extends, group.options, group.reserved, group.extensions)
-    first = next((each[0] for each in others if each), None)
+    first = next((each[0].position for each in others if each), group.empty_statement)
     if first is not None:
         raise SchemaParseError(
-            "a group with more than fields in it",
-            position=first.position,
+            f"a group with more than fields in it, {_REFUSED}",
+            position=first,
             path=print_pointer(group.pointer),
             expected="fields",
         )
 
 
-def _check_default(field: Field) -> None:
-    """Raise ``SchemaParseError`` if a default that is stored without its quotes is not one word."""
+def _check_default(field: Field, *, can_be_stored: bool) -> None:
+    """Raise ``SchemaParseError`` if a default that is stored without its quotes is not one word.
+
+    Defaults of bytes are valid in a file that is not to be stored.
+    """
+    if field.type == "bytes" and not can_be_stored:
+        return
     default = next((option for option in field.options if option.name == "default"), None)
     if default is None or not isinstance(default.value, Scalar) or default.value.kind is not ValueKind.STRING:
         return
     if field.type != "string" and _SPELLABLE.fullmatch(default.value.text) is None:
         _fail(
-            f"a default of {field.type} that is not one word, which the stored text cannot carry",
+            f"a default of {field.type} that is not one word, which registries cannot store",
             field,
             expected="letters, digits, '_', '.' or '-'",
         )
