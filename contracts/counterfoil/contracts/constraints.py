@@ -7,12 +7,12 @@ This is the one meaning of ``required``, ranges, lists of values and patterns, f
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.paths.model import StepKind
 
 if TYPE_CHECKING:
@@ -87,22 +87,25 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """A text must match a regular expression, anywhere in it unless the expression has anchors."""
+    """A text must match a regular expression of ECMA 262, anywhere in it unless the expression has anchors.
 
-    pattern: re.Pattern[str]
+    No text matches an expression that takes too long to be tried.
+    """
+
+    pattern: str
 
     rule = "pattern-unmatched"
 
     @property
     def words(self) -> str:
         """The pattern in words."""
-        return f"a text that matches {self.pattern.pattern}"
+        return f"a text that matches {self.pattern}"
 
     def fits(self, value: Any) -> bool:
         """Return whether the text matches; a value that is not there does."""
         if value is None or value is MISSING:
             return True
-        return isinstance(value, str) and self.pattern.search(value) is not None
+        return isinstance(value, str) and holds_match(self.pattern, value) is True
 
 
 Constraint: TypeAlias = Required | Within | OneOf | Matching
@@ -117,7 +120,7 @@ def constraints_of(expected: FieldPromise | Read) -> Iterator[Constraint]:
     if expected.enum is not None:
         yield OneOf(frozenset(getattr(each, "value", each) for each in expected.enum))
     if expected.pattern is not None:
-        yield Matching(re.compile(expected.pattern))
+        yield Matching(expected.pattern)
 
 
 def is_key_of(key: Any, path: FieldPath, value: Any) -> bool:

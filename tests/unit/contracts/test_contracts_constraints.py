@@ -59,6 +59,26 @@ def test_places_name_items_and_entries() -> None:
         assert list(placed_values(record, parse_path(text))) == found
 
 
+@pytest.mark.parametrize(
+    ("pattern", "fitting", "other"),
+    [
+        ("^[a-z]+$", "abc", "abc\n"),
+        (r"^\d+$", "12", "\u0663\u0664"),
+        (r"^\w+$", "a_1", "\u00e9"),
+        (r"^\s$", "\ufeff", "\x85"),
+        (r"^\u{1F600}$", "\U0001f600", "u"),
+        (r"^(?<n>a|b)\k<n>$", "aa", "ab"),
+        (r"^\p{Lu}$", "A", "a"),
+        (r"^a\z", "a", "a\n"),
+    ],
+)
+def test_patterns_of_contracts_are_those_of_ecma_262(pattern: str, fitting: str, other: str) -> None:
+    """As JSON Schema and the Open Data Contract Standard say, and as JSON messages are validated."""
+    check = FieldCheck(promised(pattern=pattern))
+    assert not [*check.violations({"v": fitting})]
+    assert [each.rule for each in check.violations({"v": other})] == ["pattern-unmatched"]
+
+
 LIMITS = st.none() | st.integers(-3, 3) | st.floats(-3, 3)
 VALUES = st.none() | st.integers(-4, 4) | st.floats(-4, 4) | st.text("xy1", max_size=2)
 PROMISES = st.builds(

@@ -167,6 +167,8 @@ def test_a_message_that_cannot_be_read_is_sent_to_the_dead_letters():
         letters = []
 
         class Letters:
+            topics = ("rides-dead",)
+
             async def send(self, **letter):
                 letters.append(letter)
 
@@ -176,10 +178,58 @@ def test_a_message_that_cannot_be_read_is_sent_to_the_dead_letters():
         assert letters[0]["key"] == b"k"
         assert letters[0]["headers"][0] == ("a", b"\xff")
         assert dict(letters[0]["headers"])["counterfoil.error.field"] == b"key"
-        await topic.on_value_decode_error(ValueDecodeError("from Faust's conductor"), bad)
+        other = message("rides", b"k", NOT_FRAMED)
+        await topic.on_value_decode_error(ValueDecodeError("from Faust's conductor"), other)
         assert dict(letters[1]["headers"])["counterfoil.error"] == b"ValueDecodeError"
 
     scenario(check)
+
+
+@pytest.mark.parametrize("field", ["key", "value"])
+def test_a_message_that_several_agents_cannot_read_is_one_dead_letter(field):
+    """Faust calls the handler of each agent that reads the topic, with one message and one error."""
+
+    async def check(app, registry):
+        letters, fails = [], []
+
+        class Letters:
+            topics = ("rides-dead",)
+
+            async def send(self, **letter):
+                if fails:
+                    raise ConnectionError(fails.pop())
+                letters.append(letter)
+
+        class Others(Letters):
+            topics = ("others-dead",)
+
+        shared = schema_of(registry, dead_letters=Letters())
+        topics = [
+            *(app.topic("rides", value_type=Ride, schema=shared) for _ in range(3)),
+            app.topic("rides", value_type=dict, schema=schema_of(registry, dead_letters=Letters())),
+            app.topic("rides", value_type=Ride, schema=schema_of(registry, dead_letters=Others())),
+        ]
+        bad = message("rides", NOT_FRAMED, NOT_FRAMED)
+        fails.append("the broker is away")
+        handlers = [getattr(_decoding(topic), f"on_{field}_decode_error") for topic in topics]
+        error = (KeyDecodeError if field == "key" else ValueDecodeError)("from Faust's conductor")
+        with pytest.raises(ConnectionError):
+            await handlers[0](error, bad)
+        for handle in (*handlers, *handlers):
+            await handle(error, bad)
+        assert len(letters) == 2
+        again = message("rides", NOT_FRAMED, NOT_FRAMED)
+        for handle in handlers[:4]:
+            await handle(error, again)
+        assert len(letters) == 3
+
+    scenario(check)
+
+
+def _decoding(topic):
+    """Return a topic as Faust has it after it has compiled the function that decodes its messages."""
+    assert topic.decode
+    return topic
 
 
 def test_a_registry_that_is_away_is_no_error_of_the_message():

@@ -116,12 +116,12 @@ def test_a_pattern_that_takes_too_long_is_a_violation():
 
 
 def test_a_schema_that_one_validator_does_not_take_is_left_to_the_other(caplog: pytest.LogCaptureFixture):
-    schema = parsed({"type": "string", "pattern": "\\Qa.b\\E\\z"})
+    schema = parsed({"type": "string", "pattern": "(?i)^a\\.b$"})
     with caplog.at_level(logging.DEBUG):
         validator = compile_validator(schema)
     assert isinstance(validator, PythonValidator)
     assert "jsonschema-rs does not take the schema" in caplog.text
-    assert validator.is_valid("a.b")
+    assert validator.is_valid("A.b")
     assert not validator.is_valid("aXb")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,7 +76,7 @@ class RecordCheck:
             if value is None:
                 if each.is_required:
                     yield Violation(place, "header-missing", None, "the record has no such header")
-            elif each.pattern is not None and not (matching := Matching(re.compile(each.pattern))).fits(value):
+            elif each.pattern is not None and not (matching := Matching(each.pattern)).fits(value):
                 yield Violation(place, matching.rule, value, f"{value!r} does not match {each.pattern}")
 
 

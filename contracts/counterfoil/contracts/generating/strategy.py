@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
 from counterfoil.contracts.examples.limits import Limits, whole_limits
+from counterfoil.schema.ecma.spelling import Dialect
 from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT32_RANGE, UINT64_RANGE
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Node, NotPlannable, Null, Opaque, Record, Union
+from counterfoil.schema.formats.jsonschema.read.patterns import spelled_pattern
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.paths import ITEMS, VALUES, member
 
@@ -190,7 +192,9 @@ class _Writer:
             case "string":
                 found = self._limits.at(path)
                 if found is not None and found.pattern is not None:
-                    return f"st.from_regex({found.pattern!r}).filter(lambda text: not text.endswith('\\n'))"
+                    return (
+                        f"st.from_regex({_expression(found.pattern)!r}).filter(lambda text: not text.endswith('\\n'))"
+                    )
                 return "st.text(TEXT)"
             case "fixed":
                 return f"st.binary(min_size={leaf.scalar.size}, max_size={leaf.scalar.size})"
@@ -239,3 +243,9 @@ def _name(text: str) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\W+", "_", text.rpartition("/")[2]).strip("_").lower() or "values"
     words = f"_{words}" if words[0].isdigit() else words
     return f"{words}_" if keyword.iskeyword(words) or words in {"st", "datetime"} else words
+
+
+def _expression(pattern: str) -> str:
+    """Return a pattern for Hypothesis, which reads it with the module ``re``, where sets have more members."""
+    spelled = spelled_pattern(pattern, Dialect.RE) if "\\" in pattern else None
+    return pattern if spelled is None else spelled.replace(r"(?![\s\S])", "$")

@@ -5,7 +5,6 @@ All of these are values that can be sent to another process.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -82,4 +81,4 @@ def _facts(value: object) -> Identity:
         return [_facts(each) for each in value]
     if isinstance(value, frozenset):
         return sorted(map(str, value))
-    return value.pattern if isinstance(value, re.Pattern) else str(value)
+    return str(value)

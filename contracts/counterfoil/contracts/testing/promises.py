@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ from counterfoil.contracts.testing.hidden import hidden_paths, is_hidden
 from counterfoil.contracts.testing.quality import LIMITS, FreshnessCheck, Metric, NotListed, QualityCheck
 from counterfoil.contracts.testing.rules import UNDECODABLE, UNREADABLE, UNWRITABLE
 from counterfoil.schema.agreements.model import EnumPolicy
+from counterfoil.schema.formats.jsonschema.read.patterns import mistake_in_pattern
 from counterfoil.schema.paths import InvalidPath, StepKind, parse_path, print_path
 from counterfoil.schema.paths.model import member
 from counterfoil.schema.reports.model import Severity
@@ -120,7 +120,7 @@ class _Compiler:
                 self._add_header(header.name, "header-missing", Required(), f"the header {header.name} is missing")
             if header.pattern is not None:
                 text = f"the header {header.name} does not match {header.pattern}"
-                matching = Matching(re.compile(header.pattern))
+                matching = Matching(header.pattern)
                 self._add_header(header.name, matching.rule, matching, text)
         self._add_key()
         for rule in self._promise.quality:
@@ -300,7 +300,7 @@ def _sentence(element: str, constraint: Constraint) -> str:
             shown = ", ".join(sorted(map(str, values)))
             return f"{element} is none of {shown}"
         case Matching(pattern=pattern):
-            return f"{element} does not match {pattern.pattern}"
+            return f"{element} does not match {pattern}"
 
 
 def _paths_of(rule: QualityRule) -> tuple[FieldPath, ...]:
@@ -328,8 +328,8 @@ def _counted(metric: Metric, arguments: Any) -> Any:
             return OneOf(frozenset(map(str, values)) | frozenset(each for each in values if not isinstance(each, str)))
         if pattern is None:
             raise ValueError("it names neither validValues nor a pattern")
-        try:
-            return Matching(re.compile(str(pattern)))
-        except re.error as mistake:
-            raise ValueError(f"its pattern is no regular expression: {mistake}") from None
+        mistake = mistake_in_pattern(str(pattern))
+        if mistake is not None:
+            raise ValueError(f"its pattern is no regular expression: {mistake}")
+        return Matching(str(pattern))
     return None

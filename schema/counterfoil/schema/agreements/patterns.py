@@ -1,11 +1,11 @@
-"""Regular expressions in contract files."""
+"""Regular expressions in contract files: those of ECMA 262, as the standards of contracts and JSON Schema say."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.documents.blocks import refusal, words
+from counterfoil.schema.formats.jsonschema.read.patterns import mistake_in_pattern
 
 if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
@@ -19,8 +19,7 @@ def pattern_of(node: Node) -> str:
     text = words(node, what="pattern")
     if len(text) > MAX_PATTERN_LENGTH:
         raise refusal(f"pattern has {len(text)} characters; expected at most {MAX_PATTERN_LENGTH}", node)
-    try:
-        re.compile(text)
-    except re.error as mistake:
-        raise refusal(f"pattern is no regular expression: {mistake}", node) from None
+    mistake = mistake_in_pattern(text)
+    if mistake is not None:
+        raise refusal(f"pattern is no regular expression: {mistake}", node)
     return text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from weakref import WeakKeyDictionary
 
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.adapters.dead_letters import dead_letter
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     AnyDeserializer: TypeAlias = "Deserializer[Any] | MultiDeserializer"
 
+_SENT: Final[WeakKeyDictionary[Message, set[tuple[str, ...]]]] = WeakKeyDictionary()
+"""The topics that have a dead letter of a message; a message is one object for all agents that read its topic."""
+
 _DECODE_ERRORS: Final = {"key": KeyDecodeError, "value": ValueDecodeError}
 
 
@@ -42,7 +46,7 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
     Keys and values without a serializer are serialized by Faust, and bytes are sent as they are. Records of Faust are
     written with the values of their fields, and read as the topic's ``key_type`` and ``value_type``. A message that
     cannot be read raises Faust's ``KeyDecodeError`` or ``ValueDecodeError``; with ``dead_letters``, a topic, it is sent
-    there instead, and agents do not receive it. ``more`` are the arguments of ``faust.Schema``.
+    there instead, once, and agents do not receive it. ``more`` are the arguments of ``faust.Schema``.
     """
 
     def __init__(
@@ -158,8 +162,14 @@ class RegistrySchema(faust.Schema):  # type: ignore[misc]  # Faust's types are n
             _raise_for_faust(error, field)
 
     async def _send_dead_letter(self, error: Exception, message: Message) -> None:
-        assert self._dead_letters  # noqa: S101 - this method is used only with dead letters
-        await self._dead_letters.send(**dead_letter(message, error.__cause__ or error))
+        """Send one dead letter for a message, although Faust calls this for each agent that reads the topic."""
+        letters = self._dead_letters
+        assert letters  # noqa: S101 - this method is used only with dead letters
+        names = tuple(letters.topics)
+        if names in _SENT.get(message, ()):
+            return
+        await letters.send(**dead_letter(message, error.__cause__ or error))
+        _SENT.setdefault(message, set()).add(names)
 
 
 def _loaded(deserialize: AnyDeserializer, data: bytes, context: SerializationContext, model: Any) -> Any:

@@ -1,8 +1,9 @@
 """Validation of values against a JSON schema, compiled once: by jsonschema-rs, or by jsonschema without it.
 
 Both give the same verdicts: formats are not asserted, numbers are compared exactly, references lead to the documents of
-the schema's references and to the drafts' metaschemas, and never to the network. A schema that jsonschema-rs cannot
-compile, such as one with a regular expression in Java's dialect, is left to jsonschema.
+the schema's references and to the drafts' metaschemas, and never to the network. Patterns are those of ECMA 262: for
+jsonschema-rs, whose dialect is another one, they are written so that they mean the same. A schema that jsonschema-rs
+cannot compile, such as one with a pattern that cannot be written for it, is left to jsonschema.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
+from counterfoil.schema.ecma.spelling import Dialect
 from counterfoil.schema.excerpt import excerpt
-from counterfoil.schema.formats.jsonschema.read.patterns import is_too_large
+from counterfoil.schema.formats.jsonschema.read.patterns import is_too_large, spelled_pattern
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, check_references, patterns_in
-from counterfoil.schema.formats.jsonschema.witness.validator import SchemaValidator, ValidatorRefuses, quote
+from counterfoil.schema.formats.jsonschema.witness.validator import (
+    SchemaValidator,
+    ValidatorRefuses,
+    in_one_line,
+    quote,
+)
 from counterfoil.sdk.errors import SchemaUnusable, ValidationError, Violation
 from counterfoil.sdk.serde.json_codec.paths import path_text
 from counterfoil.sdk.serde.json_codec.read_text import exact_numbers
@@ -92,7 +99,11 @@ class RustValidator:
     """jsonschema-rs, for one schema; raises ``ValueError`` if it cannot compile the schema."""
 
     def __init__(self, schema: JsonSchema) -> None:
-        bundled = bundle(schema)
+        for pattern in patterns_in(schema):
+            if spelled_pattern(pattern, Dialect.RUST) is None:
+                raise ValueError(f"the pattern {excerpt(pattern)!r} has no form in its dialect")
+        self._pattern_by_spelling: dict[str, str] = {}
+        bundled = bundle(schema, self._spelled)
 
         def retrieve(uri: str) -> Any:
             try:
@@ -104,6 +115,13 @@ class RustValidator:
         self._validator = compiled(bundled.root, validate_formats=False, retriever=retrieve, base_uri=ROOT_URI)
         self.is_valid = self._validator.is_valid
         self._schema = schema
+
+    def _spelled(self, pattern: str) -> str:
+        """Return a pattern for jsonschema-rs; an empty one for a pattern that is never tried."""
+        spelled = spelled_pattern(pattern, Dialect.RUST) or ""
+        if spelled != pattern:
+            self._pattern_by_spelling[spelled] = pattern
+        return spelled
 
     @cached_property
     def _slower(self) -> PythonValidator:
@@ -120,9 +138,25 @@ class RustValidator:
     def violations(self, value: Any) -> list[Violation]:
         """Return what is wrong with a JSON value, in the order of the schema."""
         try:
-            return [*_rust_violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
+            return [*self._violations(self._validator.iter_errors(value))][:_MAX_VIOLATIONS]
         except _NOT_TAKEN:
             return self._slower.violations(value)
+
+    def _violations(self, errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
+        for error in errors:
+            keyword = _keyword_of(error.evaluation_path)
+            yield Violation(path_text(error.instance_path), keyword, self._message(error, keyword), is_inner)
+            for branch in getattr(error.kind, "context", ()):
+                yield from self._violations(branch, is_inner=True)
+
+    def _message(self, error: Any, keyword: str) -> str:
+        """Return the message of an error, with a pattern as it is written in the schema."""
+        text = str(error.message)
+        for spelled, pattern in self._pattern_by_spelling.items() if keyword == "pattern" else ():
+            if text.endswith(f'"{spelled}"'):
+                text = f'{text[: -len(spelled) - 2]}"{pattern}"'
+                break
+        return in_one_line(text)
 
 
 class PythonValidator:
@@ -149,13 +183,6 @@ class PythonValidator:
         except RecursionError:
             return [Violation("", "", "arrays and objects are nested too deep to be validated")]
         return [Violation(path_text(one.path), one.keyword, one.message, one.is_inner) for one in failures]
-
-
-def _rust_violations(errors: Iterable[Any], *, is_inner: bool = False) -> Iterator[Violation]:
-    for error in errors:
-        yield Violation(path_text(error.instance_path), _keyword_of(error.evaluation_path), quote(error), is_inner)
-        for branch in getattr(error.kind, "context", ()):
-            yield from _rust_violations(branch, is_inner=True)
 
 
 def _keyword_of(schema_path: Iterable[str | int]) -> str:

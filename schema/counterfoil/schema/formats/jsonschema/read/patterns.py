@@ -3,8 +3,10 @@
 A compiled expression contains a copy of a part for each time that the part must occur, so that an expression of 20
 characters could take a gigabyte. Its size is computed before it is compiled.
 
-Source: JSON Schema's ``pattern`` searches and does not match the whole text; the dialect is that of ECMA 262, and
-Java's in the reference registry. Here the package ``regex`` reads both; it can stop a search that takes too long.
+Source: JSON Schema's ``pattern`` searches and does not match the whole text; the dialect is that of ECMA 262 with the
+flag ``u``, and every pattern that is one of that dialect means here what it means there. The reference registry uses
+Java's dialect; a pattern that is none of ECMA 262 is read as the package ``regex`` reads it. That package can stop a
+search that takes too long.
 """
 
 from __future__ import annotations
@@ -16,9 +18,14 @@ from typing import TYPE_CHECKING, Final
 import regex
 
 from counterfoil.schema.caches import cached_by_size
+from counterfoil.schema.ecma.matching import contains_match, needs_own_search
+from counterfoil.schema.ecma.reading import NotEcma, read_expression
+from counterfoil.schema.ecma.spelling import Dialect, spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from counterfoil.schema.ecma.syntax import Expression
 
 SEARCH_TIMEOUT_S: Final = 0.05
 """The time limit of one search."""
@@ -39,7 +46,7 @@ _END_OF_INPUT: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\z")
 _CONTROL: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\c([A-Za-z])")
 _ESCAPED_SLASH: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _QUANTIFIERS: Final = frozenset("*+?")
-_PIECE: Final = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\??", re.DOTALL)
+_PIECE: Final = re.compile(r"\\Q.*?(?:\\E|$)|\\u\{[0-9A-Fa-f]+\}|\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\(\??", re.DOTALL)
 _REPETITION: Final = re.compile(r"\{0*(\d+)(?:,\d*)?\}", re.ASCII)
 _WITH_COMMENTS: Final = re.compile(r"\(\?(?:#|[A-Za-wyz0-9]*x)", re.ASCII)
 _FAULTS: Final = {"\\": "it ends in a backslash", "[": "a character class does not end"}
@@ -124,21 +131,77 @@ def _bytes_of(compiled: object, pattern: str) -> int:
     return _BYTES_A_PATTERN + len(pattern) + size * (1 if compiled is None else _BYTES_A_PIECE)
 
 
+class CompiledPattern:
+    """A pattern that texts can be searched for: by the package ``regex``, or by ECMA 262's rules where it differs."""
+
+    def __init__(self, compiled: regex.Pattern[str] | None, expression: Expression | None) -> None:
+        self._compiled = compiled
+        self._expression = expression
+
+    def holds_match(self, text: str, timeout_s: float) -> bool | None:
+        """Return whether ``text`` contains a match; None if that takes too long."""
+        if self._compiled is None:
+            return None if self._expression is None else contains_match(self._expression, text)
+        try:
+            return self._compiled.search(text, timeout=timeout_s) is not None
+        except (TimeoutError, MemoryError, RecursionError):
+            return None
+
+
 @cached_by_size(_CACHE_BYTES, size_of=_bytes_of)
-def compile_pattern(pattern: str) -> regex.Pattern[str] | None:
-    """Return ``pattern`` compiled; None if it is too large, or the package cannot read it.
+def compile_pattern(pattern: str) -> CompiledPattern | None:
+    """Return ``pattern`` compiled; None if it is too large, or cannot be read.
 
     What cannot be read may be valid in another dialect.
     """
-    if len(pattern) > MAX_PATTERN_LENGTH:
+    if is_too_large(pattern):
         return None
-    translated = _translated(pattern)
-    if _expanded_size(translated) > MAX_EXPANDED_SIZE:
-        return None
-    try:
-        return regex.compile(translated, regex.VERSION0, cache_pattern=False)  # the package's cache knows no sizes
+    expression = expression_of(pattern)
+    if expression is not None and needs_own_search(expression):
+        return CompiledPattern(None, expression)
+    text = _translated(pattern) if expression is None else spell(expression, Dialect.REGEX)
+    try:  # the package's cache knows no sizes
+        return CompiledPattern(regex.compile(text, regex.VERSION0, cache_pattern=False), expression)
     except (regex.error, ValueError, OverflowError, RecursionError, MemoryError, KeyError, IndexError, TypeError):
         return None
+
+
+def mistake_in_pattern(pattern: str) -> str | None:
+    """Return why a pattern cannot be tried; None for one that can.
+
+    >>> mistake_in_pattern("a{3,2}")
+    'the counts of a repetition are in the wrong order, at character 6'
+    """
+    if compile_pattern(pattern) is not None:
+        return None
+    if is_too_large(pattern):
+        return "it is too large to be tried, since its repetitions nest or have large least counts"
+    try:
+        read_expression(pattern)
+    except NotEcma as mistake:
+        return str(mistake)
+    return "it cannot be tried"
+
+
+def expression_of(pattern: str) -> Expression | None:
+    """Return a pattern of ECMA 262 as a value; None for one that is none of that dialect."""
+    try:
+        return read_expression(pattern)
+    except NotEcma:
+        return None
+
+
+@cached_by_size(_CACHE_BYTES, size_of=lambda spelled, pattern, _: len(pattern) + len(spelled or ""))
+def spelled_pattern(pattern: str, dialect: Dialect) -> str | None:
+    r"""Return a text that another package reads as :func:`holds_match` reads ``pattern``; None if there is none.
+
+    >>> spelled_pattern(r"^\d+$", Dialect.RUST), spelled_pattern(r"(?:(a)|b)\1", Dialect.RUST)
+    ('^[0-9]+$', None)
+    """
+    expression = expression_of(pattern)
+    if expression is None or needs_own_search(expression):
+        return None
+    return spell(expression, dialect)
 
 
 def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S) -> bool | None:
@@ -148,16 +211,11 @@ def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S)
     (True, False, None)
     """
     compiled = compile_pattern(pattern)
-    if compiled is None:
-        return None
-    try:
-        return compiled.search(text, timeout=timeout_s) is not None
-    except (TimeoutError, MemoryError, RecursionError):
-        return None
+    return None if compiled is None else compiled.holds_match(text, timeout_s)
 
 
 def _translated(pattern: str) -> str:
-    r"""Return ``pattern`` in the package's syntax: without ``\Q…\E``, ``\z``, ``\cX`` and ``\/`` of Java and ECMA."""
+    r"""Return a pattern of another dialect in the package's syntax: without ``\Q…\E``, ``\z``, ``\cX`` and ``\/``."""
     if "\\" not in pattern:
         return pattern
     pattern = _QUOTED.sub(lambda found: regex.escape(found[1]), pattern)

@@ -19,7 +19,7 @@ from counterfoil.schema.formats.jsonschema.read.values import plain
 from counterfoil.schema.pointer import print_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from counterfoil.schema.formats.jsonschema.read.resolve import Base
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
@@ -44,21 +44,29 @@ class Bundle:
     documents: dict[str, Any]
 
 
-def bundle(schema: JsonSchema) -> Bundle:
-    """Return a schema and its documents; references that lead nowhere are left as they are."""
-    return _Bundling(schema).run()
+def bundle(schema: JsonSchema, respell: Callable[[str], str] | None = None, *, only_names: bool = False) -> Bundle:
+    """Return a schema and its documents; references that lead nowhere are left as they are.
+
+    ``respell`` returns the text of a pattern for the validator, whose dialect of patterns may be another one;
+    with ``only_names``, only for ``patternProperties``. Raises ``ValueError`` if a reference leads through a pattern
+    whose text changes.
+    """
+    return _Bundling(schema, respell, only_names=only_names).run()
 
 
 class _Bundling:
     """Copies of a schema and its documents, by name, in which references are replaced one after the other."""
 
-    def __init__(self, schema: JsonSchema) -> None:
+    def __init__(self, schema: JsonSchema, respell: Callable[[str], str] | None, *, only_names: bool) -> None:
         self._schema = schema
+        self._respell = respell
+        self._only_names = only_names
         self._resolver = schema.resolver
         self._copy_by_name: dict[str, Any] = {}
         self._waiting: list[tuple[Any, Base]] = [(self._copy(""), schema.base)]
         self._seen: set[int] = set()
         self._keeps_identifiers = False
+        self._refers_through_patterns = False
 
     def run(self) -> Bundle:
         entered = []
@@ -71,6 +79,12 @@ class _Bundling:
         if not self._keeps_identifiers:
             for value, base in entered:
                 value.pop(base.draft.id_keyword, None)
+        if self._respell is not None:
+            for value, _ in entered:
+                if not self._only_names and isinstance(value.get("pattern"), str):
+                    value["pattern"] = self._respell(value["pattern"])
+                if _respell_names(value, self._respell) and self._refers_through_patterns:
+                    raise ValueError("a reference leads through a pattern that is written in another way")
         documents = {self._uri(name): copy for name, copy in self._copy_by_name.items()}
         return Bundle(documents.pop(ROOT_URI), documents)
 
@@ -101,11 +115,25 @@ class _Bundling:
             _, place = self._resolver.resolve(reference, base)
         except UnresolvedReference:
             return
+        self._refers_through_patterns = self._refers_through_patterns or "patternProperties" in place.pointer
         is_own = not place.document or place.document in self._schema.references
         uri = self._uri(place.document) if is_own else place.document
         value["$ref"] = f"{uri}#{quote(print_pointer(place.pointer), safe=_UNESCAPED)}"
         if is_own:  # the target may be where no keyword leads
             self._waiting.append((step_into(self._copy(place.document), place.pointer), place))
+
+
+def _respell_names(value: dict[str, Any], respell: Callable[[str], str]) -> bool:
+    """Write the patterns in ``patternProperties`` of a schema in another way; return whether one of them changed."""
+    held = value.get("patternProperties")
+    if not isinstance(held, dict) or not held:
+        return False
+    spelled: dict[str, Any] = {}
+    for each, below in held.items():
+        text = respell(each)
+        spelled[text] = {"allOf": [spelled[text], below]} if text in spelled else below  # two that mean the same
+    value["patternProperties"] = spelled
+    return spelled.keys() != held.keys()
 
 
 def check_references(schema: JsonSchema) -> None:
@@ -121,6 +149,11 @@ def patterns_in(schema: JsonSchema) -> Iterator[str]:
             yield pattern
         if isinstance(held, dict):
             yield from held
+
+
+def has_keyword(schema: JsonSchema, keyword: str) -> bool:
+    """Return whether a validator may apply a keyword; raise ``UnresolvedReference`` as the function above does."""
+    return any(keyword in value for value in _followed(schema))
 
 
 def _followed(schema: JsonSchema) -> Iterator[dict[str, Any]]:

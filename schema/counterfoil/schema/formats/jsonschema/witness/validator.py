@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from counterfoil.schema.ecma.spelling import Dialect
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.drafts import Draft, specifications
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match, spelled_pattern
+from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.formats.jsonschema.read.values import is_integer, is_multiple, type_of
-from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle
+from counterfoil.schema.formats.jsonschema.view.bundle import ROOT_URI, bundle, has_keyword
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
+    from counterfoil.schema.formats.jsonschema.view.bundle import Bundle
 
 _MAX_FAILURES: Final = 40
 
@@ -81,8 +84,12 @@ def validator_name() -> str:
 
 def quote(exception: Exception) -> str:
     """Return the message of an exception on one line, shortened."""
-    text = re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(str(getattr(exception, "message", exception)).split()))
-    return excerpt(text, 200)
+    return in_one_line(str(getattr(exception, "message", exception)))
+
+
+def in_one_line(message: str) -> str:
+    """Return a message of the package, or of one like it, on one line, shortened."""
+    return excerpt(re.sub(r"Decimal\('([^']*)'\)", r"\1", " ".join(message.split())), 200)
 
 
 def _failures(errors: Iterable[ValidationError], outer: str = "", *, is_inner: bool = False) -> Iterator[Failure]:
@@ -93,13 +100,23 @@ def _failures(errors: Iterable[ValidationError], outer: str = "", *, is_inner: b
 
 
 def _compiled(schema: JsonSchema) -> Validator:
-    bundled = bundle(schema)
+    bundled = _bundled(schema)
     documents = {ROOT_URI: bundled.root, **bundled.documents}
     wrapped = {
         uri: one if isinstance(one, dict) else {"$schema": schema.draft.value, "allOf": [one]}
         for uri, one in documents.items()
     }
     return _class_for(schema.draft)(bundled.root, registry=specifications().with_contents(wrapped.items()))
+
+
+def _bundled(schema: JsonSchema) -> Bundle:
+    """Return a schema with its documents; the package finds evaluated properties with the module ``re`` alone."""
+    try:
+        if has_keyword(schema, "unevaluatedProperties"):
+            return bundle(schema, lambda text: spelled_pattern(text, Dialect.RE) or text, only_names=True)
+    except (ValueError, UnresolvedReference):
+        pass
+    return bundle(schema)
 
 
 @cache
