@@ -322,6 +322,8 @@ def _is_refused(found: ProtobufDifference) -> bool:
     if mine.is_map and theirs.is_map:
         pairs = ((mine.key, theirs.key), (mine.value, theirs.value))
         return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
+    if mine.message is not None and theirs.message is not None and not mine.is_map and not theirs.is_map:
+        return False  # whether its bytes are refused is found of what is inside
     if writer.is_packed and {mine.scalar, theirs.scalar} <= _VARINTS:
         return False  # each of them is parsed as any other
     if writer.is_delimited or not (_has_length(theirs) or writer.is_packed):
