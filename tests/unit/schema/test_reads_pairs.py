@@ -229,6 +229,26 @@ def test_who_misses_all_of_a_place_misses_every_path_inside(language: SchemaType
     assert is_worse([f"{at}.q"], [])
 
 
+@pytest.mark.parametrize("language", [SchemaType.AVRO, SchemaType.PROTOBUF, SchemaType.JSON])
+def test_who_misses_a_field_misses_all_that_is_inside_it(language: SchemaType) -> None:
+    part, none = {
+        SchemaType.AVRO: (
+            f'{{"type": "array", "items": {AVRO_R}}}',
+            '{"type": "record", "name": "Order", "fields": []}',
+        ),
+        SchemaType.PROTOBUF: ("repeated R e = 4;", f'syntax = "proto3"; message Order {{ int32 z = 9; }} {PROTO_R}'),
+        SchemaType.JSON: (f'{{"type": "array", "items": {R}}}', '{"type": "object"}'),
+    }[language]
+    built, offered = with_e(language, part), offer(none, language)
+    live = judge_pair([built], offered, reader("e"))
+    for path in ("e[]", "e[].q", "e"):
+        assert not breaks(since(judge_pair([built], offered, reader(path)), [live]))
+        assert breaks(since(judge_pair([built], offered, reader("e", "f")), [live]))
+    of_item = judge_pair([built], offered, reader("e[].q"))
+    assert breaks(since(judge_pair([built], offered, reader("e[].r")), [of_item]))
+    assert breaks(since(judge_pair([built], offered, reader("e")), [of_item]))
+
+
 def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:
     built = with_e(SchemaType.AVRO, AVRO_R)
     offered = with_e(SchemaType.AVRO, AVRO_R.replace('"R"', '"S"'))
