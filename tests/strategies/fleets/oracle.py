@@ -350,7 +350,8 @@ def _is_hidden(key: Key, before: Misses) -> bool:
     total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
     if way.startswith("type:"):  # another type is another break, also where nothing was
         return any(each.startswith("number") for each in total)
-    return any(not (way.startswith("gone") and each.startswith("type:")) for each in total)
+    is_other_type = [each.startswith("type:") and ":" not in each[len("type:") :] for each in total]
+    return not all(is_other_type) if way.startswith("gone") else bool(total)
 
 
 def _once(found: Iterable[tuple[str, Key, str]]) -> Iterator[tuple[str, Key, str]]:
