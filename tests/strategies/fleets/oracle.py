@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from fleets.meaning import Misses, Reading, misses_of
-from fleets.shapes import at
+from fleets.shapes import at, printed
 from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
@@ -347,7 +347,10 @@ def _is_hidden(key: Key, before: Misses) -> bool:
     place, way = key
     if way.startswith(_NOT_THERE) and any(at == place and each.startswith(_NOT_THERE) for at, each in before.all):
         return True
-    total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
+    stop = way.partition("@")[2]  # who requires the value there fails without it, by null or otherwise
+    if stop and any(each == "required" and printed(at) == stop for at, each in before.all):
+        return True
+    total = [each for at, each in before.all if at[: len(place)] == place and each.startswith(_TOTAL)]
     if way.startswith("type:"):  # another type is another break, also where nothing was
         return any(each.startswith("number") for each in total)
     is_other_type = [each.startswith("type:") and ":" not in each[len("type:") :] for each in total]
