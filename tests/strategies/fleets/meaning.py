@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
-from fleets.shapes import ITEM, LOGICAL, VALUE, Path, Shape, at, field_at, leaves, only, printed
+from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, printed
 from fleets.ways import NOWHERE, gone_way, kind_of, named_as, number_way, numbers, stop_of, type_way, values_at
 
 if TYPE_CHECKING:
@@ -91,11 +91,7 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, inside: Shape, rea
     path, reader = read.path, reading.reader
     there = at(writer, path)
     if there is None:
-        is_numbered = reading.language == "PROTOBUF" and reader is not None and _renamed(writer, reader, path)
-        is_filled = reading.is_declared and reading.language != "PROTOBUF"
-        is_filled = is_filled and not _raises(reading.language, writer, reader, path)
-        text = f"{printed(path)} is not in the schema of the writer"
-        found.add((path, gone_way(writer, path)), text, is_certain=not is_numbered and not is_filled)
+        found.add((path, gone_way(writer, path)), f"{printed(path)} is not in the schema of the writer")
         return
     known = None if reader is None else at(reader, path)
     if reader is None or known is None:
@@ -343,22 +339,6 @@ def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -
         number = f"={dict(there.symbols)[value]}" if case.language == "PROTOBUF" else ""
         return f"symbol:{value}{number}"
     return type_way(case.writer, case.place, case.language)
-
-
-def _renamed(writer: Shape, reader: Shape, path: Path) -> bool:
-    """Return whether the numbers of the fields on a path lead somewhere in the writer's message."""
-    for step in path:
-        if step in {ITEM, VALUE}:
-            if writer.item is None or reader.item is None:
-                return False
-            writer, reader = writer.item, reader.item
-            continue
-        field = reader.field(step)
-        found = None if field is None else next((each for each in writer.fields if each.number == field.number), None)
-        if field is None or found is None:
-            return False
-        writer, reader = found.shape, field.shape
-    return True
 
 
 def _shown(written: Any, data: bytes) -> str:

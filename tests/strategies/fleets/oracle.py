@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from fleets.meaning import Misses, Reading, misses_of
-from fleets.shapes import at
+from fleets.shapes import at, printed
 from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
@@ -169,16 +169,8 @@ class Fleet:
                         for each in own or others
                     ]
                     known = [one for part in before for one in part]
-                    if own:
-                        beside = [
-                            self._missed(environment, reader, port, one)
-                            for each in others
-                            for one in self._offered(each, offer.topic)
-                        ]
-                    else:
-                        beside = []
-                    is_exempt = (environment, version, reader) in self.together
-                    verdict.add(reader[0], found, known, beside, is_exempt=is_exempt)
+                    if (environment, version, reader) not in self.together:
+                        verdict.add(reader[0], found, known)
 
     def _judge_consumer(self, verdict: _Verdict, environment: str, version: Version) -> bool:
         """Judge what a version reads; return whether somebody writes all of it."""
@@ -188,22 +180,19 @@ class Fleet:
         for port in self.published[version].ports:
             writers = [each for each in now if self._offered(each, port.topic)]
             has_all = has_all and bool(writers)
-            met: list[tuple[Schemas, bool, bool]] = [
-                (schemas, (environment, writer, version) in self.together, False)
-                for writer in writers
-                for schemas in self._offered(writer, port.topic)
-            ]
+            met = [(schemas, False) for writer in writers for schemas in self._offered(writer, port.topic)]
             if port.is_from_start and met:
-                met += [((shape, None), False, True) for shape in self.retained.get((environment, port.topic), [])]
-            for schemas, is_exempt, is_old in met:
+                met += [((shape, None), True) for shape in self.retained.get((environment, port.topic), [])]
+            for schemas, is_old in met:
                 found = self._missed(environment, version, port, schemas, is_of_consumer=True)
                 known = [
                     self._missed(environment, each, one, schemas, is_of_consumer=True)
+                    if one.is_from_start or not is_old
+                    else Misses()
                     for each in own
                     for one in self._ports(each, port.topic)
-                    if one.is_from_start or not is_old
                 ]
-                verdict.add(version[0], found, known, [], is_exempt=is_exempt)
+                verdict.add(version[0], found, known)
         return has_all
 
     def _expected_registration(self, question: CanRegister) -> Expected:
@@ -220,7 +209,7 @@ class Fleet:
                     found_any = True
                     found = self._missed(environment, reader, port, (question.shape, None))
                     before = [self._missed(environment, reader, port, (each, None)) for each in known]
-                    verdict.add(reader[0], found, [], before, is_exempt=False)
+                    verdict.add(reader[0], found, [], registered=before)
         is_offered = any(self._offered(each, question.topic) for each in self.published)
         found = verdict.expected()
         if not found_any or not is_offered:
@@ -281,8 +270,11 @@ class Fleet:
         found = Misses()
         reading = Reading(self.language, reader, port.reads, is_declared, port.on_unknown_enum)
         found.merge(misses_of(reading, written[0]))
-        if port.reads is None and written[1] != key:
+        if port.reads is None and (written[1] is None or key is None) and written[1] != key:
             found.add((_KEY, f"key:{hash(written[1])}"), "the keys are others", is_certain=False)
+        elif port.reads is None and written[1] is not None:
+            of_key = Reading(self.language, key, None, is_declared=False, on_unknown_enum=port.on_unknown_enum)
+            found.merge(misses_of(of_key, written[1]), _KEY)
         if port.key_reads and written[1] is None:
             found.add((_KEY, "key:none"), "there are no keys", is_certain=False)
         elif port.key_reads and written[1] is not None:
@@ -313,11 +305,13 @@ class _Verdict:
         consumer: str,
         found: Misses,
         before: list[Misses],
-        beside: list[Misses],
         *,
-        is_exempt: bool,
+        registered: Iterable[Misses] = (),
     ) -> None:
-        """Add what a consumer misses, and did not miss of everything that is live ``before``, or ``beside`` it."""
+        """Add what a consumer misses, and did not miss of everything that is live ``before``.
+
+        Of which of the schemas that are ``registered`` a new one takes the place, documents do not say.
+        """
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
                 continue
@@ -326,10 +320,9 @@ class _Verdict:
                 continue
             causes = (
                 ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
-                ("in a part of what is live", any(key in each.all for each in before)),
-                ("in what others write", any(key in each.all for each in beside)),
-                ("behind another break", any(_is_hidden(key, each) for each in (*before, *beside))),
-                ("live together", is_exempt),
+                ("in a part of what is live", any(key in each.doubtful for each in before)),
+                ("in what is registered", any(key in each.all for each in registered)),
+                ("behind another break", any(_is_hidden(key, each) for each in (*before, *registered))),
                 ("approved", (consumer, key) in self._approved),
             )
             cause = next((name for name, counts in causes if counts), "")
@@ -354,8 +347,14 @@ def _is_hidden(key: Key, before: Misses) -> bool:
     place, way = key
     if way.startswith(_NOT_THERE) and any(at == place and each.startswith(_NOT_THERE) for at, each in before.all):
         return True
-    total = [each for at, each in before.all if at == place and each.startswith(_TOTAL)]
-    return bool(total) and not (way.startswith("type:") and all(each.startswith("type:") for each in total))
+    stop = way.partition("@")[2]  # who requires the value there fails without it, by null or otherwise
+    if stop and any(each == "required" and printed(at) == stop for at, each in before.all):
+        return True
+    total = [each for at, each in before.all if at[: len(place)] == place and each.startswith(_TOTAL)]
+    if way.startswith("type:"):  # another type is another break, also where nothing was
+        return any(each.startswith("number") for each in total)
+    is_other_type = [each.startswith("type:") and ":" not in each[len("type:") :] for each in total]
+    return not all(is_other_type) if way.startswith("gone") else bool(total)
 
 
 def _once(found: Iterable[tuple[str, Key, str]]) -> Iterator[tuple[str, Key, str]]:

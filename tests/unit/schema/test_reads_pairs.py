@@ -87,8 +87,8 @@ def test_who_requires_a_value_fails_already_where_it_is_missing() -> None:
     live = judge_pair([built], now, reader("b!"))
     assert breaks(live)
     assert breaks(judge_pair([built], now, reader()))
-    assert not breaks(since(judge_pair([built], now, reader()), live))
-    assert not breaks(since(judge_pair([built], now, reader("b")), live))
+    assert not breaks(since(judge_pair([built], now, reader()), [live]))
+    assert not breaks(since(judge_pair([built], now, reader("b")), [live]))
 
 
 def test_who_refuses_null_alone_is_no_reason_for_a_value_that_is_missing() -> None:
@@ -97,13 +97,13 @@ def test_who_refuses_null_alone_is_no_reason_for_a_value_that_is_missing() -> No
     assert breaks(live)
     both = {"type": ["null", "string"]}
     found = judge_pair([offer(objects("b", b=both))], offer(nullable), reader("b"))
-    assert breaks(since(found, live))
+    assert breaks(since(found, [live]))
 
 
 def test_a_field_that_is_gone_is_worse_than_one_that_may_be_missing() -> None:
     built = offer(objects("b", b={"type": "string"}))
     live = judge_pair([built], offer(objects(b={"type": "string"})), reader("b!"))
-    assert breaks(since(judge_pair([built], offer(objects(c={"type": "string"})), reader("b")), live))
+    assert breaks(since(judge_pair([built], offer(objects(c={"type": "string"})), reader("b")), [live]))
 
 
 def test_the_items_of_a_container_that_cannot_be_read_at_all_are_no_matter() -> None:
@@ -115,8 +115,8 @@ def test_the_items_of_a_container_that_cannot_be_read_at_all_are_no_matter() -> 
     ]
     of_booleans, of_integers, *maps = [judge_pair([built], each, reader("d")) for each in writing]
     assert breaks(of_booleans)
-    assert not breaks(since(of_integers, of_booleans))
-    assert all(breaks(since(each, of_booleans)) for each in maps)
+    assert not breaks(since(of_integers, [of_booleans]))
+    assert all(breaks(since(each, [of_booleans])) for each in maps)
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,27 @@ AROUND = [
     (SchemaType.AVRO, "e", AVRO_R, f'["null", {AVRO_R}]'),
     (SchemaType.AVRO, "e", f'["null", {AVRO_R}]', f'["null", "int", {AVRO_R}]'),
     (SchemaType.AVRO, "e", AVRO_R, AVRO_R.replace('"R"', '"S"')),
-    (SchemaType.AVRO, "e[]", f'{{"type": "array", "items": {AVRO_R}}}', f'["null", {{"type": "array", "items": {AVRO_R}}}]'),
-    (SchemaType.AVRO, "e{}", f'{{"type": "map", "values": {AVRO_R}}}', f'{{"type": "map", "values": ["null", {AVRO_R}]}}'),
+    (
+        SchemaType.AVRO,
+        "e[]",
+        f'{{"type": "array", "items": {AVRO_R}}}',
+        f'["null", {{"type": "array", "items": {AVRO_R}}}]',
+    ),
+    (
+        SchemaType.AVRO,
+        "e{}",
+        f'{{"type": "map", "values": {AVRO_R}}}',
+        f'{{"type": "map", "values": ["null", {AVRO_R}]}}',
+    ),
     (SchemaType.JSON, "e", R, R.replace('"object"', '["object", "null"]')),
     (SchemaType.JSON, "e[]", f'{{"type": "array", "items": {R}}}', f'{{"type": ["array", "null"], "items": {R}}}'),
-    (SchemaType.JSON, "e{}", f'{{"type": "object", "additionalProperties": {R}}}',
-     f'{{"type": ["object", "null"], "additionalProperties": {R}}}'),
-]  # fmt: skip
+    (
+        SchemaType.JSON,
+        "e{}",
+        f'{{"type": "object", "additionalProperties": {R}}}',
+        f'{{"type": ["object", "null"], "additionalProperties": {R}}}',
+    ),
+]
 
 
 def with_e(language: SchemaType, part: str) -> Offer:
@@ -168,7 +182,7 @@ def test_a_place_around_what_is_read_loses_that_alone(language: SchemaType, at: 
     def is_worse(live: list[str], later: list[str]) -> bool:
         before = judge_pair([built], offered, reader(*live))
         assert breaks(before), live
-        return breaks(since(judge_pair([built], offered, reader(*later)), before))
+        return breaks(since(judge_pair([built], offered, reader(*later)), [before]))
 
     one, other = f"{at}.q", f"{at}.r"
     assert not is_worse([one], [one])
@@ -204,7 +218,7 @@ def test_who_misses_all_of_a_place_misses_every_path_inside(language: SchemaType
     def is_worse(live: list[str], later: list[str]) -> bool:
         before = judge_pair([built], offered, reader(*live))
         assert breaks(before), live
-        return breaks(since(judge_pair([built], offered, reader(*later)), before))
+        return breaks(since(judge_pair([built], offered, reader(*later)), [before]))
 
     assert not is_worse([at], [f"{at}.q"])
     assert not is_worse(["e"], [f"{at}.q", f"{at}.r"])
@@ -215,14 +229,34 @@ def test_who_misses_all_of_a_place_misses_every_path_inside(language: SchemaType
     assert is_worse([f"{at}.q"], [])
 
 
+@pytest.mark.parametrize("language", [SchemaType.AVRO, SchemaType.PROTOBUF, SchemaType.JSON])
+def test_who_misses_a_field_misses_all_that_is_inside_it(language: SchemaType) -> None:
+    part, none = {
+        SchemaType.AVRO: (
+            f'{{"type": "array", "items": {AVRO_R}}}',
+            '{"type": "record", "name": "Order", "fields": []}',
+        ),
+        SchemaType.PROTOBUF: ("repeated R e = 4;", f'syntax = "proto3"; message Order {{ int32 z = 9; }} {PROTO_R}'),
+        SchemaType.JSON: (f'{{"type": "array", "items": {R}}}', '{"type": "object"}'),
+    }[language]
+    built, offered = with_e(language, part), offer(none, language)
+    live = judge_pair([built], offered, reader("e"))
+    for path in ("e[]", "e[].q", "e"):
+        assert not breaks(since(judge_pair([built], offered, reader(path)), [live]))
+        assert breaks(since(judge_pair([built], offered, reader("e", "f")), [live]))
+    of_item = judge_pair([built], offered, reader("e[].q"))
+    assert breaks(since(judge_pair([built], offered, reader("e[].r")), [of_item]))
+    assert breaks(since(judge_pair([built], offered, reader("e")), [of_item]))
+
+
 def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:
     built = with_e(SchemaType.AVRO, AVRO_R)
     offered = with_e(SchemaType.AVRO, AVRO_R.replace('"R"', '"S"'))
     one, other, both = (replace(reader(*each), schema=built.schema) for each in (["e.q"], ["e.r"], ["e.q", "e.r"]))
     assert len(judge_pair([], offered, both)) == 1
-    assert not breaks(since(judge_pair([], offered, other), judge_pair([], offered, one)))
-    assert not breaks(since(judge_pair([built], offered, reader("e.r")), judge_pair([], offered, one)))
-    assert breaks(since(judge_pair([], offered, other), judge_pair([built], offered, reader("e.q"))))
+    assert not breaks(since(judge_pair([], offered, other), [judge_pair([], offered, one)]))
+    assert not breaks(since(judge_pair([built], offered, reader("e.r")), [judge_pair([], offered, one)]))
+    assert breaks(since(judge_pair([], offered, other), [judge_pair([built], offered, reader("e.q"))]))
 
 
 # --- aliases of Avro

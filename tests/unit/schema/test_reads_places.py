@@ -516,3 +516,32 @@ def test_a_parser_that_refuses_the_message_counts_also_at_a_field_that_moved() -
     declared = reader("id", declared=was, language=PROTOBUF)
     breaks = facts(list(judge_change(None, Offer(parse_schema(now, PROTOBUF)), [declared])))
     assert {each for each, _ in breaks} == {"a", "c"}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "is_refused"),
+    [
+        ("R a = 2; } message R { S p = 1; } message S { int32 x = 1;", "T a = 2; } message T { int32 q = 2;", False),
+        ("R a = 2; } message R { string p = 1;", "T a = 2; } message T { bytes q = 1;", True),
+        ("R a = 2; } message R { optional int32 q = 2;", "map<string, sint32> a = 2;", False),
+        ("R a = 2; } message R { string q = 2;", "map<string, bytes> a = 2;", True),
+        ("R a = 2; } message R { int32 q = 3;", "string a = 2;", True),
+        ("map<string, R> a = 2; } message R { int32 q = 3;", "map<string, string> a = 2;", True),
+        ("map<string, int32> a = 2;", "repeated R a = 2; } message R { string k = 1; uint32 v = 2;", False),
+        ("map<string, int32> a = 2;", "repeated R a = 2; } message R { bytes k = 1; int32 v = 2;", True),
+    ],
+)
+def test_a_message_is_refused_for_what_is_inside_it(mine: str, theirs: str, *, is_refused: bool) -> None:
+    schemas = [f'syntax = "proto3"; message Order {{ int32 id = 1; {each} }}' for each in (mine, theirs)]
+    declared = reader("id", declared=schemas[0], language=PROTOBUF)
+    offer = Offer(parse_schema(schemas[1], PROTOBUF))
+    assert any(each.is_breaking for each in judge_change(None, offer, [declared])) is is_refused
+
+
+def test_a_list_is_another_break_than_one_value_of_its_type() -> None:
+    was, now, packed, loose = (
+        f'syntax = "proto3"; message Order {{ {each}; }}'
+        for each in ("sint32 a = 3", "uint32 a = 3", "repeated uint32 a = 3", "repeated uint32 a = 3 [packed = false]")
+    )
+    written = {written for each in (now, packed, loose) for _, written in facts(found(PROTOBUF, was, each, "a"))}
+    assert written == {"uint32", "repeated packed uint32", "repeated uint32"}

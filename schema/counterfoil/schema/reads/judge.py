@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
     from counterfoil.schema.paths.model import FieldPath
     from counterfoil.schema.pointer import Pointer
-    from counterfoil.schema.reads.facts import FieldFacts
+    from counterfoil.schema.reads.facts import FieldFacts, SchemaFacts
     from counterfoil.schema.reads.model import Offer, Reader
 
 _PRESENT: Final = "present"
@@ -224,7 +224,7 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation, known: _Know
         if not read.when_present:
             expected = read.type or _PRESENT
             gone = _found(_GONE, _why_missing(offer, read), read.path, expected, MISSING)
-            yield replace(gone, around=known.around(read.path))
+            yield replace(gone, around=known.around(read.path) or (_first_missing(facts_of, path), MISSING))
         return
     pointer = () if first == KEY else facts.pointer
     for finding in _judge_facts(facts, read, expectation):
@@ -233,6 +233,15 @@ def _judge_read(offer: Offer, read: Read, expectation: Expectation, known: _Know
     for each in uncovered(read, promise, facts):
         text = f"{print_path(read.path)}: {each.text}"
         yield _found(each.rule, text, read.path, each.expected, each.promised, pointer=pointer)
+
+
+def _parts(path: FieldPath) -> Iterator[FieldPath]:
+    return (path[:length] for length in range(1 + (path[:1] == (KEY,)), len(path) + 1))
+
+
+def _first_missing(facts: SchemaFacts, path: FieldPath) -> FieldPath:
+    """Return the shortest part of a path that a schema does not have."""
+    return next((part for part in _parts(path) if facts.at(part) is None), path)
 
 
 def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Iterator[ReadFinding]:

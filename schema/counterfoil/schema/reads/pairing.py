@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.reads.known_writers import KnownWriters, parts_of, replaced_by
@@ -132,16 +131,28 @@ def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
     for reading in side.readings:
         earlier = _earlier(question, reading)
         for offered, part in parts_of(reading, side.offered(reading.contract), question.replaced):
-            before = (
-                judge([written], written, each)
-                for one, each in earlier
-                for written in each.chosen(one.offered(reading.contract))
-            )
-            findings = since(judge([offered], offered, part), chain.from_iterable(before))
+            before = [
+                [
+                    finding
+                    for each in readings
+                    for written in each.chosen(one.offered(reading.contract))
+                    for finding in judge([written], written, each)
+                ]
+                for one, readings in earlier
+            ]
+            findings = since(judge([offered], offered, part), before)
             if (offered.contract, offered.subject) not in judged_there:
-                met = [one.own(each, offered.subject) for one, each in ((side, part), *earlier)]
-                older, *known = [question.retained.findings(judge, [offered], offered, each) for each in met]
-                findings = united(findings, since(older, chain.from_iterable(known)))
+                older, *known = [
+                    [
+                        finding
+                        for each in readings
+                        for finding in question.retained.findings(
+                            judge, [offered], offered, one.own(each, offered.subject)
+                        )
+                    ]
+                    for one, readings in ((side, [part]), *earlier)
+                ]
+                findings = united(findings, since(older, known))
             yield pair_of(offered, part, findings)
 
 
@@ -158,19 +169,20 @@ def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
 def consumer_pair(question: Gathered, offered: Offering, reading: Reading, judge: Judge) -> Pair:
     """Return the pair of the version, as a consumer, with what a writer offers.
 
-    A finding is pre-existing where a live version of the same consumer has it already.
+    A finding is pre-existing where all live versions of the same consumer have it already: which of them it replaces is
+    not known.
     """
     now, *before = [
-        _why_unread(question, one, each, offered, judge)
-        for one, each in ((question.side, reading), *_earlier(question, reading))
+        [finding for each in readings for finding in _why_unread(question, one, each, offered, judge)]
+        for one, readings in ((question.side, [reading]), *_earlier(question, reading))
     ]
-    findings = since(now, chain.from_iterable(before))
-    return pair_of(offered, reading, findings, is_by_consumer=True)
+    return pair_of(offered, reading, since(now, before), is_by_consumer=True)
 
 
-def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, Reading]]:
-    """Return what the live versions of the same application read of the same contract."""
-    return [(one, each) for one in question.replaced for each in one.readings if each.contract == reading.contract]
+def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, list[Reading]]]:
+    """Return the live versions of the same application that read the same contract, each with what it reads of it."""
+    found = ((one, [each for each in one.readings if each.contract == reading.contract]) for one in question.replaced)
+    return [(one, readings) for one, readings in found if readings]
 
 
 def _why_unread(

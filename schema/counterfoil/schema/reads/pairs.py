@@ -84,22 +84,23 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
     return tuple(replace(each, is_preexisting=_is_told(each) and all(each in one for one in known)) for each in marked)
 
 
-def since(findings: Iterable[ReadFinding], before: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, also marked as pre-existing where they are among those of ``before``.
+def since(findings: Iterable[ReadFinding], before: Iterable[Iterable[ReadFinding]]) -> tuple[ReadFinding, ...]:
+    """Return ``findings``, also marked as pre-existing where each live version of a reader has them.
 
     Who requires a value fails already on records without it, so that refusing these is no worse.
     """
-    earlier = tuple(before)
-    known = _Known(earlier)
-    required = {(each.application, each.place) for each in earlier if each.rule == "consumer-nullable"}
+    marked = tuple(findings)
+    live = [_Known(found) for found in before] if marked else []
+    if not live:
+        return marked
 
     def is_known(each: ReadFinding) -> bool:
         if not _is_told(each):
             return False
         is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
-        return each in known or (is_refused and (each.application, each.place) in required)
+        return all(each in one or (is_refused and one.requires(each)) for one in live)
 
-    return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in findings)
+    return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in marked)
 
 
 def _is_told(finding: ReadFinding) -> bool:
@@ -117,7 +118,10 @@ class _Known:
     def __init__(self, findings: Iterable[ReadFinding]) -> None:
         self._identities: set[Hashable] = set()
         self._lost: dict[Hashable, list[FieldPath]] = {}
+        self._required: set[Hashable] = set()
         for each in findings:
+            if each.rule == "consumer-nullable":
+                self._required.add((each.application, each.place))
             if _is_break(each):
                 for place in _places_of(each):
                     self._lost.setdefault(place, []).append(_lost_by(each))
@@ -130,6 +134,10 @@ class _Known:
             return finding.identity in self._identities
         lost = _lost_by(finding)
         return any(lost[: len(each)] == each for place in _places_of(finding) for each in self._lost.get(place, ()))
+
+    def requires(self, finding: ReadFinding) -> bool:
+        """Return whether a value is required where a finding says that it may be missing."""
+        return (finding.application, finding.place) in self._required
 
 
 def _is_break(finding: ReadFinding) -> bool:

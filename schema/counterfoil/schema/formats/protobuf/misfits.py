@@ -24,7 +24,7 @@ from counterfoil.schema.formats.protobuf.compare import rules
 from counterfoil.schema.formats.protobuf.compare import sound_rules as sound
 from counterfoil.schema.formats.protobuf.compare.sound import extensions_by_message, renamed_first, walk_sound
 from counterfoil.schema.formats.protobuf.types.enums import EnumType
-from counterfoil.schema.formats.protobuf.types.index import ENTRY_VALUE, MessageType
+from counterfoil.schema.formats.protobuf.types.index import ENTRY_KEY, ENTRY_VALUE, MessageType
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
 from counterfoil.schema.paths.text import print_path
 from counterfoil.schema.steps import steps_for
@@ -305,8 +305,18 @@ def _unknown_numbers(reader: EnumType, writer: EnumType) -> Iterator[Misfit]:
 
 def _stated(found: ProtobufDifference, place: FieldPath) -> Iterator[Misfit]:
     effect = Effect.REFUSED if _is_refused(found) else Effect.MISREAD
-    for expected, written in stated_by(found):
+    for expected, said in stated_by(found):
+        written = f"{_label_of(found)}{said}"
         yield Misfit(place, expected, written, found.text, found.writer_pointer, effect)
+
+
+def _label_of(found: ProtobufDifference) -> str:
+    """Return how values of another type are written, where the reader takes them for one value."""
+    reader, writer = found.place.reader_field, found.place.writer_field
+    is_list = reader is not None and writer is not None and writer.is_repeated and not reader.is_repeated
+    if found.kind not in _OF_TYPES or not is_list or (writer is not None and writer.holds.is_map):
+        return ""
+    return "repeated packed " if writer is not None and writer.is_packed else "repeated "
 
 
 def _is_refused(found: ProtobufDifference) -> bool:
@@ -319,14 +329,26 @@ def _is_refused(found: ProtobufDifference) -> bool:
     if found.kind not in _OF_TYPES or reader is None or writer is None:
         return False
     mine, theirs = reader.holds, writer.holds
-    if mine.is_map and theirs.is_map:
-        pairs = ((mine.key, theirs.key), (mine.value, theirs.value))
-        return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
+    if mine.is_map or theirs.is_map:
+        pairs = zip(_entry_of(mine), _entry_of(theirs), strict=True)
+        if (mine.is_map or mine.message is not None) and (theirs.is_map or theirs.message is not None):
+            return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
+    elif mine.message is not None and theirs.message is not None:
+        return False  # whether its bytes are refused is found of what is inside
     if writer.is_packed and {mine.scalar, theirs.scalar} <= _VARINTS:
         return False  # each of them is parsed as any other
     if writer.is_delimited or not (_has_length(theirs) or writer.is_packed):
         return False
     return not reader.is_delimited and (_parses(mine) or (reader.is_repeated and mine.scalar != "bytes"))
+
+
+def _entry_of(held: Held) -> tuple[Held | None, Held | None]:
+    """Return the key and the value of a map, or what a message has in their place."""
+    if held.is_map:
+        return held.key, held.value
+    fields = {} if held.message is None else held.message.fields
+    key, value = (fields.get(number) for number in (ENTRY_KEY, ENTRY_VALUE))
+    return (None if key is None else key.holds), (None if value is None else value.holds)
 
 
 def _is_unparsable(reader: Held, writer: Held) -> bool:
