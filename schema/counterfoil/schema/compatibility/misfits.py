@@ -63,7 +63,9 @@ class Misfits(Protocol):
     only a reader that declares one refuses them.
     """
 
-    decodes_without_reader: bool
+    @property
+    def decodes_without_reader(self) -> bool:
+        """Whether records are decoded without the schema of the reader."""
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
         """Return the misfits that a reader of ``path`` meets: on the way to it, there, and inside; once for each place.
