@@ -122,7 +122,7 @@ class LocalStorage:
 
     async def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
         """Return the records of a kind by prefix."""
-        return [self._reads.records(kind, prefix) for prefix in prefixes]
+        return self._reads.records_under(kind, prefixes)
 
     async def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes after one."""

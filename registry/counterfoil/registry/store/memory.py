@@ -236,6 +236,10 @@ class MemoryTables:
         found = (record for record in self._records.values() if record.kind == kind)
         return sorted((each for each in found if each.key[: len(prefix)] == prefix), key=lambda record: record.key)
 
+    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return the records of a kind by prefix."""
+        return [self.records(kind, each) for each in prefixes]
+
     def revision_of_record(self, kind: str, key: tuple[str, ...]) -> int:
         """Return the revision of a record."""
         found = self._records.get((kind, key))

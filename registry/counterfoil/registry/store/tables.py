@@ -107,6 +107,9 @@ class Reads(Protocol):
     def records(self, kind: str, prefix: tuple[str, ...]) -> Sequence[Record]:
         """Return the records of a kind whose keys have a prefix."""
 
+    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return the records of a kind whose keys have one of several prefixes, by prefix."""
+
     def changes(self, after: int, limit: int) -> Sequence[Change]:
         """Return at most ``limit`` changes after one."""
 

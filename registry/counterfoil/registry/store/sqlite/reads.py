@@ -64,6 +64,13 @@ SELECT json_group_array(name) FROM (
   WHERE s.context_id = (SELECT id FROM contexts WHERE name = :context) AND s.name >= :low AND s.name < :high
     AND (:visibility = 'with deleted' OR (s.active_versions > 0) = (:visibility = 'active'))
   ORDER BY s.name LIMIT :limit OFFSET :offset)"""
+_RECORDS_UNDER = """
+WITH ranges (number, low, high) AS (VALUES {})
+SELECT ranges.number, r.key, r.document, r.ts, r.revision
+FROM ranges CROSS JOIN records r WHERE r.kind = ? AND r.key >= ranges.low AND r.key < ranges.high
+ORDER BY ranges.number, r.key"""
+_RANGES: Final = 100
+"""The greatest number of prefixes in one statement: SQLite compiles a row for each of them."""
 _NAMES_WITHIN = """
 SELECT json_group_array(name) FROM (
   SELECT CASE c.name WHEN '.' THEN s.name ELSE ':' || c.name || ':' || s.name END AS name
@@ -230,6 +237,19 @@ class SqliteReads:
             (kind, *key_range(prefix)),
         )
         return [Record(kind, key_of(key), json.loads(document), ts, revision) for key, document, ts, revision in rows]
+
+    @intact
+    def records_under(self, kind: str, prefixes: Sequence[tuple[str, ...]]) -> Sequence[Sequence[Record]]:
+        """Return the records of a kind by prefix, with one statement for many prefixes."""
+        if len(prefixes) == 1:
+            return [self.records(kind, prefixes[0])]
+        found: list[list[Record]] = [[] for _ in prefixes]
+        for first in range(0, len(prefixes), _RANGES):
+            ranges = [each for prefix in prefixes[first : first + _RANGES] for each in key_range(prefix)]
+            rows = ",".join(f"({number},?,?)" for number in range(first, first + len(ranges) // 2))
+            for number, key, document, ts, revision in self._all(_RECORDS_UNDER.format(rows), [*ranges, kind]):
+                found[number].append(Record(kind, key_of(key), json.loads(document), ts, revision))
+        return found
 
     @intact
     def changes(self, after: int, limit: int) -> Sequence[Change]:
