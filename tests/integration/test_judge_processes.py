@@ -12,7 +12,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,13 +23,19 @@ from counterfoil.registry.judges.mailbox import Mailbox
 from counterfoil.registry.judges.processes import JudgeDefect, JudgeProcesses, Limits
 from counterfoil.registry.service.compatibility import BUDGET
 from counterfoil.registry.service.judging import LongJudgements
+from counterfoil.registry.settings import ServerSettings
+from counterfoil.schema.agreements.model import Expectation, Promise, Read
 from counterfoil.schema.compatibility.levels import CompatibilityLevel, parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.errors import InvalidCompatibilityLevel, JudgementEnded, TooManyJudgements
+from counterfoil.schema.errors import InvalidCompatibilityLevel, JudgementEnded, JudgementUndecided, TooManyJudgements
 from counterfoil.schema.judgement.answers import Question, answer
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.paths import parse_path
+from counterfoil.schema.position import Position
+from counterfoil.schema.reads.model import Offer, Reader
+from counterfoil.schema.reads.pairs import judge_pairs
 from local_services import RegistryProcess, wait_until
 
 if TYPE_CHECKING:
@@ -40,6 +46,8 @@ LONG_TEXT: Final = json.dumps({"anyOf": [{}] * 700_000})
 """A schema that takes seconds, and more memory than a judge of the tests has."""
 
 LIMITS: Final = Limits(30.0, 512 * MIB)
+AT: Final = Position(1, 1)
+PROMISE: Final = Promise("orders", "orders", "orders", AT)
 PAIRS: Final = {
     SchemaType.AVRO: (
         '{"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]}',
@@ -132,6 +140,41 @@ def test_answers_are_those_of_the_same_process_and_a_judge_stays_small(schema_ty
     run(story)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("schema_type", SchemaType)
+def test_pairs_of_contracts_are_judged_as_in_the_same_process(schema_type: SchemaType) -> None:
+    wanted = Expectation("orders", "orders", "1", AT, (Read(parse_path("a"), AT, is_required=True, pattern="^a+$"),))
+    now, before = (Offer(parse_schema(each, schema_type), PROMISE) for each in PAIRS[schema_type])
+    same, again = (parse_schema(PAIRS[schema_type][0], schema_type) for _ in range(2))
+    asked = [
+        ([before], now, Reader("ui", wanted)),
+        ([before, now], now, Reader("ui", wanted, schema=before.schema)),
+        ([], Offer(now.schema, key=before.schema), Reader("ui", replace(wanted, reads=None), schema=before.schema)),
+        ([Offer(same)], Offer(again), Reader("ui", replace(wanted, reads=None), schema=same)),
+    ]
+
+    async def story(processes: JudgeProcesses) -> None:
+        found = await processes.start(judge_pairs, asked)
+        assert found == judge_pairs(asked)
+        assert any(found)
+
+    run(story)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("depth", [14, 25, 60])
+def test_steps_end_a_judgement_in_a_fifth_of_the_deadline(depth: int) -> None:
+    asked = question(SchemaType.JSON, nested(depth, "integer"), nested(depth, "string"))
+    unions = [json.dumps([{"type": "record", "name": f"{side}{n}", "fields": []} for n in range(600)]) for side in "ab"]
+
+    async def story(processes: JudgeProcesses) -> None:
+        for each in (asked, question(SchemaType.AVRO, *unions)):
+            with suppress(JudgementUndecided):
+                await processes.start(answer, each, BUDGET)
+
+    run(story, Limits(ServerSettings().judgement_timeout_s / 5, 512 * MIB))
+
+
 def test_errors_cross_as_they_are_and_a_defect_is_shown() -> None:
     async def story(processes: JudgeProcesses) -> None:
         with pytest.raises(InvalidCompatibilityLevel, match="SIDEWAYS"):
@@ -157,7 +200,7 @@ def test_only_functions_of_schemas_are_called() -> None:
 @pytest.mark.parametrize(
     ("limits", "why"),
     [
-        (Limits(0.5, 2048 * MIB), r"not done after 0\.5 s"),
+        (Limits(0.5, 2048 * MIB), r"not done after 0\.5 s of processor time"),
         (Limits(60.0, 128 * MIB), "more than 128 MiB of memory"),
     ],
 )

@@ -143,8 +143,8 @@ class ServerSettings:
     )
     judgement_timeout_s: float = _setting(
         30.0,
-        "Seconds after which a process that compares schemas is ended; the request is answered 503. Comparisons count "
-        "their steps, and end long before.",
+        "Seconds of processor time after which a process that compares schemas is ended; the request is answered 503. "
+        "Comparisons count their steps, and end long before.",
         at_least=0.1,
         at_most=_HOUR_S,
     )

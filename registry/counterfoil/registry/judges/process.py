@@ -35,6 +35,9 @@ BEGINNING, IDLE, BUSY = b"\0", b"i", b"b"
 VALUE, ERROR, MEMORY, DEFECT = b"v", b"e", b"m", b"d"
 """The kinds of results: a value, an error of the registry, a lack of memory, an exception that is a defect."""
 
+CLOCK_FACTOR: Final = 4
+"""The deadline by the clock, as a multiple of the one by the time of the processor."""
+
 _CHUNK_BYTES: Final = 1024 * 1024
 _SLOT_ATTEMPTS: Final = 5
 _SLOT_PAUSE_S: Final = 0.02
@@ -108,7 +111,9 @@ def _show(slots: int, slot: int, state: bytes) -> None:
 
 def _limit(terms: Terms) -> None:
     """Limit the memory, and let the system prefer the servers: for the processor, and where memory ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (terms.memory_bytes, terms.memory_bytes))
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    memory_bytes = terms.memory_bytes if most == resource.RLIM_INFINITY else min(terms.memory_bytes, most)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):
         os.nice(_LESS_IMPORTANT)
@@ -136,8 +141,7 @@ def _next_asker(mailbox: socket.socket, idle_s: float) -> socket.socket | None:
 def _answer(asker: socket.socket, schemas: object, deadline_s: float) -> None:
     """Carry out the call of one connection and send the result; the process ends if it lasts too long."""
     asker.settimeout(None)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, deadline_s)
+    _end_after(deadline_s)
     try:
         asker.sendall(TAKEN)
         call = receive(asker)
@@ -148,14 +152,14 @@ def _answer(asker: socket.socket, schemas: object, deadline_s: float) -> None:
             return
         kind, result = _carried_out(call, schemas)
         _end_with(asker, ends=False)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _end_after(0)
         asker.settimeout(_SEND_TIMEOUT_S)
         asker.sendall(LENGTH.pack(len(result) + 1) + kind)
         asker.sendall(result)
     except OSError:
         return  # the server does not listen any more
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _end_after(0)
     if kind == MEMORY:
         sys.exit(1)  # whatever else it holds may be incomplete
 
@@ -191,6 +195,17 @@ def _received(asker: socket.socket, size: int) -> bytes | None:
             return None
         parts += part
     return bytes(parts)
+
+
+def _end_after(deadline_s: float) -> None:
+    """Have the system end this process after so much time of the processor, whatever it does then; 0: not any more.
+
+    It also ends after a multiple of it by the clock. Other programs that need the processor take none of the time.
+    """
+    for number in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, deadline_s)
+    signal.setitimer(signal.ITIMER_REAL, CLOCK_FACTOR * deadline_s)
 
 
 def _end_with(asker: socket.socket, *, ends: bool = True) -> None:

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.registry.judges.portable import pack, unpack
-from counterfoil.registry.judges.process import BUSY, DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
+from counterfoil.registry.judges.process import BUSY, CLOCK_FACTOR, DEFECT, ERROR, LENGTH, MEMORY, VALUE, Terms
 from counterfoil.registry.logs import LOGGER
 from counterfoil.schema.errors import JudgementEnded, TooManyJudgements, error_for_code
 
@@ -92,7 +92,7 @@ class JudgeProcesses:
             await self._taken(own)
             begun_s = time.monotonic()
             try:
-                async with asyncio.timeout(self._limits.deadline_s + _GRACE_S):
+                async with asyncio.timeout(CLOCK_FACTOR * self._limits.deadline_s + _GRACE_S):
                     result = await _exchanged(own, call)
             except (TimeoutError, OSError):
                 result = None
@@ -148,7 +148,7 @@ class JudgeProcesses:
         """Count a judge that ended during a call, and return the error of the request."""
         self.ended += 1
         if after_s >= self._limits.deadline_s:
-            why = f"it was not done after {self._limits.deadline_s:g} s, which is the limit here"
+            why = f"it was not done after {self._limits.deadline_s:g} s of processor time, which is the limit here"
         else:
             why = "its process was killed; repeat the request after Retry-After"
         return JudgementEnded(f"The comparison was ended: {why}")

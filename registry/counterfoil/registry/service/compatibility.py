@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 BUDGET: Final = Budget(witnesses=10)
 """The limits of a judgement beside the event loop."""
 
-QUICK_BUDGET: Final = replace(BUDGET, comparison_steps=10_000, search_steps=10_000)
+QUICK_BUDGET: Final = replace(BUDGET, comparison_steps=10_000, search_steps=4_000)
 """The limits of a judgement in the event loop: a few milliseconds. What needs more is judged anew beside it."""
 
 _PAUSE_AFTER_S: Final = 0.005
