@@ -307,3 +307,40 @@ def test_evaluate_takes_and_returns_the_name_of_a_branch() -> None:
     assert evaluate(plan, {"u": 2**40}) == {"u": ("long", 2**40)}
     with pytest.raises(ConversionError, match=r"does not tell its branch: give \(name, value\)"):
         evaluate(plan, {"u": {"x": 1}})
+
+
+def fixed(name: str) -> dict[str, Any]:
+    return {"type": "fixed", "name": name, "size": 2}
+
+
+RENAMED = [
+    ([named("A", ("x", "int")), "string"], [named("B", ("x", "int")), "string"], "record A becomes record B"),
+    ([named("A", ("x", "int")), "string"], ["string", named("B", ("x", "int"))], "record A becomes record B"),
+    (["null", named("A", ("x", "int")), "long"], ["null", "long", named("B", ("x", "int"))], "A becomes record B"),
+    ([enum("E", "P"), "int"], ["int", enum("F", "P")], "E becomes"),
+    ([enum("E", "P"), "int"], ["int", "string"], "E becomes string"),
+    ([fixed("G"), "int"], ["int", fixed("H")], "G becomes"),
+    (
+        {"type": "array", "items": [named("A", ("x", "int")), "string"]},
+        {"type": "array", "items": ["string", named("B", ("x", "int")), "long"]},
+        "record A becomes record B",
+    ),
+    (
+        [named("A", ("x", "int")), named("C", ("y", "int"))],
+        [named("C", ("y", "int")), named("B", ("x", "int"))],
+        "record A becomes record B",
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "target", "text"), RENAMED)
+def test_a_branch_that_gets_another_name_is_noted(source: Any, target: Any, text: str) -> None:
+    plan = plan_of(named("Root", ("f", source)), named("Root", ("f", target)))
+    assert plan.is_complete
+    assert [text in note for note in plan.notes] == [True]
+
+
+@pytest.mark.parametrize("source", [source for source, _, _ in RENAMED] + [["null", named("A", ("x", "int"))]])
+def test_a_branch_that_keeps_its_name_is_not_noted(source: Any) -> None:
+    plan = plan_of(named("Root", ("f", source)), named("Root", ("f", source)))
+    assert (plan.is_complete, plan.notes) == (True, ())

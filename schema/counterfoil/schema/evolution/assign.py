@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from counterfoil.schema.evolution.branches import belongs_by_name, branch_pairs, full_name_of, renamed_branches
+from counterfoil.schema.evolution.branches import (
+    belongs_by_name,
+    branch_pairs,
+    full_name_of,
+    is_renamed,
+    renamed_branches,
+)
 from counterfoil.schema.evolution.model import (
     Cast,
     Constant,
@@ -214,9 +220,11 @@ class Assigner:
             found: _Placed | None = None
             if isinstance(target, Union) and has_pairs:
                 found = self._paired(index, source, target, pairs, where)
-            found = found or self._fitting(Value(Read(()), branch), target, where)
             if found is None:
-                return None
+                found = self._fitting(Value(Read(()), branch), target, where)
+                if found is None:
+                    return None
+                self._note_branch(source, index, target, found.place, where)
             made[index] = found
         return made
 
@@ -238,11 +246,25 @@ class Assigner:
         other = None if place is None else target.branches[place]
         if place is None or not isinstance(other, Record):
             return None
+        self._note_branch(source, index, target, place, where)
         return _Placed(self._by_parts(branch, other, where), place)
+
+    def _note_branch(self, source: Union, index: int, target: Node, place: int, where: str) -> None:
+        """Note a branch of ``source`` that becomes the one at ``place`` of the target, if that has another name.
+
+        The same is noted of the unions inside it, where it stays unchanged.
+        """
+        branch, other = source.branches[index], branches_of(target)[place]
+        if is_renamed(branch, other):
+            self._note(_renamed_text(branch, other, where))
+        elif full_name_of(branch) is not None and full_name_of(other) is None:
+            self._note(f"{where}: the branch {_with_name(branch)} becomes {describe(other)}, a type without a name")
+        if same_values(branch, other):
+            self._note_renamed(branch, other, where)
 
     def _note_renamed(self, source: Node, target: Node, where: str) -> None:
         for branch, other in renamed_branches(source, target):
-            self._note(f"{where}: the branch {describe(branch)} becomes {describe(other)}, which has the same fields")
+            self._note(_renamed_text(branch, other, where))
 
     def _keeps_branches(self, source: Union, target: Node, made: Mapping[int, _Placed], where: str) -> bool:
         """Return whether no two branches become one, where the data tells them apart; else report it."""
@@ -340,6 +362,16 @@ class _Placed:
     def tagged(self, target: Node) -> Op:
         """Return the value, with its index where values of the target have one."""
         return Tag(self.op, self.place) if isinstance(target, Union) and target.is_tagged else self.op
+
+
+def _renamed_text(branch: Node, other: Node, where: str) -> str:
+    same = "fields" if isinstance(branch, Record) else "values"
+    return f"{where}: the branch {_with_name(branch)} becomes {_with_name(other)}, which has the same {same}"
+
+
+def _with_name(branch: Node) -> str:
+    text, name = describe(branch), branch.name if isinstance(branch, Record | Leaf) else ""
+    return text if not name or name in text else f"{text} {name}"
 
 
 def branches_of(node: Node) -> Sequence[Node]:

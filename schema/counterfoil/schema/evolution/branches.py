@@ -62,12 +62,14 @@ def renamed_branches(source: Node, target: Node) -> Iterator[tuple[Node, Node]]:
                 pairs = branch_pairs(left, right) if left.is_tagged else {}
                 places = pairs or dict(zip(_free(left, ()), _free(right, ()), strict=False))
                 found = [(left.branches[index], right.branches[place]) for index, place in places.items()]
-                yield from (pair for pair in found if left.tells_branch and right.tells_branch and _is_renamed(*pair))
+                has_others = sum(not isinstance(branch, Null) for branch in left.branches) > 1
+                yield from (pair for pair in found if has_others and is_renamed(*pair))
                 waiting += found
 
 
-def _is_renamed(source: Node, target: Node) -> bool:
-    return full_name_of(source) is not None and not belongs_by_name(source, target)
+def is_renamed(source: Node, target: Node) -> bool:
+    """Return whether a branch with a name has another name on the other side."""
+    return None not in (full_name_of(source), full_name_of(target)) and not belongs_by_name(source, target)
 
 
 def _short_name_of(branch: Node) -> Hashable:
