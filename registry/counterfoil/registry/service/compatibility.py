@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
+from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import JudgementThreads
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.errors import InvalidSchema, JudgementUndecided, VersionNotFound
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.judge import Budget, judge
 from counterfoil.schema.judgement.messages import confluent_messages
@@ -204,9 +205,10 @@ class CompatibilityTest:
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> Compatibility:
         """Return the verdict against one version, or the latest for None; a subject without a latest takes anything."""
-        entry = (await self._storage.history(subject)).find(version, deleted=False)
+        history = await self._storage.history(subject)
+        entry = history.find(version, deleted=False)
         if entry is None and version is not None:
-            raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")
+            raise version_not_found(subject, version, history)
         versions = () if entry is None else (entry,)
 
         async def judge(candidate: Candidate, config: Config) -> Compatibility:
