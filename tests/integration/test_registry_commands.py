@@ -243,6 +243,7 @@ def test_config_is_shown_changed_and_deleted(tmp_path, counterfoil):
         ("compatibility=ALL", "Unknown compatibility level 'ALL'"),
         ("normalize=perhaps", "normalize must be true or false"),
         ("defaultMetadata=@/dev/null", "/dev/null is not JSON"),
+        ("compatibilityPolicy=BOGUS", "compatibilityPolicy: 'BOGUS' is not known; expected one of STRICT"),
     ],
 )
 def test_settings_that_do_not_exist(counterfoil, change, problem):
@@ -258,6 +259,22 @@ def test_modes(counterfoil):
     assert counterfoil("mode", "delete", "s")[1] == "The mode of subject 's' was IMPORT and is unset now.\n"
     assert counterfoil("mode", "get", "s", "--own")[0] == 14
     assert counterfoil("mode", "set", "OPEN", "s")[0] == 2
+
+
+def test_a_mode_of_the_whole_registry_is_asked_for(counterfoil):
+    code, _, err = counterfoil("mode", "set", "readonly")
+    assert (code, "--all" in err) == (2, True)
+    assert counterfoil("mode", "set", "readonly", "s", "--all")[0] == 2
+    assert counterfoil("mode", "get") == (0, "READWRITE\n", "")
+    assert counterfoil("mode", "set", "readonly", "--all") == (0, "READONLY\n", "")
+    assert counterfoil("mode", "get") == (0, "READONLY\n", "")
+    counterfoil("mode", "set", "READWRITE", "--all")
+
+
+def test_members_of_a_file_that_would_be_ignored_are_refused(counterfoil, tmp_path):
+    (tmp_path / "metadata.json").write_text('{"propertys": {"owner": "a"}}')
+    code, _, err = counterfoil("config", "set", f"defaultMetadata=@{tmp_path}/metadata.json")
+    assert (code, "defaultMetadata.propertys" in err) == (2, True)
 
 
 def test_schemas_are_found_by_version_id_and_guid(folder, counterfoil):

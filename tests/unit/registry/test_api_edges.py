@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from hypothesis import given
@@ -247,16 +248,204 @@ def test_a_caller_who_leaves_does_not_stop_the_write() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "header"),
+    ("path", "body", "header"),
     [
-        ({"compatibilityLevel": "FULL"}, "compatibilityLevel"),
-        ({"compatability": "FULL", "alias": "a"}, "compatability"),
-        ({"compatibility": "FULL"}, None),
-        ({"a,b\n": 1, "é": 2}, "a%2Cb%0A, %C3%A9"),
-        ({f"m{number}": 1 for number in range(12)}, ", ".join([f"m{number}" for number in range(10)]) + ", and 2 more"),
+        ("/config", {"compatibilityLevel": "FULL"}, "compatibilityLevel"),
+        ("/config/orders-value", {"compatibilityLevel": "FULL"}, "compatibilityLevel"),
+        ("/config/orders-value", {"compatability": "FULL", "alias": "a"}, "compatability"),
+        ("/config/orders-value", {"compatibility": "FULL"}, None),
+        ("/config/orders-value", {"a,b\n": 1, "é": 2}, "a%2Cb%0A, %C3%A9"),
+        ("/config", {f"m{number}": 1 for number in range(12)}, ", ".join(f"m{n}" for n in range(10)) + ", and 2 more"),
+        ("/config", {"compatibilityPolicy": "BOGUS"}, "compatibilityPolicy"),
+        ("/config", {"compatibilityPolicy": None, "alias": ""}, None),
+        ("/config", {"defaultMetadata": {"propertys": {"a": "b"}}}, "defaultMetadata.propertys"),
+        ("/config", {"defaultMetadata": {"properties": {"any": "b"}, "tags": {"any": ["T"]}}}, None),
+        (
+            "/config",
+            {"defaultRuleSet": {"domainRules": [{"name": "a", "type": "CEL", "mode": "WRITE", "kindd": "X"}]}},
+            "defaultRuleSet.domainRules[0].kindd",
+        ),
+        ("/mode", {"mode": "READONLY", "forse": True}, "forse"),
+        ("/mode/orders-value", {"mode": None, "force": True}, "force"),
+        ("/mode/orders-value", "READONLY", None),
     ],
 )
-def test_a_header_names_members_of_a_config_that_are_ignored(body, header):
-    changed = asyncio.run(InProcessRegistry().put("/config/orders-value", body))
+def test_a_header_names_members_of_settings_that_are_ignored(path, body, header):
+    changed = asyncio.run(InProcessRegistry().put(path, body))
     assert changed.status == 200
     assert changed.headers.get("counterfoil-ignored") == header
+
+
+def test_a_header_names_ignored_members_of_every_other_body():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        schema = {"schema": '"int"', "shema": 1, "metadata": {"sensitiv": []}, "references": []}
+        kek = {"name": "k", "kmsType": "aws-kms", "kmsKeyId": "arn:aws:kms:1", "shred": True}
+        asked = [
+            ("POST", "/subjects/a/versions", schema, "shema, metadata.sensitiv"),
+            ("POST", "/subjects/a", schema, "shema, metadata.sensitiv"),
+            ("POST", "/subjects/a", schema, "shema, metadata.sensitiv"),  # no cached response is without it
+            ("POST", "/compatibility/subjects/a/versions", schema, "shema, metadata.sensitiv"),
+            ("POST", "/compatibility/subjects/a/versions/1", {"schema": '"int"', "references": [{"nam": 1}]}, None),
+            ("POST", "/subjects/a/versions/1/tags", {"metadata": {}, "tagsToAd": []}, "tagsToAd"),
+            ("POST", "/dek-registry/v1/keks", kek, "shred"),
+            ("PUT", "/dek-registry/v1/keks/k", {"kmsPropz": {}, "kmsProps": {"any": "x"}}, "kmsPropz"),
+        ]
+        for method, path, body, header in asked:
+            data = json.dumps(body).encode()
+            reply = await registry.ask(method, path, data, {"Content-Type": "application/json"})
+            assert (path, reply.headers.get("counterfoil-ignored")) == (path, header)
+            assert reply.status == 200 or header is None
+
+    asyncio.run(main())
+
+
+RECORD_OF_X = json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": "X"}]})
+
+
+def test_messages_say_what_is_meant():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        for each in ('"int"', '"long"'):
+            await registry.register("s", each)
+        await registry.ask("DELETE", "/subjects/s/versions/1", None, {})
+
+        async def said(method: str, path: str, body: object = None, media_type: str = "application/json") -> str:
+            data = None if body is None else json.dumps(body).encode()
+            reply = await registry.ask(method, path, data, {"Content-Type": media_type} if data else {})
+            assert 400 <= reply.status < 500
+            return str(reply.json["message"])
+
+        def refers(**reference: object) -> dict[str, object]:
+            return {"schema": RECORD_OF_X, "references": [reference]}
+
+        asked = "/subjects/t/versions"
+        assert "names no subject" in await said("POST", asked, refers(name="X", version=-1))
+        assert "has no name" in await said("POST", asked, refers(subject="s", version=2))
+        unknown = await said("POST", asked, refers(name="X", subject="nope", version=-1))
+        assert unknown.endswith(
+            "to the latest version of subject 'nope' cannot be resolved: the subject has no versions"
+        )
+        assert (await said("POST", asked, refers(name="X", subject="s", version=7))).endswith("it has the versions 2")
+        for path in ("/subjects/s/versions/1", "/subjects/s/versions/1/schema"):
+            assert await said("GET", path) == "Version 1 of subject 's' not found: it is soft-deleted"
+        assert "it is soft-deleted" in await said("POST", "/compatibility/subjects/s/versions/1", {"schema": '"int"'})
+        assert await said("GET", "/subjects/s/versions/7") == "Version 7 of subject 's' not found"
+        await registry.ask("DELETE", "/subjects/s", None, {})
+        gone = "Subject 's' not found: all of its versions are soft-deleted"
+        assert await said("GET", "/subjects/s/versions/latest") == await said("GET", "/subjects/s/versions") == gone
+        latest = await said("GET", "/subjects/s/versions/latest?deleted=true")
+        assert latest == "The latest version (-1) of subject 's' not found: all of its versions are soft-deleted"
+        assert "all of its versions are soft-deleted" in await said("POST", asked, refers(name="X", subject="s"))
+        assert "Content-Type 'text/plain'" in await said("POST", asked, {"schema": '"int"'}, "text/plain")
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("field_type", "default", "said"),
+    [
+        ({"type": "array", "items": "int"}, [1, "x"], "/fields/0/default/1): 'x' is no default of 'int'"),
+        ({"type": "array", "items": "int"}, {}, "/fields/0/default): an object is no default of 'array'"),
+        (
+            {"type": "map", "values": {"type": "array", "items": "int"}},
+            {"k": [None]},
+            "default/k/0): null is no default",
+        ),
+        ({"type": "array", "items": ["null", "int"]}, ["x"], "/fields/0/default/0): 'x' is no default of 'union'"),
+        (
+            {"type": "record", "name": "Q", "fields": [{"name": "b", "type": "int"}]},
+            {"b": True},
+            "/fields/0/default/b): true is no default of 'int'",
+        ),
+        (
+            {"type": "record", "name": "Q", "fields": [{"name": "b", "type": "int"}]},
+            {},
+            "/fields/0/default): an object is no default of 'Q'",
+        ),
+    ],
+)
+def test_the_part_of_a_default_that_does_not_fit_is_named(field_type, default, said):
+    text = {"type": "record", "name": "R", "fields": [{"name": "a", "type": field_type, "default": default}]}
+    reply = asyncio.run(InProcessRegistry().register("s", text))
+    assert reply.status == 422
+    assert said in reply.json["message"]
+
+
+UNKNOWN_FILE = {"schema": '{"$ref":"missing.json"}', "schemaType": "JSON"}
+UNKNOWN_TYPE = {"schema": 'syntax = "proto3"; message M { Missing x = 1; }', "schemaType": "PROTOBUF"}
+BAD_NAME = {"schema": '{"type":"record","name":"1abc","fields":[]}'}
+
+
+@pytest.mark.parametrize("body", [UNKNOWN_FILE, UNKNOWN_TYPE, BAD_NAME], ids=["JSON", "Protobuf", "Avro"])
+def test_an_invalid_schema_is_refused_before_the_mode_as_in_a_look_up(body):
+    async def main() -> None:
+        registry = InProcessRegistry()
+        await registry.put("/mode/s", {"mode": "READONLY"})
+        await registry.put("/config/unchecked", {"validateNewSchemas": False})
+        assert (await registry.post("/subjects/s/versions", body)).code == 42201
+        assert (await registry.post("/subjects/t/versions", {**body, "id": 7})).code == 42201
+        assert (await registry.post("/subjects/unchecked/versions", body)).code == 42201
+        assert (await registry.post("/subjects/s", body)).code == 42201
+        # what is not looked up first is refused by the mode
+        assert (await registry.post("/subjects/s/versions", {**body, "propagateSchemaTags": True})).code == 42205
+
+    asyncio.run(main())
+
+
+def test_the_number_of_a_tagged_version_is_checked_after_compatibility():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        texts = [f'syntax = "proto3"; message M {{ {kind} x = 1; }}' for kind in ("int32", "string")]
+        for text in texts:
+            body = {"schema": text, "schemaType": "PROTOBUF"}
+            assert (await registry.post("/subjects/s/versions?force=true", body)).status == 200
+
+        async def code(version: int, path: str, **more: object) -> int | None:
+            tagged = {"schemaEntity": {"entityPath": path, "entityType": "sr_field"}, "tags": ["PII"]}
+            reply = await registry.post(f"/subjects/s/versions/{version}/tags", {"tagsToAdd": [tagged], **more})
+            return reply.code
+
+        assert await code(1, "M.x", newVersion=9) == 40901
+        assert await code(1, "M.nope", newVersion=9) == 42201  # an unknown place comes before both
+        assert await code(2, "M.x", newVersion=9) == 42201
+        await registry.put("/mode/s", {"mode": "READONLY"})
+        assert await code(2, "M.x", newVersion=9) == 42205
+        assert await code(2, "M.nope") == 42201
+
+    asyncio.run(main())
+
+
+def test_a_version_of_another_language_is_not_loaded_for_the_comparison():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        await registry.put("/mode/s", {"mode": "IMPORT"})
+        assert (await registry.post("/subjects/s/versions", {**UNKNOWN_FILE, "id": 3, "version": 1})).status == 200
+        await registry.put("/mode/s", {"mode": "READWRITE"})
+        assert (await registry.post("/subjects/s/versions", {"schema": '"int"'})).code == 40901
+        assert (await registry.post("/subjects/s/versions", {"schema": "{}", "schemaType": "JSON"})).code == 42201
+
+    asyncio.run(main())
+
+
+def test_the_guid_of_qualified_references_does_not_depend_on_the_format():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        await registry.register(":.c:items", '{"type":"record","name":"X","fields":[]}')
+        refers = [{"name": "X", "subject": "items", "version": 1}]
+        await registry.register(":.c:orders", RECORD_OF_X, references=refers)
+        for path in ("/subjects/:.c:orders/versions/1", "/schemas/ids/2"):
+            asked = "subject=:.c:&" if "ids" in path else ""
+            plain, resolved, qualified, both = [
+                (await registry.ask("GET", f"{path}?{asked}{query}", None, {})).json
+                for query in (
+                    "",
+                    "format=resolved",
+                    "referenceFormat=qualified",
+                    "format=resolved&referenceFormat=qualified",
+                )
+            ]
+            assert plain["guid"] == resolved["guid"] != qualified["guid"] == both["guid"]
+            assert plain["schema"] == qualified["schema"] != resolved["schema"] == both["schema"]
+
+    asyncio.run(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -15,6 +16,7 @@ from counterfoil.registry.api.cache.replies import LISTED_BY_RIGHTS, MAX_KEPT_BO
 from counterfoil.registry.api.changes.visible import is_visible
 from counterfoil.registry.api.denials import DENIED, denied, refused_facts
 from counterfoil.registry.api.dialects import comes_from_python
+from counterfoil.registry.api.http.answers import MAX_IGNORED
 from counterfoil.registry.api.http.json_body import parse_json, read_body
 from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY
 from counterfoil.registry.api.http.paths import decode_segment
@@ -31,6 +33,7 @@ from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.scopes import alias_target
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, parse_subject
 from counterfoil.schema.errors import Forbidden, NotFound, ReferenceExists, RegistryError
+from counterfoil.schema.rest.unknown_members import unknown_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.use_cases import UseCases
     from counterfoil.schema.model import Reference
+    from counterfoil.schema.rest.object_forms import Described
 
 _MAX_INT = 2**31 - 1
 _MAX_DIGITS = 10
@@ -86,7 +90,8 @@ class Call:
     The response is cached for the fast lane if the operation declares what it depends on. ``is_python``: the request
     comes from Confluent's Python client. ``caller`` is None where no authentication is set up: it may do everything.
     ``has_asked``: the operation has asked whether the caller may do something; ``denies_read``: the caller may not read
-    what the path names. ``ignored``: the members of the body that the operation does not know, for a header.
+    what the path names. ``form`` is the form of the body, and ``ignored`` are the members of a body that it does not
+    have: they are ignored, as by other registries, and a header names them.
     """
 
     __slots__ = (
@@ -103,6 +108,7 @@ class Call:
         "caller",
         "cases",
         "denies_read",
+        "form",
         "has_asked",
         "ignored",
         "is_python",
@@ -122,6 +128,7 @@ class Call:
         self.caller: Caller | None = scope.get(CALLER)
         self.has_asked = False
         self.denies_read = False
+        self.form: Described | None = None
         self.ignored: tuple[str, ...] = ()
         self._needs: Needs | None = None
         self._services = services
@@ -442,8 +449,11 @@ class Call:
     # --- body
 
     async def json(self) -> Any:
-        """Return the body's JSON value."""
-        return parse_json(await self.raw_body())
+        """Return the body's JSON value; members that the route's body does not have become :attr:`ignored`."""
+        value = parse_json(await self.raw_body())
+        if self.form is not None and isinstance(value, dict | list):
+            self.ignored = tuple(islice(unknown_members(value, self.form), MAX_IGNORED))
+        return value
 
     async def raw_body(self) -> bytes:
         """Return the body's bytes; they are received once, since an operation that is repeated reads them again."""

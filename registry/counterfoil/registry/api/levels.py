@@ -11,7 +11,7 @@ from counterfoil.registry.domain.modes import parse_mode
 from counterfoil.registry.domain.subjects import check_name
 from counterfoil.registry.domain.versions import parse_version
 from counterfoil.schema.errors import InvalidMode
-from counterfoil.schema.rest.config import CONFIG_KEYS, config_document, read_config_changes
+from counterfoil.schema.rest.config import config_document, read_config_changes, unread_settings
 from counterfoil.schema.rest.json_values import RequestJson, read_text
 from counterfoil.schema.rest.modes import Mode
 from counterfoil.schema.rest.version_forms import COMPATIBILITY
@@ -33,8 +33,6 @@ _NEEDED_BY_MODE: Final[Mapping[Mode | None, tuple[Operation, ...]]] = {
 """The operations that a mode needs besides the change of a mode."""
 
 
-_CONFIG_MEMBERS: Final = frozenset(CONFIG_KEYS.values())
-
 # --- config
 
 
@@ -50,8 +48,8 @@ async def put_config(call: Call) -> Any:
     Members that are no settings, such as a misspelt one, are ignored, as by other registries; a header names them.
     """
     request = RequestJson(await call.json())
-    call.ignored = tuple(each for each in request.members() if each not in _CONFIG_MEMBERS)
     changes = read_config_changes(request)
+    call.ignored += unread_settings(request.members(), changes)
     call.require_targets(call.scope_subject(), (changes.get("alias"), changes.get("alias_for_deks")))
     return config_document(await call.cases.settings.put_config(call.scope_subject(), changes))
 

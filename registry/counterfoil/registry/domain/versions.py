@@ -132,8 +132,8 @@ class History:
         if found is not None:
             return found
         if not self.visible(deleted=deleted):
-            raise subject_not_found(subject)
-        raise version_not_found(subject, version)
+            raise subject_not_found(subject, self)
+        raise version_not_found(subject, version, self)
 
 
 def check_next_version(subject: QualifiedSubject, history: History, version: int) -> None:
@@ -144,14 +144,21 @@ def check_next_version(subject: QualifiedSubject, history: History, version: int
         )
 
 
-def subject_not_found(subject: QualifiedSubject) -> SubjectNotFound:
-    """Return the error for a subject without a visible version."""
-    return SubjectNotFound(f"Subject {str(subject)!r} not found: it has no version that this request can see")
+def subject_not_found(subject: QualifiedSubject, history: History) -> SubjectNotFound:
+    """Return the error for a subject of whose ``history`` no version is visible."""
+    why = "all of its versions are soft-deleted" if history.entries else "it has no version that this request can see"
+    return SubjectNotFound(f"Subject {str(subject)!r} not found: {why}")
 
 
-def version_not_found(subject: QualifiedSubject, version: int | None) -> VersionNotFound:
-    """Return the error for a version that the subject does not have."""
-    return VersionNotFound(f"Version {-1 if version is None else version} of subject {str(subject)!r} not found")
+def version_not_found(subject: QualifiedSubject, version: int | None, history: History) -> VersionNotFound:
+    """Return the error for a version that is not visible in ``history``; None is the latest one."""
+    if version is None:
+        return VersionNotFound(
+            f"The latest version (-1) of subject {str(subject)!r} not found: all of its versions are soft-deleted"
+        )
+    is_there = history.find(version, deleted=True) is not None
+    why = ": it is soft-deleted" if is_there else ""
+    return VersionNotFound(f"Version {version} of subject {str(subject)!r} not found{why}")
 
 
 class ReferredTo(ReferenceExists):

@@ -105,7 +105,7 @@ class Catalog:
         """
         history = await self._storage.history(subject)
         if not history.visible(deleted=visibility is not Visibility.ACTIVE):
-            raise subject_not_found(subject)
+            raise subject_not_found(subject, history)
         if deleted_as_negative:
             return [-entry.version if entry.deleted else entry.version for entry in history.entries]
         entries: Sequence[VersionEntry] = history.visible(deleted=visibility is not Visibility.ACTIVE)

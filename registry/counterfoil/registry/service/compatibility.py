@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
+from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
-from counterfoil.schema.errors import InvalidSchema, JudgementUndecided, VersionNotFound
+from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.answers import Answer, Question, answer, differences_in, judged, messages_about
 from counterfoil.schema.judgement.judge import Budget
@@ -177,7 +178,8 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            validation = format_for(content.schema_type).validation_to_compare
+            is_compared = content.schema_type is candidate.parsed.schema_type
+            validation = format_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:
@@ -259,9 +261,10 @@ class CompatibilityTest:
         self, subject: QualifiedSubject, version: int | None, request: SchemaRequest, *, normalize: bool, verbose: bool
     ) -> Compatibility:
         """Return the verdict against one version, or the latest for None; a subject without a latest takes anything."""
-        entry = (await self._storage.history(subject)).find(version, deleted=False)
+        history = await self._storage.history(subject)
+        entry = history.find(version, deleted=False)
         if entry is None and version is not None:
-            raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")
+            raise version_not_found(subject, version, history)
         versions = () if entry is None else (entry,)
 
         async def judge(candidate: Candidate, config: Config) -> Compatibility:
@@ -286,7 +289,7 @@ class CompatibilityTest:
             reading = await self._reader.read(
                 subject.context,
                 request,
-                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
+                validation=Validation.LOOKUP if config.validate_new_schemas is False else Validation.STRICT,
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )

@@ -49,7 +49,7 @@ class Deletion:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         if not history.entries:
-            raise subject_not_found(subject)
+            raise subject_not_found(subject, history)
         versions = tuple(entry.version for entry in history.active)
         if not versions:
             raise SubjectSoftDeleted(
@@ -70,7 +70,7 @@ class Deletion:
         terms = await self._scopes.terms(subject)
         history = await self._storage.history(subject)
         if not history.entries:
-            raise subject_not_found(subject)
+            raise subject_not_found(subject, history)
         check_writable(terms.mode, subject)
         await self._guard.check_subject_deletion(subject)
         versions = tuple(entry.version for entry in history.entries)
@@ -139,4 +139,4 @@ def _existing(subject: QualifiedSubject, history: History, version: int | None) 
     found = history.find(version, deleted=True)
     if found is not None:
         return found
-    raise version_not_found(subject, version) if history.entries else subject_not_found(subject)
+    raise version_not_found(subject, version, history) if history.entries else subject_not_found(subject, history)

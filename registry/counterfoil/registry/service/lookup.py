@@ -70,7 +70,7 @@ class Lookup:
             return found
         history = await self._storage.history(subject)
         if not history.visible(deleted=deleted):
-            raise subject_not_found(subject)
+            raise subject_not_found(subject, history)
         raise SchemaNotFound(f"Subject {str(subject)!r} does not hold this schema")
 
     async def _elsewhere(
@@ -122,9 +122,10 @@ class Lookup:
 
         If that is empty, any metadata.
         """
-        entries = (await self._storage.history(subject)).visible(deleted=deleted)
+        history = await self._storage.history(subject)
+        entries = history.visible(deleted=deleted)
         if not entries:
-            raise subject_not_found(subject)
+            raise subject_not_found(subject, history)
         for entry in reversed(entries):
             content = await self._reader.content(entry.guid)
             if content.metadata is not None and wanted.items() <= dict(content.metadata.properties).items():

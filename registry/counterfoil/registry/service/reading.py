@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
 
+    from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
@@ -43,6 +44,7 @@ _MAX_WAITING: Final = 1024
 
 _MAX_REFERENCE_DEPTH: Final = 100
 _LATEST: Final = -1
+_SHOWN_VERSIONS: Final = 10
 _ENTRY_CHARS: Final = 200
 """The memory of a cached schema besides its text, in characters."""
 
@@ -232,12 +234,10 @@ class SchemaReader:
     async def _target(self, context: str, reference: Reference, *, deleted: bool) -> tuple[Target, Content]:
         subject = parse_subject(reference.subject, context=context)
         wanted = None if reference.version == _LATEST else reference.version
-        entry = (await self._storage.history(subject)).find(wanted, deleted=deleted)
+        history = await self._storage.history(subject)
+        entry = history.find(wanted, deleted=deleted)
         if entry is None or not reference.name:
-            raise InvalidSchema(
-                f"Reference {reference.name!r} to version {reference.version} of subject {str(subject)!r} "
-                "cannot be resolved: there is no such version"
-            )
+            raise InvalidSchema(_unresolved(reference, subject, history))
         return Target(subject, entry.version, must_be_active=not deleted), await self.content(entry.guid)
 
 
@@ -247,6 +247,26 @@ def _printed(parse: Callable[[], ParsedSchema]) -> ParsedSchema:
     with suppress(InvalidSchema):
         found.canonical()  # it is kept, and printing takes about as long as parsing
     return found
+
+
+def _unresolved(reference: Reference, subject: QualifiedSubject, history: History) -> str:
+    """Return why a reference cannot be resolved, as a sentence."""
+    if not reference.name:
+        return f"A reference to subject {str(subject)!r} has no name; expected the name by which the schema uses it"
+    what = f"Reference {reference.name!r}"
+    if not reference.subject:
+        return f"{what} names no subject; expected the subject and the version in which the schema is"
+    is_latest = reference.version == _LATEST
+    version = "the latest version" if is_latest else f"version {reference.version}"
+    if not history.entries:
+        why = "the subject has no versions"
+    elif history.find(None if is_latest else reference.version, deleted=True) is not None:
+        why = "that version is soft-deleted"
+    elif not history.active:
+        why = "all of its versions are soft-deleted"
+    else:
+        why = f"it has the versions {', '.join(str(each.version) for each in history.active[-_SHOWN_VERSIONS:])}"
+    return f"{what} to {version} of subject {str(subject)!r} cannot be resolved: {why}"
 
 
 def _check_whole(content: Content) -> None:

@@ -12,6 +12,8 @@ from counterfoil.schema.rest.object_forms import FLAG, TEXT, Member, ObjectForm,
 from counterfoil.schema.rest.schemas import METADATA_OBJECT, RULE_SET_OBJECT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from counterfoil.schema.model import Metadata, RuleSet
     from counterfoil.schema.rest.json_values import JsonValue
     from counterfoil.schema.rest.object_forms import Document
@@ -64,15 +66,35 @@ def _policy(value: JsonValue) -> str | None:
 CONFIG: Final = ObjectForm(
     Config,
     (
-        Member("alias", "alias", TEXT),
-        Member("aliasForDeks", "alias_for_deks", TEXT),
-        Member("normalize", "normalize", FLAG),
-        Member("validateFields", "validate_fields", FLAG),
-        Member("validateNewSchemas", "validate_new_schemas", FLAG),
-        Member("validateRules", "validate_rules", FLAG),
-        Member("compatibility", "compatibility_level", replace(TEXT, read=_level, write=str)),
-        Member("compatibilityPolicy", "compatibility_policy", replace(TEXT, read=_policy, write=str)),
-        Member("compatibilityGroup", "compatibility_group", TEXT),
+        Member("alias", "alias", TEXT, about="The subject that requests for this one are about."),
+        Member("aliasForDeks", "alias_for_deks", TEXT, about="The same, for requests about encryption keys."),
+        Member("normalize", "normalize", FLAG, about="Whether schemas are normalised without a request for it."),
+        Member("validateFields", "validate_fields", FLAG, about="Whether reserved names of fields are refused."),
+        Member("validateNewSchemas", "validate_new_schemas", FLAG, about="Whether names and defaults are checked."),
+        Member(
+            "validateRules",
+            "validate_rules",
+            FLAG,
+            about="Stored and returned, and without effect, as in Confluent's registry: rule sets are always checked.",
+        ),
+        Member(
+            "compatibility",
+            "compatibility_level",
+            replace(TEXT, read=_level, write=str),
+            about="The compatibility level.",
+        ),
+        Member(
+            "compatibilityPolicy",
+            "compatibility_policy",
+            replace(TEXT, read=_policy, write=str),
+            about="Which differences break. Another word than those of the policies unsets it.",
+        ),
+        Member(
+            "compatibilityGroup",
+            "compatibility_group",
+            TEXT,
+            about="The metadata property whose value earlier versions must share to be compared.",
+        ),
         Member(
             "incompatibleVersions",
             "incompatible_versions",
@@ -101,6 +123,11 @@ def read_config(value: JsonValue) -> Config:
 def read_config_changes(value: JsonValue) -> dict[str, Any]:
     """Return the changes of an update, by the name of the field; a null clears a field, and is None."""
     return CONFIG.read_changes(value)
+
+
+def unread_settings(members: Mapping[str, Any], changes: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the members of an update whose values are no settings, and unset their fields: unknown policies."""
+    return tuple(key for name, key in CONFIG_KEYS.items() if members.get(key) is not None and changes.get(name) is None)
 
 
 def config_document(config: Config) -> Document:

@@ -91,9 +91,11 @@ def _print(found: Config, *, as_json: bool) -> None:
 
 def _read_changes(changes: tuple[str, ...]) -> tuple[Config, list[str]]:
     """Return the settings to set, and the names of the fields to unset; an unknown key is a ``UsageError``."""
+    from counterfoil.schema.compatibility.policies import CompatibilityPolicy, RegistrationPolicy
     from counterfoil.schema.errors import RegistryError
-    from counterfoil.schema.rest.config import CONFIG, CONFIG_KEYS
+    from counterfoil.schema.rest.config import CONFIG, CONFIG_KEYS, unread_settings
     from counterfoil.schema.rest.json_values import RequestJson
+    from counterfoil.schema.rest.unknown_members import unknown_members
 
     name_by_key = {key: name for name, key in CONFIG_KEYS.items()}
     document: dict[str, Any] = {}
@@ -106,10 +108,17 @@ def _read_changes(changes: tuple[str, ...]) -> tuple[Config, list[str]]:
             document[key] = _file_content(key, value[1:]) if value.startswith("@") else value
         else:
             clear.append(name_by_key[key])
+    if unknown := list(unknown_members(document, CONFIG)):
+        raise click.UsageError(f"{', '.join(unknown)}: there is no such member; it would be ignored")
     try:
-        return CONFIG.read(RequestJson(document, root="The settings")), clear
+        read = CONFIG.read_fields(RequestJson(document, root="The settings"))
     except RegistryError as error:
         raise click.UsageError(str(error)) from error
+    if unread := unread_settings(document, read):
+        key = unread[0]
+        known = ", ".join((*CompatibilityPolicy, *RegistrationPolicy))
+        raise click.UsageError(f"{key}: {document[key]!r} is not known; expected one of {known}")
+    return CONFIG.kind(**read), clear
 
 
 def _file_content(key: str, path: str) -> Any:

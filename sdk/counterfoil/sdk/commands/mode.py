@@ -39,19 +39,23 @@ def get_mode(subject: str | None, registry: RegistryAccess, own: bool, as_json: 
 @click.argument("new", metavar="MODE", type=click.Choice(_MODES, case_sensitive=False))
 @click.argument("subject", required=False)
 @registry_options(THE_REGISTRY)
+@click.option("--all", "is_for_all", is_flag=True, help="Without SUBJECT: set the mode of the whole registry.")
 @click.option("--force", is_flag=True, help="Permit IMPORT where versions exist.")
 @as_json
 def set_mode(
     new: str,
     subject: str | None,
     registry: RegistryAccess,
+    is_for_all: bool,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Set the MODE of SUBJECT, of a context (:.NAME:), or of the registry.
+    """Set the MODE of SUBJECT, of a context (:.NAME:), or with --all of the registry.
 
     Exit codes: 0 set, 2 usage, 11 registry unreachable, 12 registry refused, 14 not permitted.
     """
+    if (subject is None) is not is_for_all:
+        raise click.UsageError("name a SUBJECT or a context (:.NAME:), or give --all for the whole registry")
     with registry.open() as client:
         _print(client.set_mode(subject, new.upper(), force=force), as_json=as_json)
 

@@ -25,6 +25,8 @@ UNAVAILABLE_HEADERS: Final = {"retry-after": "1"}
 _NARROW_SCOPE_HEADERS: Final = {"www-authenticate": 'Bearer realm="counterfoil", error="insufficient_scope"'}
 
 
+MAX_IGNORED: Final = 100
+"""At most so many ignored members of a body are looked for."""
 _MAX_NAMES: Final = 10
 _MAX_NAME: Final = 60
 _PLAIN: Final = "!#$&'()*+-./:;<=>?@[]^_`{|}~"

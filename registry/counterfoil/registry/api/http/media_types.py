@@ -78,5 +78,6 @@ def check_consumed(content_type: str) -> None:
     name = content_type.split(";", maxsplit=1)[0].strip().lower()
     if name and name not in _CONSUMED:
         raise UnsupportedMediaType(
-            f"The media type {name[:100]!r} is not read; expected one of {', '.join(sorted(_CONSUMED))}"
+            f"The request has the Content-Type {name[:100]!r}, but its body is read as JSON only; send it as "
+            f"{' or '.join(PRODUCED)}"
         )

@@ -121,7 +121,10 @@ def unpacking(receive: Receive, content_encoding: bytes, *, max_bytes: int) -> R
     if not codings:
         return receive
     if len(codings) > 1 or codings[0] not in _GZIP:
-        raise UnsupportedMediaType(f"The content coding {', '.join(codings)[:80]!r} is not read; expected gzip or none")
+        raise UnsupportedMediaType(
+            f"The request has the Content-Encoding {', '.join(codings)[:80]!r}, which is not read; send it with gzip or "
+            "without an encoding"
+        )
     unpacker = _Unpacker(max_bytes)
 
     async def receive_unpacked() -> Message:

@@ -48,6 +48,11 @@ class Shape(Described):
     about: str
     properties: tuple[Property, ...]
 
+    @property
+    def member_types(self) -> dict[str, JsonSchema]:
+        """The types of the members, by key."""
+        return {each.key: each.type for each in self.properties}
+
     def has(self, key: str) -> bool:
         """Return whether the shape has a member ``key``."""
         return any(each.key == key for each in self.properties)

@@ -70,6 +70,7 @@ class Endpoint:
         is_tolerant = services.dialects.tolerant is not None and tolerates_new_fields(scope["headers"])
         dialect = services.dialects.of(is_tolerant=is_tolerant)
         call = Call(scope, receive, services)
+        call.form = self._route.body
         try:
             media_type = _agree(scope, has_body=self._has_body)
             if call.has_query and call.texts(AS_OF):
@@ -85,7 +86,7 @@ class Endpoint:
         response = answer(shape(value) if shape is not None else value, media_type, status=self._status)
         body = bytes(response.body)
         tag = entity_tag(body) if self._has_tag else b""
-        if not is_stale:
+        if not is_stale and not call.ignored:
             call.keep(body, self._route, tag=tag, is_tolerant=is_tolerant)
         if tag:
             response = tagged(response, tag, scope["headers"])

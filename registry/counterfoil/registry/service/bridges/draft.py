@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.service.bridges.acceptance import BridgeTarget
 from counterfoil.registry.service.bridges.planning import NO_HASHES, StoredHashes, derived_plan
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.contexts import parse_subject
-from counterfoil.schema.errors import SubjectNotFound, VersionNotFound
+from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import Bridge, BridgeLimits, BridgeSide, BridgeState, Direction
 
@@ -123,7 +124,7 @@ class Drafting:
         if entry is None:
             if not history.active:
                 raise SubjectNotFound(f"Subject {str(subject)!r} not found, so that the schema of {topic} is not known")
-            raise VersionNotFound(f"Version {version} of subject {str(subject)!r} not found")
+            raise version_not_found(subject, version, history)
         content = await self._reader.content(entry.guid)
         return _Side(BridgeSide(topic, subject, entry.guid, entry.version, entry.schema_id), content)
 

@@ -25,7 +25,7 @@ from counterfoil.schema.formats.avro.read.attributes import (
     read_texts,
     show,
 )
-from counterfoil.schema.formats.avro.read.defaults import describe_default, fits_default
+from counterfoil.schema.formats.avro.read.defaults import describe_default, fits_default, unfit_part
 from counterfoil.schema.formats.avro.read.forward import find_declarations
 from counterfoil.schema.formats.avro.read.leaves import Leaves
 from counterfoil.schema.formats.avro.read.logical import read_logical_type
@@ -266,10 +266,11 @@ class TypeReader:
                 raise SchemaFault(f"{show(default)} is no number", place, expected="a number")
             return number
         if self._checks_defaults and not fits_default(field_type, default, unread=self._unread):
+            steps, unfit, part = unfit_part(field_type, default, unread=self._unread)
             raise SchemaFault(
-                f"{show(default)} is no default of {show(branch_name(field_type))}",
-                place,
-                expected=describe_default(field_type),
+                f"{show(part)} is no default of {show(branch_name(unfit))}",
+                (*place, *steps),
+                expected=describe_default(unfit),
             )
         return default
 

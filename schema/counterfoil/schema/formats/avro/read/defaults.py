@@ -59,6 +59,28 @@ def fits_default(avro_type: AvroType, value: Json, *, unread: AbstractSet[str] =
     return _fits_scalar(avro_type.kind, value)
 
 
+def unfit_part(
+    avro_type: AvroType, value: Json, *, unread: AbstractSet[str] = frozenset()
+) -> tuple[tuple[str | int, ...], AvroType, Json]:
+    """Return the innermost part of a default that does not fit: the steps to it, the type that it should have, itself.
+
+    The default does not fit ``avro_type`` (:func:`fits_default`). A part of a union is not looked into, and a value
+    that is missing from a record is a fault of the record.
+    """
+    inner: list[tuple[str | int, AvroType, Json]] = []
+    if isinstance(avro_type, Array) and isinstance(value, list):
+        inner = [(index, avro_type.items, item) for index, item in enumerate(value)]
+    elif isinstance(avro_type, Map) and isinstance(value, dict):
+        inner = [(key, avro_type.values, item) for key, item in value.items()]
+    elif isinstance(avro_type, Record) and isinstance(value, dict) and avro_type.full_name not in unread:
+        inner = [(each.name, each.type, value[each.name]) for each in avro_type.fields if each.name in value]
+    for step, expected, part in inner:
+        if not fits_default(expected, part, unread=unread):
+            steps, *found = unfit_part(expected, part, unread=unread)
+            return ((step, *steps), *found)
+    return (), avro_type, value
+
+
 def is_usable_default(avro_type: AvroType, value: Json, *, inside: AbstractSet[int] = frozenset()) -> bool:
     """Return whether a reader can use ``value``: for an enum one of its symbols, for a fixed a text of its size.
 
