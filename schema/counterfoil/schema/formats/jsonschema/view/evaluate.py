@@ -7,7 +7,7 @@ are dynamic references between several resources, references that cannot be reso
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, is_multiple, type_of
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+    from counterfoil.schema.steps import Steps
+
+
+STEPS_A_LOOK: Final = 5
+"""The steps of a judgement that each step here takes: a schema is looked at, and a constraint is added."""
 
 
 class Evaluator:
     """An evaluator of values against schemas, with a limit on the steps of everything that uses it.
 
     With ``remembers``, the result for a value and a schema is cached; without it, each evaluation costs the steps that
-    a validator takes.
+    a validator takes. ``steps``, if given, are those of the judgement, which are spent as well.
     """
 
-    def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
+    def __init__(self, max_steps: int, *, remembers: bool = True, steps: Steps | None = None) -> None:
         self._remembers = remembers
+        self._steps = steps
         self._left = max_steps
         self._active: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], bool | None] = {}
@@ -35,6 +41,8 @@ class Evaluator:
     def spend(self, steps: int = 1) -> None:
         """Count steps; raise ``OutOfSteps`` if none are left."""
         self._left -= steps
+        if self._steps is not None:
+            self._steps.spend(steps * STEPS_A_LOOK)
         if self._left < 0:
             raise OutOfSteps
 
