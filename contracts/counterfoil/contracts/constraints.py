@@ -13,6 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.paths.model import StepKind
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.agreements.model import FieldPromise, Range, Read
     from counterfoil.schema.paths.model import FieldPath, Step
+
+_SEARCH_TIMEOUT_S: Final = 1.0
 
 MISSING: Final = object()
 """Stands for a field that a record does not have."""
@@ -99,10 +102,13 @@ class Matching:
         return f"a text that matches {self.pattern.pattern}"
 
     def fits(self, value: Any) -> bool:
-        """Return whether the text matches; a value that is not there does."""
+        """Return whether the text matches; a value that is not there does.
+
+        A text for which the search takes longer than a second does not match.
+        """
         if value is None or value is MISSING:
             return True
-        return isinstance(value, str) and self.pattern.search(value) is not None
+        return isinstance(value, str) and holds_match(self.pattern.pattern, value, timeout_s=_SEARCH_TIMEOUT_S) is True
 
 
 Constraint: TypeAlias = Required | Within | OneOf | Matching

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.documents.blocks import refusal, words
+from counterfoil.schema.formats.jsonschema.read.patterns import MAX_EXPANDED_SIZE, expanded_size, is_too_large
 
 if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
@@ -19,8 +20,13 @@ def pattern_of(node: Node) -> str:
     text = words(node, what="pattern")
     if len(text) > MAX_PATTERN_LENGTH:
         raise refusal(f"pattern has {len(text)} characters; expected at most {MAX_PATTERN_LENGTH}", node)
+    if is_too_large(text):
+        problem = f"pattern has {expanded_size(text)} parts after its repetitions; expected at most {MAX_EXPANDED_SIZE}"
+        raise refusal(problem, node)
     try:
         re.compile(text)
-    except re.error as mistake:
+    except (re.error, OverflowError) as mistake:
         raise refusal(f"pattern is no regular expression: {mistake}", node) from None
+    except (RecursionError, MemoryError):
+        raise refusal("pattern has groups that are nested too deep", node) from None
     return text
