@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.agreements.model import FieldPromise, Range, Read
     from counterfoil.schema.paths.model import FieldPath, Step
 
+_SEARCH_TIMEOUT_S: Final = 1.0
+
 MISSING: Final = object()
 """Stands for a field that a record does not have."""
 
@@ -102,10 +104,13 @@ class Matching:
         return f"a text that matches {self.pattern}"
 
     def fits(self, value: Any) -> bool:
-        """Return whether the text matches; a value that is not there does."""
+        """Return whether the text matches; a value that is not there does.
+
+        A text for which the search takes longer than a second does not match.
+        """
         if value is None or value is MISSING:
             return True
-        return isinstance(value, str) and holds_match(self.pattern, value) is True
+        return isinstance(value, str) and holds_match(self.pattern, value, timeout_s=_SEARCH_TIMEOUT_S) is True
 
 
 Constraint: TypeAlias = Required | Within | OneOf | Matching

@@ -10,14 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from counterfoil.schema.agreements.patterns import MAX_PATTERN_LENGTH as MAX_CONTRACT_PATTERN
+from counterfoil.schema.agreements.patterns import pattern_of
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
+from counterfoil.schema.documents.nodes import InvalidDocument
+from counterfoil.schema.documents.yaml_reader import read_yaml
+from counterfoil.schema.errors import JudgementUndecided
 from counterfoil.schema.formats.jsonschema.parse import parse_json_schema
 from counterfoil.schema.formats.jsonschema.read.matching import MAX_BUILT, matching_strings, stretched
 from counterfoil.schema.formats.jsonschema.read.patterns import (
     MAX_EXPANDED_SIZE,
     MAX_PATTERN_LENGTH,
+    CountedPatterns,
     compile_pattern,
     expanded_size,
     holds_match,
@@ -26,6 +31,7 @@ from counterfoil.schema.formats.jsonschema.read.patterns import (
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.steps import OutOfSteps, Steps
 
 LARGE = (
     "((b{1000}){1000}){2}",
@@ -135,6 +141,42 @@ def test_what_a_large_pattern_decides_is_never_a_yes_under_sound():
     writer = {"type": "object", "patternProperties": {LARGE[0]: {"type": "string"}}, "additionalProperties": False}
     reader = {**writer, "patternProperties": {LARGE[0]: {"type": "integer"}}}
     assert _incompatible(reader, writer, CompatibilityPolicy.SOUND)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        (LARGE[0], "parts after its repetitions"),
+        ("(" * 9_000 + ")" * 9_000, "nested too deep"),
+        ("a{99999999999999999999999}", "parts after its repetitions"),
+        ("[a", "no regular expression"),
+    ],
+)
+def test_patterns_of_contracts_that_cannot_be_searched_for_are_refused(pattern: str, message: str):
+    node = read_yaml(f"pattern: {json.dumps(pattern)}")
+    with pytest.raises(InvalidDocument, match=message):
+        pattern_of(node.entries["pattern"])
+
+
+def test_the_patterns_of_one_judgement_are_counted_together_and_once():
+    steps = Steps(100_000)
+    patterns = CountedPatterns(steps)
+    for at in range(5):
+        for _ in range(3):
+            patterns.holds_match(f"(?:[a-z]{{1000}}){{15}}{at}", "b")
+    assert 15_000 < steps.left < 30_000
+    patterns.holds_match("(?:[a-z]{1000}){10}", "b")
+    with pytest.raises(OutOfSteps):
+        patterns.holds_match("(?:[a-z]{1000}){15}b", "b")
+
+
+@pytest.mark.parametrize("policy", [CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND])
+def test_many_large_patterns_do_not_suffice_for_the_steps_of_a_judgement(policy: CompatibilityPolicy):
+    patterns = {f"(?:[a-z]{{1000}}){{19}}{at}": {"type": "string"} for at in range(400)}
+    reader = {"patternProperties": patterns, "additionalProperties": False, "properties": {"a": {}}}
+    writer = {"patternProperties": patterns, "additionalProperties": False, "properties": {"b": {}}}
+    with pytest.raises(JudgementUndecided):
+        _incompatible(reader, writer, policy)
 
 
 def test_the_limit_of_patterns_in_contracts_is_that_of_schemas():

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.documents.blocks import refusal, words
-from counterfoil.schema.formats.jsonschema.read.patterns import mistake_in_pattern
+from counterfoil.schema.formats.jsonschema.read.patterns import (
+    MAX_EXPANDED_SIZE,
+    expanded_size,
+    is_too_large,
+    mistake_in_pattern,
+)
 
 if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
@@ -19,6 +24,9 @@ def pattern_of(node: Node) -> str:
     text = words(node, what="pattern")
     if len(text) > MAX_PATTERN_LENGTH:
         raise refusal(f"pattern has {len(text)} characters; expected at most {MAX_PATTERN_LENGTH}", node)
+    if is_too_large(text):
+        problem = f"pattern has {expanded_size(text)} parts after its repetitions; expected at most {MAX_EXPANDED_SIZE}"
+        raise refusal(problem, node)
     mistake = mistake_in_pattern(text)
     if mistake is not None:
         raise refusal(f"pattern is no regular expression: {mistake}", node)

@@ -106,6 +106,11 @@ class Difference:
         return None
 
     @property
+    def origin_key(self) -> object:
+        """What is the same for one difference that is found along several ways; by default, the difference itself."""
+        return self
+
+    @property
     def reader_pointer(self) -> Pointer:
         """The pointer of the place in the reader's own text, or of its nearest ancestor there."""
         return ()

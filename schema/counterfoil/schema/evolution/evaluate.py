@@ -7,9 +7,9 @@ Operations are turned into closures once per plan; each takes the scope and retu
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.arithmetic import compile_expression
 from counterfoil.schema.evolution.casts import cast_function, widen_function
@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 
 Step: TypeAlias = Callable[[Any], Any]
 
+_CACHE_BYTES: Final = 4 * 1024 * 1024
+_BYTES_A_PLAN: Final = 2_000
+_BYTES_A_CHARACTER: Final = 20
+"""The bytes of a plan and its functions for each character of its two schemas; they hold about this much."""
+
 
 def evaluate(plan: ConversionPlan, value: Any) -> Any:
     """Convert a source record with ``plan`` and return the target record; or a value without parts.
@@ -68,12 +73,17 @@ def evaluator(plan: ConversionPlan) -> Callable[[Any], Any]:
     return _compiled(plan)
 
 
-@lru_cache(maxsize=32)
+def _bytes_of(_: object, plan: ConversionPlan) -> int:
+    chars = sum(len(each.text) + each.referenced_chars for each in (plan.source, plan.target))
+    return _BYTES_A_PLAN + _BYTES_A_CHARACTER * chars
+
+
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of, keeps_large=True)
 def _compiled(plan: ConversionPlan) -> Step:
     return compile_op(plan.root, "")
 
 
-@lru_cache(maxsize=32)
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of, keeps_large=True)
 def _turns(plan: ConversionPlan) -> tuple[Step | None, Step | None]:
     return base_function(plan.source), decoded_function(plan.target)
 

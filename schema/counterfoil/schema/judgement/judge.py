@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 SEARCH_STEPS: Final = 3_000_000
 """The steps of all searches for witnesses of one judgement; an ordinary search takes a few thousand."""
+
+MAX_SEARCHES_A_CAUSE: Final = 10
+"""The largest number of ways to one difference for which a witness is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +111,14 @@ class Judgement:
         found: dict[Difference, Witness] = {}
         ended = False
         searched: set[tuple[int, Difference]] = set()  # one difference is reported at every place of its pair
+        searches: Counter[tuple[int, object]] = Counter()  # one difference is found along every way to its pair
         for each in self.incompatibilities[: self.budget.witnesses]:
             cause = (id(each.failure), each.difference)
-            if cause in searched:
+            along_ways = (id(each.failure), each.difference.origin_key)
+            if cause in searched or searches[along_ways] >= MAX_SEARCHES_A_CAUSE:
                 continue
             searched.add(cause)
+            searches[along_ways] += 1
             witness = each.search_for_witness()
             if isinstance(witness, Witness):
                 found[each.difference] = witness

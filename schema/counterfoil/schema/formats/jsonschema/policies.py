@@ -32,5 +32,6 @@ def find_differences(
     from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misreadings
     from counterfoil.schema.formats.jsonschema.sound.policy import find_sound_differences
 
-    corrected = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings])
-    return [*corrected, *(misreading.difference() for misreading in find_misreadings(reader, writer))]
+    corrected = find_sound_differences(reader, writer, [(finding.steps, finding) for finding in findings], steps)
+    misreadings = find_misreadings(reader, writer, steps=steps)
+    return [*corrected, *(misreading.difference() for misreading in misreadings)]

@@ -53,7 +53,7 @@ from counterfoil.schema.formats.jsonschema.compare.shared_findings import (
 )
 from counterfoil.schema.formats.jsonschema.compare.translate import node_of
 from counterfoil.schema.formats.jsonschema.compare.wording import describe
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import CountedPatterns
 from counterfoil.schema.formats.jsonschema.read.resolve import UnresolvedReference
 from counterfoil.schema.steps import OutOfSteps, Steps, steps_for
 
@@ -132,6 +132,7 @@ class _Rounds:
     def __init__(self, policy: CompatibilityPolicy, steps: Steps) -> None:
         self.policy = policy
         self._steps = steps
+        self._patterns = CountedPatterns(steps)
         self._before: dict[tuple[int, int], Findings] = {}
         self._known: dict[tuple[int, int], Findings] = {}
         self._verdicts: dict[tuple[int, int], Findings] = {}
@@ -177,7 +178,7 @@ class _Rounds:
 
     def matches(self, pattern: str, name: str) -> bool:
         self._steps.spend()
-        return holds_match(pattern, name) is True
+        return self._patterns.holds_match(pattern, name) is True
 
     def _compare(self, reader: Node, writer: Node) -> Findings:
         """Return the findings of a pair, after those of all pairs inside it are known."""

@@ -77,6 +77,11 @@ class JsonDifference(Difference):
         )
 
     @property
+    def origin_key(self) -> object:
+        """The rule, the two nodes and the facts."""
+        return self.kind.id, id(self.reader), id(self.writer), self.detail
+
+    @property
     def steps(self) -> tuple[str, ...] | None:
         """The steps of the path as the reference reports them; None if it reports no place."""
         return tuple(step for part in self.way for step in part.steps) if self.has_path else None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.schema.ecma.syntax import Expression
+    from counterfoil.schema.steps import Steps
 
 SEARCH_TIMEOUT_S: Final = 0.05
 """The time limit of one search."""
@@ -36,6 +37,8 @@ MAX_PATTERN_LENGTH: Final = 20_000
 MAX_EXPANDED_SIZE: Final = 20_000
 """The largest size of a pattern that is compiled; a compiled one takes up to 1,000 bytes for each unit of its size."""
 
+_STEPS_A_PATTERN: Final = 100
+_STEPS_A_TIMEOUT: Final = 50_000
 _CACHE_BYTES: Final = 16 * 1024 * 1024
 _BYTES_A_PIECE: Final = 400
 _BYTES_A_PATTERN: Final = 2_000
@@ -212,6 +215,35 @@ def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S)
     """
     compiled = compile_pattern(pattern)
     return None if compiled is None else compiled.holds_match(text, timeout_s)
+
+
+class CountedPatterns:
+    """The patterns of one judgement: what it takes to compile each is counted once, and searches that take too long.
+
+    Whether a pattern is compiled already does not matter, so that a judgement takes the same steps whatever was judged
+    before.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._counted: set[str] = set()
+
+    def count(self, pattern: str) -> None:
+        """Count the steps of compiling ``pattern``; raise ``OutOfSteps`` if too few are left."""
+        if pattern not in self._counted:
+            self._counted.add(pattern)
+            parts = (
+                len(pattern) if len(pattern) > MAX_PATTERN_LENGTH else min(expanded_size(pattern), MAX_EXPANDED_SIZE)
+            )
+            self._steps.spend(_STEPS_A_PATTERN + parts)
+
+    def holds_match(self, pattern: str, text: str) -> bool | None:
+        """Return whether ``text`` contains a match; None if the pattern cannot be read or takes too long."""
+        self.count(pattern)
+        found = holds_match(pattern, text)
+        if found is None and compile_pattern(pattern) is not None:
+            self._steps.spend(_STEPS_A_TIMEOUT)
+        return found
 
 
 def _translated(pattern: str) -> str:

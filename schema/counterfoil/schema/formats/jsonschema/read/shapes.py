@@ -136,9 +136,12 @@ _ALL_TYPES: Final = ""
 def shapes_of(schema: Mapping[str, Any], draft: Draft) -> Mapping[str, Shape]:
     """Return the keywords that are checked in ``schema``, with their shapes."""
     named = schema.get("type", _ALL_TYPES)
+    if isinstance(named, str) and named:
+        named = [named]
     if isinstance(named, list):
-        return _shapes_of_types(draft, tuple(name for name in named if isinstance(name, str)))
-    return _shapes_of_types(draft, named if isinstance(named, str) else "")
+        known = (name for name in named if isinstance(name, str) and name in _SHAPES_BY_TYPE)
+        return _shapes_of_types(draft, tuple(dict.fromkeys(known)))  # few and short, whatever the schema has
+    return _shapes_of_types(draft, "")
 
 
 @lru_cache(maxsize=1024)

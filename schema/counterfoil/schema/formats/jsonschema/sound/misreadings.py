@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.annotations import Path
     from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.steps import Steps
 
 MAX_VALUES: Final = 60
 """The largest number of generated values that vary everywhere."""
@@ -116,16 +117,18 @@ class Meanings:
                 yield Misreading(value, path, theirs, mine, text)
 
 
-def find_misreadings(reader: JsonSchema, writer: JsonSchema, *, along: FieldPath | None = None) -> list[Misreading]:
+def find_misreadings(
+    reader: JsonSchema, writer: JsonSchema, *, along: FieldPath | None = None, steps: Steps | None = None
+) -> list[Misreading]:
     """Return values of ``writer`` that ``reader`` accepts and misreads, one for each place and keyword.
 
     With a path as ``along``, values for each place there and inside are searched for, also of a schema that is used at
-    several places.
+    several places. ``steps``, if given, are those of the judgement: raises ``OutOfSteps`` if they do not suffice.
     """
     meanings = Meanings(reader, writer, along)
     if not meanings.places:
         return []
-    evaluator = Evaluator(MAX_LOOKS)
+    evaluator = Evaluator(MAX_LOOKS, steps=steps)
     solver = Solver(evaluator, trusts_unknown=True)
     found: dict[tuple[str, str], Misreading] = {}
     sides = ([(meanings.writer, True)], [meanings.reader])
@@ -139,6 +142,8 @@ def find_misreadings(reader: JsonSchema, writer: JsonSchema, *, along: FieldPath
                     found.setdefault((difference.path, difference.detail), each)
     except (OutOfSteps, ArithmeticError, RecursionError):
         pass  # what has been found until here is certain
+    if steps is not None:
+        steps.spend(0)
     return list(found.values())
 
 

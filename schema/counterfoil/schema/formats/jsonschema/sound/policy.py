@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.pointer import Pointer
+    from counterfoil.schema.steps import Steps
 
 MAX_STEPS: Final = 60_000
 """The largest number of steps of a decision, and again of the search for the reasons of a refusal."""
@@ -78,17 +79,34 @@ def decide(
     *,
     max_steps: int = MAX_STEPS,
     read_part: Callable[[WrittenSchema], Schema] = _whole,
+    steps: Steps | None = None,
 ) -> Decision:
     """Return whether ``reader`` accepts every value that ``writer`` accepts, as far as ``max_steps`` steps show.
 
-    ``read_part`` returns those constraints of the reader that count, from its root; all of them by default.
+    ``read_part`` returns those constraints of the reader that count, from its root; all of them by default. ``steps``,
+    if given, are those of the judgement: raises ``OutOfSteps`` if they do not suffice.
     """
-    decision, is_read_one_way = _decide(reader, writer, max_steps, read_part, marks_contained_in_2019=True)
+    limits = (max_steps, steps)
+    decision, is_read_one_way = _decide(reader, writer, limits, read_part, marks_contained_in_2019=True)
     if decision.is_proved and not is_read_one_way:
-        decision, _ = _decide(reader, writer, max_steps, read_part, marks_contained_in_2019=False)
-    if decision.is_proved or decision.is_refuted:
-        return decision
-    return Decision(is_proved=False, reasons=(*_sampled(reader, writer, read_part),), is_all=False)
+        decision, _ = _decide(reader, writer, limits, read_part, marks_contained_in_2019=False)
+    if not decision.is_proved and not decision.is_refuted:
+        if _are_the_same(reader, writer):
+            return Decision(is_proved=True)
+        reasons = _sampled(reader, writer, read_part, steps)
+        decision = Decision(is_proved=False, reasons=(*reasons,), is_all=False)
+    if steps is not None:
+        steps.spend(0)  # of a decision that ended for want of steps nothing follows
+    return decision
+
+
+def _are_the_same(reader: JsonSchema, writer: JsonSchema) -> bool:
+    """Return whether the documents of two schemas have the same content, whatever the order of their keys."""
+    one, other = (
+        [print_exact(document, sort_keys=True) for _, document in sorted(each.resolver.documents.items())]
+        for each in (reader, writer)
+    )
+    return one == other and reader.resolver.documents.keys() == writer.resolver.documents.keys()
 
 
 def is_proved(
@@ -114,7 +132,7 @@ def is_proved(
 def _decide(
     reader: JsonSchema,
     writer: JsonSchema,
-    max_steps: int,
+    limits: tuple[int, Steps | None],
     read_part: Callable[[WrittenSchema], Schema],
     *,
     marks_contained_in_2019: bool,
@@ -122,7 +140,7 @@ def _decide(
     """Return the decision for one interpretation of draft 2019-09, and whether there is only one interpretation."""
     written, root = (root_of(one, marks_contained_in_2019=marks_contained_in_2019) for one in (writer, reader))
     read = read_part(root)
-    evaluator = Evaluator(max_steps)
+    evaluator = Evaluator(limits[0], steps=limits[1])
     solver = Solver(evaluator)
     try:
         answer = solver.solve([(written, True), (read, False)])
@@ -131,21 +149,21 @@ def _decide(
     is_read_one_way = not any(each.source.has_contains_in_2019 for each in (written, root))
     if not answer.values:
         return Decision(is_proved=answer.is_empty), is_read_one_way
-    evaluator.refill(max_steps)
+    evaluator.refill(limits[0])
     reasons, is_all = Inclusion(solver, written, read).reasons(answer.values[0])
     return Decision(is_proved=False, reasons=reasons, is_all=is_all), is_read_one_way
 
 
 def _sampled(
-    reader: JsonSchema, writer: JsonSchema, read_part: Callable[[WrittenSchema], Schema] = _whole
+    reader: JsonSchema, writer: JsonSchema, read_part: Callable[[WrittenSchema], Schema], steps: Steps | None
 ) -> list[Reason]:
     """Return a reason with a value of the writer's that the reader refuses, found among samples; empty if none is.
 
     Used if the decision is unknown.
     """
-    evaluator = Evaluator(MAX_SAMPLING_STEPS)
+    evaluator = Evaluator(MAX_SAMPLING_STEPS, steps=steps)
     written, read = root_of(writer), read_part(root_of(reader))
-    samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS)), budget=MAX_SAMPLING_BUILT).values(
+    samples = Sampler(Solver(Evaluator(MAX_SAMPLING_LOOKS, steps=steps)), budget=MAX_SAMPLING_BUILT).values(
         [(written, True)], [read]
     )
     try:
@@ -158,14 +176,17 @@ def _sampled(
 
 
 def find_sound_differences(
-    reader: JsonSchema, writer: JsonSchema, strict: Sequence[tuple[tuple[str, ...] | None, Difference]]
+    reader: JsonSchema,
+    writer: JsonSchema,
+    strict: Sequence[tuple[tuple[str, ...] | None, Difference]],
+    steps: Steps | None = None,
 ) -> list[Difference]:
     """Return why ``reader`` does not accept everything that ``writer`` accepts.
 
     ``strict`` are the differences that break under STRICT, each with the steps of its path, in the order of the walk.
-    Those that no value confirms are left out, and those that STRICT does not find are added.
+    Those that no value confirms are left out, and those that STRICT does not find are added. Raises ``OutOfSteps``.
     """
-    decision = decide(reader, writer)
+    decision = decide(reader, writer, steps=steps)
     if decision.is_proved:
         return []
     if not decision.is_refuted:
@@ -174,10 +195,10 @@ def find_sound_differences(
     for reason in decision.reasons:
         for place in _places_of(reason):
             suspect.add(place)
-    kept = [(steps, one) for steps, one in strict if steps is None or not decision.is_all or suspect.touches(steps)]
+    kept = [(way, one) for way, one in strict if way is None or not decision.is_all or suspect.touches(way)]
     reported = _Places()
-    for steps, _ in kept:
-        reported.add(() if steps is None else steps)
+    for way, _ in kept:
+        reported.add(() if way is None else way)
     known_by_rule: dict[str, _Places] = {}
     added: list[Difference] = []
     for reason in decision.reasons:

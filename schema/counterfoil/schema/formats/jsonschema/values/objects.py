@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import chain, combinations, islice, product
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.values.literals import SomeProperty
 from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema, listing
 
@@ -98,7 +97,7 @@ class Objects:
         known = self._property_by_name.get(name)
         if known is None:
             self._solver.evaluator.spend(len(self._state.facts))
-            matches = {pattern: holds_match(pattern, name) for pattern in self.patterns}
+            matches = {pattern: self._solver.evaluator.holds_match(pattern, name) for pattern in self.patterns}
             known = self._property_by_name[name] = tuple(
                 (schema, True) for each in self._state.facts for schema in each.property(name, matches)
             )
@@ -119,9 +118,9 @@ class Objects:
     def _is_called_so(self, some: SomeProperty, name: str) -> bool:
         if name in some.other_than or self._solver.fits(some.of_name, name) is False:
             return False
-        if some.pattern is not None and holds_match(some.pattern, name) is False:
+        if some.pattern is not None and self._solver.evaluator.holds_match(some.pattern, name) is False:
             return False
-        return not any(holds_match(pattern, name) for pattern in some.outside)
+        return not any(self._solver.evaluator.holds_match(pattern, name) for pattern in some.outside)
 
     def _unknown_places(
         self,

@@ -201,6 +201,7 @@ class Sampler:
     def _undeclared_names(self, objects: Objects, aim: _Aim) -> Iterator[str]:
         """Yield names that match patterns, names near the limits of schemas for names, and some fixed ones."""
         for pattern in dict.fromkeys((*(pattern for each in aim.near for pattern in each.patterns), *objects.patterns)):
+            self._solver.evaluator.count_patterns([pattern])
             yield from matching_strings(pattern)[:MAX_NAMES]
         watching = [each.names for each in aim.near if each.names is not None]
         if watching or objects.names:

@@ -38,6 +38,8 @@ def text_values(
     Strings near the limits of ``near`` come first; ``further`` numbered ones are last.
     """
     patterns = [*dict.fromkeys(each.pattern for each in state.facts if each.pattern is not None)]
+    solver.evaluator.count_patterns([*patterns, *_refused_patterns(state)])
+    solver.evaluator.count_patterns(each.pattern for each in near if each.pattern is not None)
     least = max((each.min_length for each in state.facts if each.min_length is not None), default=0)
     most = min((each.max_length for each in state.facts if each.max_length is not None), default=None)
     if most is not None and (least > most or most < 0):

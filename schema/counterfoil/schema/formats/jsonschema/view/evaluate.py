@@ -7,27 +7,34 @@ are dynamic references between several resources, references that cannot be reso
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.formats.jsonschema.read.patterns import CountedPatterns, holds_match
 from counterfoil.schema.formats.jsonschema.read.values import are_equal, is_integer, is_multiple, type_of
 from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+    from counterfoil.schema.steps import Steps
+
+
+STEPS_A_LOOK: Final = 5
+"""The steps of a judgement that each step here takes: a schema is looked at, and a constraint is added."""
 
 
 class Evaluator:
     """An evaluator of values against schemas, with a limit on the steps of everything that uses it.
 
     With ``remembers``, the result for a value and a schema is cached; without it, each evaluation costs the steps that
-    a validator takes.
+    a validator takes. ``steps``, if given, are those of the judgement, which are spent as well.
     """
 
-    def __init__(self, max_steps: int, *, remembers: bool = True) -> None:
+    def __init__(self, max_steps: int, *, remembers: bool = True, steps: Steps | None = None) -> None:
         self._remembers = remembers
+        self._steps = steps
+        self._patterns = None if steps is None else CountedPatterns(steps)
         self._left = max_steps
         self._active: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], bool | None] = {}
@@ -35,8 +42,20 @@ class Evaluator:
     def spend(self, steps: int = 1) -> None:
         """Count steps; raise ``OutOfSteps`` if none are left."""
         self._left -= steps
+        if self._steps is not None:
+            self._steps.spend(steps * STEPS_A_LOOK)
         if self._left < 0:
             raise OutOfSteps
+
+    def count_patterns(self, patterns: Iterable[str]) -> None:
+        """Count the steps that it takes to compile each of the patterns, once for all schemas and values."""
+        if self._patterns is not None:
+            for pattern in patterns:
+                self._patterns.count(pattern)
+
+    def holds_match(self, pattern: str, text: str) -> bool | None:
+        """Return whether ``text`` contains a match of a pattern; None if unknown."""
+        return holds_match(pattern, text) if self._patterns is None else self._patterns.holds_match(pattern, text)
 
     @property
     def left(self) -> int:
@@ -120,7 +139,9 @@ class Evaluator:
     def _evaluated(self, facts: Facts, value: Any) -> tuple[set[Any], set[Any]]:
         """Return the names or indexes that a schema which holds has certainly evaluated, and those that it may have."""
         self.spend()
-        sure, possible = _own_names(facts, value) if isinstance(value, dict) else self._own_indexes(facts, value)
+        sure, possible = (
+            _own_names(facts, value, self.holds_match) if isinstance(value, dict) else self._own_indexes(facts, value)
+        )
         if facts.is_opaque:
             possible = set(value if isinstance(value, dict) else range(len(value)))
         for schema, holds in self._beside(facts, value):
@@ -176,7 +197,7 @@ class Evaluator:
     def _text(self, facts: Facts, value: str) -> Iterator[bool | None]:
         yield _is_within(len(value), facts.min_length, facts.max_length)
         if facts.pattern is not None:
-            yield holds_match(facts.pattern, value)
+            yield self.holds_match(facts.pattern, value)
 
     def _array(self, facts: Facts, value: list[Any]) -> Iterator[bool | None]:
         yield _is_within(len(value), facts.min_items, facts.max_items)
@@ -211,7 +232,7 @@ class Evaluator:
         if declared is not None:
             yield self.accepts(declared, item)
         self.spend(len(facts.patterns))
-        matches = {pattern: holds_match(pattern, name) for pattern in facts.patterns}
+        matches = {pattern: self.holds_match(pattern, name) for pattern in facts.patterns}
         for pattern, schema in facts.patterns.items():
             if matches[pattern] is not False:
                 accepted = self.accepts(schema, item)
@@ -253,11 +274,13 @@ class Evaluator:
         return then if holds else otherwise
 
 
-def _own_names(facts: Facts, value: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+def _own_names(
+    facts: Facts, value: Mapping[str, Any], holds: Callable[[str, str], bool | None]
+) -> tuple[set[str], set[str]]:
     if facts.additional is not None or facts.unevaluated_properties is not None:
         return set(value), set(value)
     sure = value.keys() & facts.properties.keys()
-    matches = {name: {holds_match(pattern, name) for pattern in facts.patterns} for name in value.keys() - sure}
+    matches = {name: {holds(pattern, name) for pattern in facts.patterns} for name in value.keys() - sure}
     sure |= {name for name, found in matches.items() if True in found}
     return sure, sure | {name for name, found in matches.items() if None in found}
 

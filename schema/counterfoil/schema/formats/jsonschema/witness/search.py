@@ -58,7 +58,9 @@ USUAL_SIZE: Final = 100_000
 
 MAX_SHRINKINGS: Final = 40
 
-_STEPS_A_LOOK: Final = 10
+_STEPS_A_LOOK: Final = 30
+"""The steps of a schema that a validator evaluates."""
+_STEPS_A_VALUE: Final = 100
 
 MISREADINGS: Final = frozenset({FORMAT_MISREAD.id, CONTENT_MISREAD.id})
 """The rules of differences in values that both sides accept."""
@@ -107,7 +109,7 @@ class Search:
         self._tried = 0
         self._reason = ""
         self._refusals = 0
-        self._evaluator = Evaluator(MAX_LOOKS)
+        self._evaluator = Evaluator(MAX_LOOKS, steps=steps)
         self._solver = Solver(self._evaluator, trusts_unknown=True)
         self._judged = Evaluator(MAX_LOOKS_A_VALUE, remembers=False)
         size = len(reader.text) + len(writer.text)
@@ -200,7 +202,7 @@ class Search:
                 self._evaluator.spend(MAX_LOOKS_A_VALUE)
             raise ValidatorRefuses("the schemas branch too much to be tried") from None
         finally:
-            self._steps.spend(_STEPS_A_LOOK * (MAX_LOOKS_A_VALUE - max(0, self._judged.left)))
+            self._steps.spend(_STEPS_A_VALUE + _STEPS_A_LOOK * (MAX_LOOKS_A_VALUE - max(0, self._judged.left)))
 
     def _is_written(self, value: Any) -> bool:
         try:
