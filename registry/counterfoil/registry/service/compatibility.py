@@ -6,6 +6,7 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.domain.config import level_of, policy_of
@@ -44,8 +45,15 @@ if TYPE_CHECKING:
 BUDGET: Final = Budget(witnesses=10)
 """The limits of a judgement beside the event loop."""
 
-QUICK_BUDGET: Final = replace(BUDGET, comparison_steps=10_000, search_steps=4_000)
-"""The limits of a judgement in the event loop: a few milliseconds. What needs more is judged anew beside it."""
+QUICK_BUDGETS: Final = {
+    SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
+    SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
+    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=40_000),
+}
+"""The limits of a judgement in the event loop: some milliseconds. What needs more is judged anew beside it.
+
+They are enough for the searches about two ordinary differences; a step of a search takes another time in each language.
+"""
 
 _PAUSE_AFTER_S: Final = 0.005
 """After so much time of comparisons with many versions, other requests are handled."""
@@ -68,13 +76,13 @@ class Verdict:
         *,
         question: Question,
         config: Config,
-        long: LongJudgements,
+        check: CompatibilityCheck,
         reservations: tuple[str, ...] = (),
     ) -> None:
         self._found = found
         self._question = question
         self._config = config
-        self._long = long
+        self._check = check
         self.reservations = reservations
         self._messages: tuple[str, ...] | None = None
 
@@ -110,10 +118,7 @@ class Verdict:
             return self._found.messages
         if self._is_permitted:
             return ()
-        try:
-            return messages_about(self._found, is_whole=True)
-        except JudgementUndecided:
-            return (await self._long.run(answer, self._question, BUDGET)).messages
+        return await self._check.messages(self._found, self._question)
 
 
 async def check_sound(parsed: ParsedSchema, config: Config, reader: SchemaReader) -> None:
@@ -134,6 +139,7 @@ class CompatibilityCheck:
     def __init__(self, reader: SchemaReader, long: LongJudgements | None = None) -> None:
         self._reader = reader
         self._long = long or LongJudgements()
+        self._searched: set[SchemaType] = set()
 
     async def verdict(
         self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -145,7 +151,21 @@ class CompatibilityCheck:
         question = Question(candidate.parsed, earlier, level_of(config), policy_of(config))
         reservations = await self._reservations(candidate, versions, config)
         found = await self._judged(question)
-        return Verdict(found, question=question, config=config, long=self._long, reservations=reservations)
+        return Verdict(found, question=question, config=config, check=self, reservations=reservations)
+
+    async def messages(self, judgement: Judgement, question: Question) -> tuple[str, ...]:
+        """Return the messages of a judgement that was made in the event loop; long searches are made beside it.
+
+        The first search of a language loads its decoder, which takes longer than most searches.
+        """
+        language = question.candidate.schema_type
+        is_loaded = language in self._searched
+        self._searched.add(language)
+        search = partial(messages_about, judgement, is_whole=True)
+        try:
+            return search() if is_loaded else await asyncio.to_thread(search)
+        except JudgementUndecided:
+            return (await self._long.run(answer, question, BUDGET)).messages
 
     async def _judged(self, question: Question) -> Judgement | Answer:
         """Return the judgement, or the answer of one that takes long, which is made beside the event loop.
@@ -193,9 +213,10 @@ async def _quickly_judged(question: Question) -> Judgement:
     Each version is compared by itself, so that other requests are handled between many of them: the first one that
     fails is the only one that is reported.
     """
+    budget = QUICK_BUDGETS[question.candidate.schema_type]
     first, *others = [replace(question, history=[each]) for each in question.history] or [question]
     spent_s, resumed_s = 0.0, time.monotonic()
-    judgement = judged(first, QUICK_BUDGET)
+    judgement = judged(first, budget)
     for each in others if judgement.report.is_compatible and question.level.is_transitive else ():
         held_s = time.monotonic() - resumed_s
         if held_s > _PAUSE_AFTER_S:
@@ -204,7 +225,7 @@ async def _quickly_judged(question: Question) -> Judgement:
                 raise JudgementUndecided("There are too many versions to compare them all in the event loop")
             await asyncio.sleep(0)
             resumed_s = time.monotonic()
-        judgement = judged(each, QUICK_BUDGET)
+        judgement = judged(each, budget)
         if not judgement.report.is_compatible:
             break
     return judgement
