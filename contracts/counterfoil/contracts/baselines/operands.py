@@ -20,7 +20,7 @@ from counterfoil.contracts.baselines.workspace import (
     reader_of,
     scope_of,
 )
-from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
+from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake, is_address
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.contracts.yaml_files import is_yaml
@@ -108,7 +108,7 @@ def find_folder(
         held = {path: data for path, data in contents if data is not None}
         return _folder(operand, tree, scope.wanted[0], held, scope.root)
     ref, separator, path = operand.partition(":")
-    if place.is_file() or not (separator and ref):
+    if place.is_file() or not (separator and ref) or is_address(operand):
         return None
     repository = open_repository(current)
     scope = Scope(repository.top, "", (), project_at(repository.top))
@@ -190,6 +190,8 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
     place = Path(current) / operand
     if place.is_file():
         return _read_file(place, operand)
+    if is_address(operand):
+        raise UsageMistake(f"{operand!r} is an address; name a schema as SUBJECT@VERSION, with --registry URL")
     ref, separator, path = operand.partition(":")
     if separator and ref and path:
         return _read_in_git(open_repository(current), ref, path, current)
