@@ -98,7 +98,11 @@ class Fleet:
         made = Live(version, event.instance, event.is_release)
         if made not in now:
             now.append(made)
-        self.first.setdefault((event.environment, version), self._written(event.environment))
+        written = self._written(event.environment)
+        self.first.setdefault((event.environment, version), {})
+        for each in now:  # where nobody wrote at its deployment, the first ones count with which it was live
+            met = self.first[event.environment, each.version]
+            met.update({topic: shapes for topic, shapes in written.items() if topic not in met})
         self.together |= {(event.environment, a.version, b.version) for a in now for b in now}
 
     def _undeploy(self, event: Undeploy) -> None:
@@ -249,14 +253,14 @@ class Fleet:
         return found
 
     def _is_remembered(self, environment: str, reader: Version, topic: str) -> bool:
-        found = self.first.get((environment, reader))
-        return topic in (self.at_publication.get((environment, reader), {}) if found is None else found)
+        key = (environment, reader)
+        return topic in self.first.get(key, {}) or topic in self.at_publication.get(key, {})
 
     def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
         """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
-        first = self.first.get((environment, reader))
-        if first is not None:
-            return list(first.get(topic, frozenset()))
+        first = self.first.get((environment, reader), {}).get(topic, frozenset())
+        if first:
+            return list(first)
         before = self.at_publication.get((environment, reader), {}).get(topic, frozenset())
         if before:
             return list(before)
