@@ -218,3 +218,15 @@ def test_a_shallow_clone_says_that_the_beginning_of_consumers_is_not_known(past,
     outcome = counterfoil(*WORDS, "--against", "HEAD", folder=shallow)
     assert outcome.code == 1
     assert "the clone is shallow" in outcome.report["note"]
+
+
+def test_a_promised_minimum_of_zero_is_a_part_of_what_was_there(past, broken):
+    def promised(**options):
+        made = json.loads(contract())
+        made["schema"][0]["properties"] = [{"name": "a", "logicalType": "integer", "logicalTypeOptions": options}]
+        return json.dumps(made)
+
+    reader = json.loads(product("a"))
+    reader["inputPorts"][0]["customProperties"][0]["value"] = [{"path": "a", "min": 0}]
+    past({CONTRACT: promised(minimum=0), SCHEMA: avro(a="int"), PRODUCT: json.dumps(reader)})
+    assert [each["rule"] for each in broken({CONTRACT: promised()})["warning"]] == ["expectation-unbacked"]
