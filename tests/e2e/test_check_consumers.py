@@ -403,6 +403,7 @@ def test_a_protobuf_message_and_its_readers(run, shop):
     )
     shop.git("rm", "-q", ORDER)
     _edit(shop, PRODUCT, "{path: order_id, required: true}", "order_id")
+    _edit(shop, OTHER, "version: 4.7.1", "version: 5.0.0")  # built for the new language
     shop.commit()
     _edit(shop, "schemas/order.proto", "  string sku = 1;\n", "")
     _edit(shop, "schemas/order.proto", "int64 total_cents", "string total_cents")

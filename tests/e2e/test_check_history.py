@@ -217,4 +217,31 @@ def test_a_shallow_clone_says_that_the_beginning_of_consumers_is_not_known(past,
     (shallow / SCHEMA).write_text(text)
     outcome = counterfoil(*WORDS, "--against", "HEAD", folder=shallow)
     assert outcome.code == 1
-    assert "the clone is shallow" in outcome.report["note"]
+    assert "a shallow or partial clone" in outcome.report["note"]
+
+
+def test_a_promised_minimum_of_zero_is_a_part_of_what_was_there(past, broken):
+    def promised(**options):
+        made = json.loads(contract())
+        made["schema"][0]["properties"] = [{"name": "a", "logicalType": "integer", "logicalTypeOptions": options}]
+        return json.dumps(made)
+
+    reader = json.loads(product("a"))
+    reader["inputPorts"][0]["customProperties"][0]["value"] = [{"path": "a", "min": 0}]
+    past({CONTRACT: promised(minimum=0), SCHEMA: avro(a="int"), PRODUCT: json.dumps(reader)})
+    assert [each["rule"] for each in broken({CONTRACT: promised()})["warning"]] == ["expectation-unbacked"]
+
+
+def test_a_partial_clone_that_cannot_be_completed_says_the_same(past, workshop, counterfoil, tmp_path):
+    past(
+        {CONTRACT: contract(), SCHEMA: avro(a="string"), PRODUCT: product("a")},
+        {SCHEMA: avro(a="int"), PRODUCT: product("a", more="invoices")},
+    )
+    workshop.git("config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    workshop.git("clone", "--quiet", "--filter", "blob:none", f"file://{workshop.folder}", partial)
+    workshop.folder.rename(tmp_path / "away")
+    (partial / SCHEMA).write_text(avro(a="string"))
+    outcome = counterfoil(*WORDS, "--against", "HEAD", folder=partial)
+    assert outcome.code == 1
+    assert "a shallow or partial clone" in outcome.report["note"]

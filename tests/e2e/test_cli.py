@@ -190,6 +190,7 @@ def test_an_interrupt_is_silent_and_130(tmp_path):
         "import os, signal\n"
         "import click\n"
         "from counterfoil.contracts.cli.run import run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # it may be ignored where the tests run
         "command = click.Command('x', callback=lambda: os.kill(os.getpid(), signal.SIGINT))\n"
         "raise SystemExit(run(command, []))"
     )
@@ -216,3 +217,51 @@ def test_output_that_cannot_be_written_is_one_line(workshop, order):
 def test_shells_can_complete(installed):
     settings = {"_COUNTERFOIL_COMPLETE": "bash_complete", "COMP_WORDS": "counterfoil che", "COMP_CWORD": "1"}
     assert installed(settings=settings).out == "plain,check\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["db", "upgrad"], 2, "No such command 'upgrad'. Did you mean 'upgrade'?"),
+        (["subjects", "lst"], 2, "Did you mean 'list'?"),
+        (["bridge", "pln"], 2, "Did you mean 'plan'?"),
+        (["auth", "usr"], 2, "Did you mean 'user'"),
+        (["auth", "user", "ad"], 2, "Did you mean 'add'"),
+        (["db", "qqqq"], 2, "No such command 'qqqq'."),
+        (["decode", "zz"], 2, "MESSAGE is 'zz', which is not hexadecimal"),
+        (["decode", "--base64", "!"], 2, "MESSAGE is '!', which is not base64"),
+        (["decode", "--header", "zz", "00"], 2, "--header is 'zz', which is not hexadecimal"),
+        (
+            ["lint", "schemas\\a.avsc"],
+            14,
+            "no file or folder 'schemas\\a.avsc'; paths are written with /, as in 'schemas/a.avsc'",
+        ),
+        (["schema", "register", "a\\b.avsc"], 14, "paths are written with /, as in 'a/b.avsc'"),
+        (["check", "--against", "http://127.0.0.1:1"], 2, "--against registry --registry http://127.0.0.1:1"),
+        (["check", "--against", "https://a.example/x"], 2, "--against registry --registry https://a.example/x"),
+        (["diff", "http://127.0.0.1:1", "x@2"], 2, "name a schema as SUBJECT@VERSION, with --registry URL"),
+        (
+            ["subjects", "list"],
+            2,
+            "the URL of the registry is missing; give it as --registry or COUNTERFOIL_REGISTRY_URL",
+        ),
+        (
+            ["check", "--against", "registry"],
+            2,
+            "the URL of the registry is missing; give it as --registry or COUNTERFOIL_REGISTRY_URL",
+        ),
+    ],
+)
+def test_a_mistake_is_answered_with_what_was_meant(counterfoil, tmp_path, arguments, code, said):
+    (tmp_path / "empty").mkdir()
+    done = counterfoil(*arguments, folder=tmp_path / "empty")
+    assert done.code == code, done
+    assert said in done.err
+
+
+def test_lint_of_an_empty_folder_says_that_nothing_was_checked(counterfoil, tmp_path):
+    done = counterfoil("lint", folder=tmp_path)
+    assert (done.code, done.out.splitlines()[0]) == (
+        4,
+        "There is no schema, contract or product file here, so nothing was checked.",
+    )

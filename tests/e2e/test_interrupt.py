@@ -16,6 +16,10 @@ from local_services import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 WAITING = "tests/e2e/waits_for_an_interrupt.py"
+INTERRUPTIBLE = (
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+)
+"""A program that starts another one in which SIGINT is not ignored, as it is after ``nohup`` or in the background."""
 
 
 def listens(port: int) -> bool:
@@ -30,7 +34,7 @@ def test_an_interrupt_ends_the_run_and_its_services(processes: str, tmp_path: Pa
     environment = {name: value for name, value in os.environ.items() if name not in own}
     with (tmp_path / "output").open("w") as output:
         run = subprocess.Popen(
-            command,
+            [sys.executable, "-c", INTERRUPTIBLE, *command],
             cwd=ROOT,
             env={**environment, "STARTED_HERE": str(tmp_path)},
             stdout=output,

@@ -377,6 +377,60 @@ def test_a_file_that_moves_to_a_new_subject_of_the_registry(counterfoil, shop, o
     assert repr(f"{shop.prefix}-order") in result.report["findings"][-1]["text"]
 
 
+def test_plan_names_the_earlier_subject_of_a_moved_file(counterfoil, shop, order):
+    shop.declare("{{files: '*.avsc', subject: '{p}-{{stem}}'}}")
+    shop.write("order.avsc", order(id="string"))
+    shop.write("kept.avsc", {**order(id="string"), "name": "Kept"})
+    shop.commit()
+    assert "note:" not in counterfoil("plan", folder=shop.folder).out
+    shop.git("mv", "order.avsc", "purchase.avsc")
+    shop.write("added.avsc", {**order(id="string"), "name": "Added"})
+    planned = counterfoil("plan", folder=shop.folder)
+    notes = [line for line in planned.out.splitlines() if line.startswith("note:")]
+    text = f"the subject of this file is '{shop.prefix}-purchase' now, and was '{shop.prefix}-order'"
+    assert (planned.code, notes) == (0, [f"note: purchase.avsc: {text}; the file was order.avsc"])
+
+
+def test_a_referred_file_that_nothing_maps_is_refused_by_every_command(counterfoil, shop):
+    shop.declare("{{files: order.avsc, subject: '{p}-order'}}")
+    shop.write("money.avsc", record("Money", "currency"))
+    shop.write("order.avsc", {**record("Order"), "fields": [{"name": "total", "type": "Money"}]})
+    shop.commit()
+    text = "counterfoil.yaml names no subject for money.avsc"
+    linted = counterfoil("lint", "--format", "json", folder=shop.folder)
+    assert (linted.code, linted.rules) == (1, ["reference-unmapped"])
+    assert text in linted.report["findings"][0]["text"]
+    for against in ((), ("--against", "registry"), ("--against", "registry", "--allow-unmapped")):
+        checked = counterfoil("check", *against, "--format", "json", folder=shop.folder)
+        assert (checked.code, "reference-unmapped" in checked.rules) == (1, True), checked
+    for command in (("plan",), ("apply",), ("schema", "register")):
+        refused = counterfoil(*command, folder=shop.folder)
+        assert (refused.code, text in refused.err) == (2, True), refused
+    shop.declare("{{files: order.avsc, subject: '{p}-order'}}", "{{files: money.avsc, part: true}}")
+    assert counterfoil("lint", "--format", "json", folder=shop.folder).rules == []
+    assert counterfoil("check", "--against", "registry", folder=shop.folder).code == 0
+    assert counterfoil("plan", folder=shop.folder).code == 0
+
+
+def test_the_difference_of_folders_has_the_files_that_the_project_maps(counterfoil, workshop, tmp_path_factory):
+    project = "schemas:\n  - {files: 'schemas/*.json', subject: '{stem}'}\n"
+    workshop.write("counterfoil.yaml", project)
+    workshop.write("schemas/order.json", CLOSED)
+    workshop.commit()
+    changed = {**CLOSED, "properties": {"id": {"type": "integer"}}}
+    workshop.write("schemas/order.json", changed)
+    for base in ("HEAD:schemas", "HEAD:"):
+        result = counterfoil("diff", base, "schemas" if base.endswith("schemas") else ".", folder=workshop.folder)
+        assert (result.code, "order.json" in result.out, "id" in result.out) == (0, True, True), result
+    top = tmp_path_factory.mktemp("folders")
+    for name, schema in (("one", CLOSED), ("two", changed)):
+        (top / name / "schemas").mkdir(parents=True)
+        (top / name / "schemas" / "order.json").write_text(json.dumps(schema))
+    (top / "two" / "counterfoil.yaml").write_text(project)
+    result = counterfoil("diff", "one", "two", "--config", "two/counterfoil.yaml", folder=top)
+    assert (result.code, "order.json" in result.out) == (0, True), result
+
+
 def test_a_file_whose_entry_changes_its_subject(counterfoil, workshop, order):
     workshop.write("counterfoil.yaml", "schemas:\n  - {files: order.avsc, subject: orders}\n")
     workshop.write("order.avsc", order(id="string"))

@@ -88,6 +88,12 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
             "Give each file a subject of its own in counterfoil.yaml, or remove all files but one.",
         ),
         FileRule(
+            "reference-unmapped",
+            "The file refers to another schema file of which the project file does not say anything, so that neither "
+            "can be registered.",
+            "Add an entry for the other file in counterfoil.yaml, with part: true if it has no subject of its own.",
+        ),
+        FileRule(
             "subject-changed",
             "The file belongs to another subject than before, because it was moved or renamed, or because the project "
             "file changed. The versions of the earlier subject are not compared with it any more.",

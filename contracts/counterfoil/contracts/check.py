@@ -78,6 +78,7 @@ def check_files(
             subject=mapping.subject if mapping else None,
             generated_code=generated_code,
             rivals=named.rivals(path) if names_subjects else {},
+            unmapped=named.unmapped_references(path) if names_subjects else (),
             is_first=is_first,
             is_by_name=project is None,
             earlier_subjects=earlier if is_first else None,

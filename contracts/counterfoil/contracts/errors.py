@@ -110,3 +110,14 @@ class InvalidProject(PreconditionFailed):
         super().__init__(f"{path}{f':{position}' if position else ''}: {problem}")
         self.path = path
         self.position = position
+
+
+def absent(path: str, *, what: str = "file or folder") -> str:
+    """Return the sentence that there is no such file, with the path as it was given."""
+    said = f"there is no {what} '{path}'"
+    return f"{said}; paths are written with /, as in '{path.replace(chr(92), '/')}'" if chr(92) in path else said
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is the address of a server."""
+    return text.startswith(("http://", "https://"))

@@ -129,6 +129,14 @@ class Subjects:
         shared = {name: self.shared[name] for name in self.names(path) if name in self.shared}
         return {name: tuple(each for each in paths if each != path) for name, paths in shared.items()}
 
+    def unmapped_references(self, path: str) -> tuple[str, ...]:
+        """Return the files to which a file with a subject refers, and which the project maps to nothing."""
+        if not self._declares or not self.names(path):
+            return ()
+        referred = dict.fromkeys(self.tree.referred(path).values())
+        found = [self.of(each) for each in referred if each != path]
+        return tuple(each.path for each in found if each.mapping is None and not each.subjects)
+
     def held_by(self, registry: VersionLister, paths: Iterable[str]) -> Subjects:
         """Return the subjects with those of ``paths`` that ``registry`` has under an older name.
 
@@ -208,6 +216,14 @@ class Subjects:
             for name in filter(None, (*own, self._given.get(path))):
                 paths_by_name.setdefault(name, set()).add(path)
         return frozenset(name for name, paths in paths_by_name.items() if len(paths) > 1)
+
+
+def unmapped_text(path: str) -> str:
+    """Return the sentence that the file at ``path``, to which another one refers, is not mapped."""
+    return (
+        f"counterfoil.yaml names no subject for {path}, to which the file refers; add a line under schemas, with "
+        "part: true for a file that other schemas refer to"
+    )
 
 
 def rivals_text(subject: str, others: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ Sources: RFC 7617 (basic), RFC 6750 (bearer), RFC 6749 section 4.4 (client crede
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Final, Literal, TypeAlias
@@ -86,10 +86,32 @@ class ClientCredentials:
             raise InvalidSettings(f"method {self.method!r} needs client_id and {needed}", setting=needed)
 
 
-TokenFunction: TypeAlias = Callable[[], str | Awaitable[str]]
-"""A function that returns a token for each request; for ``AsyncRegistry`` it may be a coroutine function."""
+@dataclass(frozen=True, slots=True)
+class ManagedIdentity:
+    """A token of the machine's own identity in Azure, from the address ``url`` of its metadata, and renewed in time.
 
-Auth: TypeAlias = BasicAuth | BearerToken | TokenFile | ClientCredentials | TokenFunction
+    The address has the query that names the resource, such as ``?api-version=2018-02-01&resource=api://registry``. No
+    secret is sent there; the address must be HTTPS, or HTTP of this machine or of a link-local address. Raises
+    ``InvalidSettings``.
+    """
+
+    url: str
+
+    def __post_init__(self) -> None:
+        if not _is_safe(self.url) and not _is_link_local(self.url):
+            problem = "expected an https:// URL, or the link-local address of the machine's metadata"
+            raise InvalidSettings(f"The token address {self.url!r} is not valid; {problem}", setting="url")
+
+
+Headers: TypeAlias = Mapping[str, str]
+
+TokenFunction: TypeAlias = Callable[[], str | Headers | Awaitable[str | Headers]]
+"""A function that returns a token for each request; for ``AsyncRegistry`` it may be a coroutine function.
+
+In place of the token, it may return headers, ``Authorization`` and others that a gateway wants beside it.
+"""
+
+Auth: TypeAlias = BasicAuth | BearerToken | TokenFile | ClientCredentials | ManagedIdentity | TokenFunction
 
 
 def bearer(token: str) -> str:
@@ -104,13 +126,13 @@ def auth_of(auth: Auth | tuple[str, str] | str | None) -> Auth | None:
             return BearerToken(auth)
         case (user, password):
             return BasicAuth(user, password)
-        case None | BasicAuth() | BearerToken() | TokenFile() | ClientCredentials():
+        case None | BasicAuth() | BearerToken() | TokenFile() | ClientCredentials() | ManagedIdentity():
             return auth
         case _ if callable(auth):
             return auth
     raise InvalidSettings(
         f"auth is a {type(auth).__name__}; expected a token, a pair (user, password), BasicAuth, BearerToken, "
-        "TokenFile, ClientCredentials, or a function that returns a token",
+        "TokenFile, ClientCredentials, ManagedIdentity, or a function that returns a token",
         setting="auth",
     )
 
@@ -125,6 +147,14 @@ def _is_safe(url: str) -> bool:
     if parts.scheme == "https":
         return bool(host) and "@" not in parts.netloc
     return parts.scheme == "http" and _is_this_machine(host)
+
+
+def _is_link_local(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "http" and ip_address(parts.hostname or "").is_link_local
+    except ValueError:
+        return False
 
 
 def _is_this_machine(host: str) -> bool:

@@ -68,6 +68,10 @@ class RegistryRole(NamedTuple):
 THE_REGISTRY: Final = RegistryRole("registry", VARIABLES, spellings=("--registry", "--url"))
 
 
+MISSING_URL: Final = f"the URL of the registry is missing; give it as --registry or {VARIABLES}URL"
+"""The message where a command needs a registry, and nothing names one."""
+
+
 class RegistryAccess:
     """How one registry is reached: the values of the options, and of the environment for options that are not given.
 
@@ -100,6 +104,8 @@ class RegistryAccess:
         from counterfoil.sdk.settings_sources import settings_from_environment
 
         if self.url is None:
+            if self._role == THE_REGISTRY:
+                raise click.UsageError(MISSING_URL)
             named = f"{self._role.spellings[0]} or " if self._role.spellings else ""
             raise click.UsageError(
                 f"the URL of {self._role.whose} is missing; give it as {named}{self._role.variables}URL"

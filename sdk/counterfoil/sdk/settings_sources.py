@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile
+from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, ManagedIdentity, TokenFile, bearer
 from counterfoil.sdk.connection.tls import TlsSettings
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.settings import RegistrySettings
@@ -29,6 +30,7 @@ _CONFLUENT_KEYS: Final = (
     "bearer.auth.credentials.source",
     "bearer.auth.token",
     "bearer.auth.issuer.endpoint.url",
+    "bearer.auth.issuer.endpoint.query",
     "bearer.auth.client.id",
     "bearer.auth.client.secret",
     "bearer.auth.scope",
@@ -50,6 +52,11 @@ _CONFLUENT_KEYS: Final = (
 )
 
 _MS_PER_S: Final = 1000
+_AZURE_METADATA: Final = "http://169.254.169.254/metadata/identity/oauth2/token"
+_HEADER_BY_KEY: Final = {
+    "bearer.auth.logical.cluster": "target-sr-cluster",
+    "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
+}
 
 
 class _Source:
@@ -199,7 +206,7 @@ def settings_from_confluent(conf: Mapping[str, object]) -> RegistrySettings:
     )
     return replace(
         settings,
-        headers=_confluent_headers(source),
+        headers=_confluent_headers(source, conf),
         tls=_confluent_tls(source, conf.get("ssl.ca.location")),
         proxy=source.text("proxy"),
         retry=replace(
@@ -276,9 +283,20 @@ def _confluent_bearer(source: _Source, conf: Mapping[str, object]) -> Auth | Non
                 scope=source.text("bearer.auth.scope"),
                 tls=_confluent_tls(source, conf.get("ssl.ca.location")),
             )
+        case "OAUTHBEARER_AZURE_IMDS":
+            return _confluent_managed_identity(source)
         case "CUSTOM":
             return _confluent_function(conf)
-    raise source.misfit("bearer.auth.credentials.source", "STATIC_TOKEN, OAUTHBEARER or CUSTOM")
+    known = "STATIC_TOKEN, OAUTHBEARER, OAUTHBEARER_AZURE_IMDS or CUSTOM"
+    raise source.misfit("bearer.auth.credentials.source", known)
+
+
+def _confluent_managed_identity(source: _Source) -> ManagedIdentity:
+    url, query = source.text("bearer.auth.issuer.endpoint.url"), source.text("bearer.auth.issuer.endpoint.query")
+    if url is None and query is None:
+        _needed(source, "bearer.auth.issuer.endpoint.query", "OAUTHBEARER_AZURE_IMDS")
+    bare = url or _AZURE_METADATA
+    return ManagedIdentity(bare if query is None else f"{bare.partition('?')[0]}?{query}")
 
 
 def _needed(source: _Source, name: str, way: str) -> str:
@@ -295,22 +313,33 @@ def _confluent_function(conf: Mapping[str, object]) -> Auth:
     if not callable(function):
         raise InvalidSettings(f"{name} is not a function; CUSTOM needs one", setting=name)
 
-    def token() -> str:
-        answer = function(config)
-        found = answer.get("bearer.auth.token") if isinstance(answer, dict) else None
-        if not isinstance(found, str):
+    def proof_of(answer: object) -> str | Mapping[str, str]:
+        fields = answer if isinstance(answer, dict) else {}
+        token = fields.get("bearer.auth.token")
+        if not isinstance(token, str):
             raise InvalidSettings(f"{name} returned no dict with a text 'bearer.auth.token'", setting=name)
-        return found
+        others = _confluent_headers(_Source(fields), fields)
+        return {"Authorization": bearer(token), **others} if others else token
 
-    return token
+    async def awaited(answer: Awaitable[object]) -> str | Mapping[str, str]:
+        return proof_of(await answer)
+
+    def prove() -> str | Mapping[str, str] | Awaitable[str | Mapping[str, str]]:
+        answer = function(config)
+        return awaited(answer) if isinstance(answer, Awaitable) else proof_of(answer)
+
+    return prove
 
 
-def _confluent_headers(source: _Source) -> dict[str, str]:
-    header_by_key = {
-        "bearer.auth.logical.cluster": "target-sr-cluster",
-        "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
-    }
-    return {header: value for key, header in header_by_key.items() if (value := source.text(key)) is not None}
+def _confluent_headers(source: _Source, conf: Mapping[str, object]) -> dict[str, str]:
+    """Return the headers for a registry of Confluent's cloud; several identity pools are a list, or have commas."""
+    pools = conf.get("bearer.auth.identity.pool.id")
+    found = {header: source.text(key) for key, header in _HEADER_BY_KEY.items() if not isinstance(conf.get(key), list)}
+    if isinstance(pools, list):
+        if not all(isinstance(each, str) for each in pools):
+            raise source.misfit("bearer.auth.identity.pool.id", "a string, or a list of strings")
+        found[_HEADER_BY_KEY["bearer.auth.identity.pool.id"]] = ",".join(pools)
+    return {header: value for header, value in found.items() if value is not None}
 
 
 def _confluent_tls(source: _Source, ca_location: object) -> TlsSettings:

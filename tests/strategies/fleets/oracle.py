@@ -98,7 +98,11 @@ class Fleet:
         made = Live(version, event.instance, event.is_release)
         if made not in now:
             now.append(made)
-        self.first.setdefault((event.environment, version), self._written(event.environment))
+        written = self._written(event.environment)
+        self.first.setdefault((event.environment, version), {})
+        for each in now:  # where nobody wrote at its deployment, the first ones count with which it was live
+            met = self.first[event.environment, each.version]
+            met.update({topic: shapes for topic, shapes in written.items() if topic not in met})
         self.together |= {(event.environment, a.version, b.version) for a in now for b in now}
 
     def _undeploy(self, event: Undeploy) -> None:
@@ -159,13 +163,13 @@ class Fleet:
         now = self.versions(environment)
         readers = [each for each in now if each[0] != version[0]]
         for offer in self.published[version].offers:
-            own = [each for each in now if each[0] == version[0] and self._offered(each, offer.topic)]
-            others = [each for each in now if each[0] != version[0] and self._offered(each, offer.topic)]
+            own = [each for each in now if each[0] == version[0] and self.offered(each, offer.topic)]
+            others = [each for each in now if each[0] != version[0] and self.offered(each, offer.topic)]
             for reader in readers:
-                for port in self._ports(reader, offer.topic):
-                    found = self._missed(environment, reader, port, (offer.shape, offer.key))
+                for port in self.ports(reader, offer.topic):
+                    found = self.missed(environment, reader, port, (offer.shape, offer.key))
                     before = [
-                        [self._missed(environment, reader, port, one) for one in self._offered(each, offer.topic)]
+                        [self.missed(environment, reader, port, one) for one in self.offered(each, offer.topic)]
                         for each in own or others
                     ]
                     known = [one for part in before for one in part]
@@ -178,19 +182,19 @@ class Fleet:
         now = self.versions(environment)
         own = [each for each in now if each[0] == version[0]]
         for port in self.published[version].ports:
-            writers = [each for each in now if self._offered(each, port.topic)]
+            writers = [each for each in now if self.offered(each, port.topic)]
             has_all = has_all and bool(writers)
-            met = [(schemas, False) for writer in writers for schemas in self._offered(writer, port.topic)]
+            met = [(schemas, False) for writer in writers for schemas in self.offered(writer, port.topic)]
             if port.is_from_start and met:
                 met += [((shape, None), True) for shape in self.retained.get((environment, port.topic), [])]
             for schemas, is_old in met:
-                found = self._missed(environment, version, port, schemas, is_of_consumer=True)
+                found = self.missed(environment, version, port, schemas, is_of_consumer=True)
                 known = [
-                    self._missed(environment, each, one, schemas, is_of_consumer=True)
+                    self.missed(environment, each, one, schemas, is_of_consumer=True)
                     if one.is_from_start or not is_old
                     else Misses()
                     for each in own
-                    for one in self._ports(each, port.topic)
+                    for one in self.ports(each, port.topic)
                 ]
                 verdict.add(version[0], found, known)
         return has_all
@@ -199,18 +203,18 @@ class Fleet:
         verdict = _Verdict(set())
         found_any = False
         live = {each for environment in self.environments for each in self.versions(environment)}
-        pending = [each for each in self.published if each not in live and self._ports(each, question.topic)]
+        pending = [each for each in self.published if each not in live and self.ports(each, question.topic)]
         for environment in self.environments:
             known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
             known |= set(self.registered.get(question.topic, []))
             known |= {shape for shape, _ in self._offers_of(self.published).get(question.topic, frozenset())}
             for reader in self.versions(environment):
-                for port in self._ports(reader, question.topic):
+                for port in self.ports(reader, question.topic):
                     found_any = True
-                    found = self._missed(environment, reader, port, (question.shape, None))
-                    before = [self._missed(environment, reader, port, (each, None)) for each in known]
+                    found = self.missed(environment, reader, port, (question.shape, None))
+                    before = [self.missed(environment, reader, port, (each, None)) for each in known]
                     verdict.add(reader[0], found, [], registered=before)
-        is_offered = any(self._offered(each, question.topic) for each in self.published)
+        is_offered = any(self.offered(each, question.topic) for each in self.published)
         found = verdict.expected()
         if not found_any or not is_offered:
             return Expected(Answer.EITHER)
@@ -226,13 +230,15 @@ class Fleet:
         now = {each.name: each.unit for each in offers[-1].shape.fields}
         return any(now.get(each.name, "") != each.unit for each in question.shape.fields)
 
-    def _offered(self, version: Version, topic: str) -> list[Schemas]:
+    def offered(self, version: Version, topic: str) -> list[Schemas]:
+        """Return the schemas in which a version writes a topic."""
         return [(each.shape, each.key) for each in self.published[version].offers if each.topic == topic]
 
-    def _ports(self, version: Version, topic: str) -> list[Port]:
+    def ports(self, version: Version, topic: str) -> list[Port]:
+        """Return what a version reads of a topic."""
         return [each for each in self.published[version].ports if each.topic == topic]
 
-    def _missed(
+    def missed(
         self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
     ) -> Misses:
         """Return what a version misses of records; it is certain if all schemas agree that it may read with."""
@@ -249,14 +255,14 @@ class Fleet:
         return found
 
     def _is_remembered(self, environment: str, reader: Version, topic: str) -> bool:
-        found = self.first.get((environment, reader))
-        return topic in (self.at_publication.get((environment, reader), {}) if found is None else found)
+        key = (environment, reader)
+        return topic in self.first.get(key, {}) or topic in self.at_publication.get(key, {})
 
     def _known(self, environment: str, reader: Version, topic: str) -> list[Schemas]:
         """Return the schemas with which a version may read: those live at its first deployment, or its publication."""
-        first = self.first.get((environment, reader))
-        if first is not None:
-            return list(first.get(topic, frozenset()))
+        first = self.first.get((environment, reader), {}).get(topic, frozenset())
+        if first:
+            return list(first)
         before = self.at_publication.get((environment, reader), {}).get(topic, frozenset())
         if before:
             return list(before)

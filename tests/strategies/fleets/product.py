@@ -54,7 +54,7 @@ class Player:
     async def apply(self, event: Event) -> None:
         """Let an event happen; one that is about a version that was not published does nothing."""
         if isinstance(event, Publish):
-            await self._publish(event)
+            await self.publish(event)
         elif isinstance(event, Retain):
             await self._retain(event)
         elif (event.application, event.version) in self._published:
@@ -63,11 +63,12 @@ class Player:
             else:
                 await self._undeploy(event)
 
-    async def _publish(self, event: Publish) -> None:
+    async def publish(self, event: Publish, branch: str = "") -> None:
+        """Publish a version, which may come from a branch."""
         contracts = [self._contract(each, event.number) for each in event.offers]
         if event.ports:
             contracts.append(self._product(event))
-        body = {"application": event.application, "version": event.version, "contracts": contracts}
+        body = {"application": event.application, "version": event.version, "contracts": contracts, "branch": branch}
         await self._done(self.registry.post(f"{BASE}/publish", body))
         self._published.add((event.application, event.version))
 

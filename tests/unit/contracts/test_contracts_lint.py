@@ -16,6 +16,7 @@ from counterfoil.contracts.linting.rules import LINT_RULES
 from counterfoil.contracts.linting.selection import exit_code_of, is_failing, parse_rules, selected
 from counterfoil.contracts.model import FailOn
 from counterfoil.contracts.project.document import read_project
+from counterfoil.contracts.subjects import Subjects
 from counterfoil.contracts.tree import SchemaFile, SchemaTree
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.parsed import Validation
@@ -39,8 +40,11 @@ def lint(files: dict[str, str]) -> LintReport:
     """Lint files that are in memory."""
     data = {path: text.encode() for path, text in files.items()}
     schemas = [path for path in data if path.endswith(".avsc")]
+    tree = SchemaTree([SchemaFile(path, data[path]) for path in schemas], validation=Validation.STRICT)
+    project = files.get("counterfoil.yaml", "")
     given = LintInput(
-        tree=SchemaTree([SchemaFile(path, data[path]) for path in schemas], validation=Validation.STRICT),
+        tree=tree,
+        subjects=Subjects(tree, read_project(project)) if "metadata" in project else None,
         read=data.get,
         schemas=schemas,
         agreements=[path for path in data if path.endswith((".odcs.yaml", ".odps.yaml"))],
@@ -55,6 +59,7 @@ def line_of(path: str, files: dict[str, str], text: str) -> int:
     return next(number for number, line in enumerate(files[path].splitlines(), 1) if text in line)
 
 
+UNKNOWN_TAG = "metadata: {tags: {acme.Order.emial: [PII]}}"
 SEEDED = [
     ("document-invalid", CONTRACT_FILE, "status: active", "statsu: active", "statsu: active"),
     ("document-invalid", CONTRACT_FILE, "host: kafka:9092", "hots: kafka:9092", "hots: kafka"),
@@ -96,6 +101,7 @@ SEEDED = [
     ("version-not-semantic", CONTRACT_FILE, "version: 2.1.0", "version: two", "version: two"),
     ("pii-unclassified", CONTRACT_FILE, "classification: confidential, ", "", "name: email"),
     ("tag-not-reached", SCHEMA_FILE, '"name": "Item",', '"name": "Item", "confluent:tags": ["PII"],', '"sku"'),
+    ("tag-path-unknown", "counterfoil.yaml", "placed-value}", f"placed-value, {UNKNOWN_TAG}}}", ""),
     ("id-taken", "copy.odcs.yaml", "", CONTRACT, "id: orders.placed"),
 ]
 

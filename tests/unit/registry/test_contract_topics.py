@@ -79,3 +79,22 @@ def test_a_topic_of_which_nothing_is_read_may_change() -> None:
         assert (await can_deploy(registry, "shop", "3"))[0] is False
 
     asyncio.run(story(InProcessRegistry()))
+
+
+def test_the_matrix_of_one_application_knows_what_was_approved_for_all_of_them() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        await start(registry, "total")
+        await deploy(registry, "billing", "1")
+        await publish(registry, "audit", "1", expectation("total", name="audit", contract="shop", major="1"))
+        await deploy(registry, "audit", "1")
+        await shop(registry, 2, total="string")
+        found = (await registry.get(f"{BASE}/can-i-deploy?application=shop&version=2&environment=production")).json
+        breaks = sorted({each["fingerprint"] for each in found["reasons"]})
+        approval = {"fingerprints": breaks, "owner": "ana", "reason": "agreed", "until": "2999-12-31"}
+        assert (await registry.post(f"{BASE}/approvals", approval)).status == 200
+        await deploy(registry, "shop", "2")
+        for query in ("subject=orders-value", "application=shop", "application=billing", "application=audit"):
+            answer = (await registry.get(f"{BASE}/matrix?environment=production&{query}")).json
+            assert answer["deployable"] is True, (query, answer)
+
+    asyncio.run(story(InProcessRegistry()))

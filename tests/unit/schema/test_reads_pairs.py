@@ -17,7 +17,7 @@ from counterfoil.schema.agreements.model import Expectation, Read
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
-from counterfoil.schema.reads.pairs import judge_pair, since
+from counterfoil.schema.reads.pairs import judge_pair, since, worse_than
 
 AT = Position(1, 1)
 
@@ -89,6 +89,25 @@ def test_who_requires_a_value_fails_already_where_it_is_missing() -> None:
     assert breaks(judge_pair([built], now, reader()))
     assert not breaks(since(judge_pair([built], now, reader()), [live]))
     assert not breaks(since(judge_pair([built], now, reader("b")), [live]))
+
+
+def test_null_and_absence_of_a_required_value_are_two_breaks() -> None:
+    text, null = {"type": "string"}, {"type": ["null", "string"]}
+    built, nullable, optional, both = map(
+        offer, (objects("b", b=text), objects("b", b=null), objects(b=text), objects(b=null))
+    )
+    of_null, of_absence = (judge_pair([built], each, reader("b!")) for each in (nullable, optional))
+    of_both = judge_pair([built], both, reader("b!"))
+    assert [{each.written for each in found} for found in (of_null, of_absence, of_both)] == [
+        {"nullable"},
+        {"optional"},
+        {"nullable", "optional"},
+    ]
+    assert breaks(worse_than(of_both, [of_null]))
+    assert breaks(worse_than(of_absence, [of_null]))
+    assert breaks(worse_than(of_null, [of_absence]))
+    assert not breaks(worse_than(of_null, [of_both]))
+    assert not breaks(worse_than(of_absence, [of_both]))
 
 
 def test_who_refuses_null_alone_is_no_reason_for_a_value_that_is_missing() -> None:
@@ -247,6 +266,31 @@ def test_who_misses_a_field_misses_all_that_is_inside_it(language: SchemaType) -
     of_item = judge_pair([built], offered, reader("e[].q"))
     assert breaks(since(judge_pair([built], offered, reader("e[].r")), [of_item]))
     assert breaks(since(judge_pair([built], offered, reader("e")), [of_item]))
+
+
+def test_on_the_way_to_a_path_that_a_consumer_was_not_built_for_nothing_is_lost() -> None:
+    built, offered = with_e(SchemaType.PROTOBUF, "R e = 4;"), with_e(SchemaType.PROTOBUF, "R e = 5;")
+    assert breaks(judge_pair([built], offered, reader("e.q")))
+    assert not breaks(
+        worse_than(
+            judge_pair([built], with_e(SchemaType.PROTOBUF, "T e = 5; } message T { R x = 1;"), reader("e.x")),
+            [judge_pair([built], built, reader("e.x"))],
+        )
+    )
+
+
+def test_a_field_that_has_another_number_is_as_gone_as_one_that_is_not_there() -> None:
+    built, gone, moved = (
+        with_e(SchemaType.PROTOBUF, each) for each in ("repeated R e = 4;", "int32 y = 8;", "repeated R e = 5;")
+    )
+    for path in ("e", "e[]", "e[].q"):
+        missing, renumbered = (judge_pair([built], each, reader(path)) for each in (gone, moved))
+        assert breaks(missing)
+        assert breaks(renumbered)
+        assert not breaks(worse_than(missing, [renumbered]))
+        assert not breaks(worse_than(renumbered, [missing]))
+    other = with_e(SchemaType.PROTOBUF, "repeated R e = 5; int32 y = 4;")
+    assert breaks(worse_than(judge_pair([built], other, reader("e")), [judge_pair([built], moved, reader("e"))]))
 
 
 def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:

@@ -148,9 +148,9 @@ AROUND = {"c": "c", "i[]": "i[]", "m{}": "m{}", "i": "i[]", "m": "m{}", "p<card>
         (("PAID = 1; SENT = 2", "SENT = 1; PAID = 2"), ".d.s", {"PAID = 2", "SENT = 1"}),
         (("PAID = 1", "PAID = 7"), ".d.s", {"PAID = 7"}),
         (("int32 x = 1", "string x = 1"), ".x", {"string"}),
-        (("int32 x = 1", "int32 x = 9"), ".x", {"no field 1"}),
+        (("int32 x = 1", "int32 x = 9"), ".x", {"missing"}),
         (("int32 x = 1; Inner d = 2", "int32 x = 2; Inner d = 1"), "", {"message Inner d", "int32 x"}),
-        (("int32 z = 1", "int32 z = 7"), ".d.z", {"no field 1"}),
+        (("int32 z = 1", "int32 z = 7"), ".d.z", {"missing"}),
         (("int32 z = 1", "sint32 z = 1"), ".d.z", {"sint32"}),
     ],
 )
@@ -545,3 +545,11 @@ def test_a_list_is_another_break_than_one_value_of_its_type() -> None:
     )
     written = {written for each in (now, packed, loose) for _, written in facts(found(PROTOBUF, was, each, "a"))}
     assert written == {"uint32", "repeated packed uint32", "repeated uint32"}
+
+
+def test_one_enum_that_becomes_two_is_judged_at_each_of_its_fields() -> None:
+    was = 'syntax = "proto3"; message Order { E d = 4; E a = 9; } enum E { L = 0; P = 2; }'
+    now = 'syntax = "proto3"; message Order { F d = 4; G a = 9; } enum F { X = 0; Y = 2; } enum G { S = 0; T = 2; }'
+    assert facts(found(PROTOBUF, was, now, "a")) == {("a", "S = 0"), ("a", "T = 2")}
+    assert facts(found(PROTOBUF, was, now, "d")) == {("d", "X = 0"), ("d", "Y = 2")}
+    assert len(facts(found(PROTOBUF, was, now))) == 4

@@ -225,7 +225,7 @@ def test_confluents_way_to_turn_verification_off():
         ({"url": "http://a", "bearer.auth.credentials.source": "CUSTOM"}, "bearer.auth.custom.provider.function"),
         (
             {"url": "http://a", "bearer.auth.credentials.source": "OAUTHBEARER_AZURE_IMDS"},
-            "bearer.auth.credentials.source",
+            "bearer.auth.issuer.endpoint.query",
         ),
         ({"url": "http://a", "bearer.auth.credentials.source": "STATIC_TOKEN"}, "bearer.auth.token"),
         ({"url": "http://a", "basic.auth.credentials.source": "SASL_INHERIT"}, "basic.auth.credentials.source"),

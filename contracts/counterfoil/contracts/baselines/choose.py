@@ -34,6 +34,8 @@ from counterfoil.contracts.errors import (
     NoRepository,
     PreconditionFailed,
     UsageMistake,
+    absent,
+    is_address,
 )
 from counterfoil.contracts.languages import has_schema_suffix, is_plain
 from counterfoil.contracts.matching import match_paths
@@ -218,6 +220,10 @@ class Comparison:
             return self._at_merge_base()
         if against == REGISTRY:
             return self._in_registry()
+        if is_address(against):
+            raise UsageMistake(
+                f"{against!r} is an address; to compare with a registry: --against registry --registry {against}"
+            )
         place = Path(self.scope.root) / self.scope.prefix / against
         if place.is_file():
             return self._at_file(place, label=against)
@@ -359,10 +365,9 @@ class Comparison:
     def _in_registry(self) -> Baseline:
         registry = self._registry
         if registry is None:
-            raise UsageMistake(
-                "comparing with a registry needs its address: --registry URL, COUNTERFOIL_REGISTRY_URL, or registry "
-                "in counterfoil.yaml"
-            )
+            from counterfoil.sdk.registry_options import MISSING_URL  # of the command line
+
+            raise UsageMistake(f"{MISSING_URL}, or as registry in counterfoil.yaml")
         self._insist_on_paths()
         for path in self._given:
             if path not in self.selected:
@@ -382,7 +387,7 @@ class Comparison:
     def _insist_on_paths(self, known: Sequence[str] = ()) -> None:
         for path in self.scope.missing(self.head):
             if not any(one == path or one.startswith(f"{path}/") for one in known):
-                raise InputNotFound(f"there is no file or folder {path!r}, neither here nor in the baseline")
+                raise InputNotFound(f"{absent(path)}, neither here nor in the baseline")
 
 
 def open_comparison(request: Request) -> Comparison:

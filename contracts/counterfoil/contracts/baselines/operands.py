@@ -12,6 +12,7 @@ from counterfoil.contracts.baselines.git import find_repository, inside, open_re
 from counterfoil.contracts.baselines.history import missing_ref, states_at
 from counterfoil.contracts.baselines.registry import read_version
 from counterfoil.contracts.baselines.workspace import (
+    Scope,
     neighbours,
     paths_below,
     read_head,
@@ -19,7 +20,7 @@ from counterfoil.contracts.baselines.workspace import (
     reader_of,
     scope_of,
 )
-from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake
+from counterfoil.contracts.errors import InputNotFound, InvalidOperand, NoRepository, UsageMistake, is_address
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES, has_schema_suffix
 from counterfoil.contracts.tree import SchemaTree
 from counterfoil.contracts.yaml_files import is_yaml
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.baselines.git import GitRepository
     from counterfoil.contracts.baselines.registry import RegistryReader
+    from counterfoil.contracts.project.model import Project
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.agreements.model import Agreement
 
@@ -85,9 +87,12 @@ class Folder(NamedTuple):
         return replace(found, label=label)
 
 
-def find_folder(operand: str, current: str) -> Folder | None:
+def find_folder(
+    operand: str, current: str, project_at: Callable[[str], Project | None] = lambda _: None
+) -> Folder | None:
     """Return the folder that ``operand`` names, relative to the folder ``current``; None if it names none.
 
+    ``project_at`` returns the project that maps the files below a root, with paths relative to it.
     It is a folder on disk, or ``REF:PATH`` of a folder in git with schema files below it; ``REF:`` is the whole commit.
     Raises ``BaselineNotFound`` for a ref that does not exist in this clone.
     """
@@ -95,6 +100,7 @@ def find_folder(operand: str, current: str) -> Folder | None:
     if place.is_dir():
         repository = find_repository(str(place))
         scope = scope_of(str(place), [], repository=repository)
+        scope = replace(scope, project=project_at(scope.root))
         tree = read_head(scope, repository=repository, validation=Validation.LENIENT)
         listed = repository.working_paths() if repository else paths_below(scope.root, is_yaml)
         read = reader_of(scope.root)
@@ -102,10 +108,11 @@ def find_folder(operand: str, current: str) -> Folder | None:
         held = {path: data for path, data in contents if data is not None}
         return _folder(operand, tree, scope.wanted[0], held, scope.root)
     ref, separator, path = operand.partition(":")
-    if place.is_file() or not (separator and ref):
+    if place.is_file() or not (separator and ref) or is_address(operand):
         return None
     repository = open_repository(current)
-    tree, path = _state(repository, ref, path or ".", current)
+    scope = Scope(repository.top, "", (), project_at(repository.top))
+    tree, path = _state(repository, ref, path or ".", current, scope)
     folder = "" if path == "." else path
     found = _folder(operand, tree, folder, _agreements_at(repository, ref, folder), repository.top)
     return found if path not in tree.paths and (found.path_by_name or found.agreements) else None
@@ -183,6 +190,8 @@ def _find(operand: str, current: str, registry: Callable[[], RegistryReader] | N
     place = Path(current) / operand
     if place.is_file():
         return _read_file(place, operand)
+    if is_address(operand):
+        raise UsageMistake(f"{operand!r} is an address; name a schema as SUBJECT@VERSION, with --registry URL")
     ref, separator, path = operand.partition(":")
     if separator and ref and path:
         return _read_in_git(open_repository(current), ref, path, current)
@@ -219,8 +228,12 @@ def _read_in_git(repository: GitRepository, ref: str, path: str, current: str) -
     return Operand(tree.read(path), tree, path, repository.top)
 
 
-def _state(repository: GitRepository, ref: str, path: str, current: str) -> tuple[SchemaTree, str]:
+def _state(
+    repository: GitRepository, ref: str, path: str, current: str, scope: Scope | None = None
+) -> tuple[SchemaTree, str]:
     """Return the schema files at a commit, and the path from the top of the repository.
+
+    ``scope`` says which files are schemas besides those whose names show it.
 
     As in git, ``path`` starts at the top of the repository, or at ``current`` with ``./``.
     """
@@ -228,8 +241,16 @@ def _state(repository: GitRepository, ref: str, path: str, current: str) -> tupl
     commit = repository.commit(ref)
     if commit is None:
         raise missing_ref(repository, ref)
+    scope = scope or Scope(repository.top, "", ())
     if path.startswith(("./", "../")):
         path = scope_of(current, [path], repository=repository).wanted[0]
     path = posixpath.normpath(path)
-    states, _ = states_at(repository, commit, ref=ref, is_schema=lambda one: has_schema_suffix(one) or one == path)
+    may_be_schema = scope.may_be_schema
+    states, _ = states_at(
+        repository,
+        commit,
+        ref=ref,
+        is_schema=lambda one: may_be_schema(one) or one == path,
+        only_schemas=scope.only_schemas,
+    )
     return states[0], path

@@ -11,7 +11,7 @@ from counterfoil.contracts.checking.versions import VersionCheck
 from counterfoil.contracts.folding import Draft
 from counterfoil.contracts.generated_code import FILE_MOVED, GeneratedCode, changes_of_generated_code
 from counterfoil.contracts.model import FileOutcome, Status
-from counterfoil.contracts.subjects import rivals_text
+from counterfoil.contracts.subjects import rivals_text, unmapped_text
 from counterfoil.schema.compatibility.identity import names_of
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.sentences import show
@@ -96,7 +96,10 @@ class FileCheck:
             self.drafts.report("subject-unknown", Severity.NOTICE, text)
 
     def _report_rivals(self) -> None:
-        """Add an error for each subject that other files have as well."""
+        """Add errors for subjects that other files have as well, and for unmapped files that this one refers to."""
+        for other in self._request.unmapped:
+            identity = (self._path, other)
+            self.drafts.report("reference-unmapped", Severity.ERROR, unmapped_text(other), identity=identity)
         for subject, others in self._request.rivals.items():
             text = rivals_text(subject, others)
             self.drafts.report("subject-taken", Severity.ERROR, text, identity=(subject, self._path, others))
@@ -110,13 +113,9 @@ class FileCheck:
         if before is None:
             return
         now = self._request.subjects()
-        if set(before.names) <= set(now):
+        text = before.change_text(self._path, now)
+        if not text:
             return
-        was, is_now = (" and ".join(map(repr, each)) for each in (before.names, now))
-        moved = f"; the file was {before.path}" if before.path != self._path else ""
-        text = f"the subject of this file is {is_now} now, and was {was}{moved}"
-        if not now:
-            text = f"this file has no subject now, and had {was}{moved}"
         identity = (before.names, now)
         self.drafts.report("subject-changed", Severity.WARNING, text, identity=identity, against=(before.label,))
 

@@ -67,6 +67,16 @@ class EarlierSubject(NamedTuple):
     label: str
     names: tuple[str, ...]
 
+    def change_text(self, path: str, now: Sequence[str]) -> str:
+        """Return the sentence that the file, now at ``path``, has other subjects ``now``; empty if it keeps its own."""
+        if set(self.names) <= set(now):
+            return ""
+        was, is_now = (" and ".join(map(repr, each)) for each in (self.names, now))
+        moved = f"; the file was {self.path}" if self.path != path else ""
+        if not now:
+            return f"this file has no subject now, and had {was}{moved}"
+        return f"the subject of this file is {is_now} now, and was {was}{moved}"
+
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
@@ -87,6 +97,7 @@ class FileRequest:
     subject: str | None = None
     generated_code: GeneratedCode = GeneratedCode.NONE
     rivals: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    unmapped: Sequence[str] = ()
     subjects: Callable[[], tuple[str, ...]] = tuple
     earlier_subjects: EarlierSubjects | None = None
     is_first: bool = True

@@ -9,6 +9,7 @@ import click
 
 from counterfoil.contracts.cli.kafka import needed
 from counterfoil.contracts.cli.output import ReportWriter
+from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
@@ -95,8 +96,8 @@ def _bytes_of(text: str, *, is_base64: bool, what: str) -> bytes:
             return base64.b64decode(text, validate=True)
         return bytes.fromhex(text.replace("\\x", "").removeprefix("0x"))
     except (binascii.Error, ValueError) as error:
-        form = "base64" if is_base64 else "hexadecimal, such as 0000000007"
-        raise click.UsageError(f"{what} is not {form}: {error}") from error
+        form = "base64" if is_base64 else "hexadecimal: two of 0 to 9 and a to f for each byte, such as 0000000007"
+        raise click.UsageError(f"{what} is {excerpt(repr(text), 60)}, which is not {form}") from error
 
 
 def _file_bytes(file: str | None) -> bytes:

@@ -114,6 +114,11 @@ class GivenTerms(NamedTuple):
             return found.below(str(top))
         return Project(found.project.settings) if self.config else None
 
+    def project_before(self, root: str, later_root: str) -> Project | None:
+        """Return the project for the folder ``root``, or the one of the later folder where it maps nothing there."""
+        own = self.project(root)
+        return own if own is not None and own.schemas else self.project(later_root)
+
 
 def _compared(
     base: str, head: str, registry: RegistryAccess | None, given: GivenTerms
@@ -124,7 +129,8 @@ def _compared(
     from counterfoil.contracts.reports.diff import DiffReport, FolderDiffReport
     from counterfoil.contracts.yaml_files import is_yaml
 
-    was, now = find_folder(base, "."), find_folder(head, ".")
+    now = find_folder(head, ".", given.project)
+    was = find_folder(base, ".", lambda root: given.project_before(root, now.root if now is not None else root))
     if was and now:
         later, project = now, given.project(now.root)
 

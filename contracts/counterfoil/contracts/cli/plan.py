@@ -14,7 +14,7 @@ from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from counterfoil.contracts.baselines.choose import Comparison
     from counterfoil.contracts.registration import Registration
@@ -170,10 +170,22 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     with access.at(address).open() as client, defects_on_stderr():
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
-        notes = notes_of(project, found.head, found.undeclared)
+        notes = (*notes_of(project, found.head, found.undeclared), *_changed_subjects(found, paths))
         yield _Planned(
             planning.plan(label=label, prune=prune, notes=notes), planning.registration, client, found.scope.prefix
         )
+
+
+def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence for each file that had another subject before, as it does after it was moved."""
+    from counterfoil.contracts.checking.request import Before, EarlierSubjects
+
+    earlier = EarlierSubjects(lambda: Before(found.before, found.earlier_project))
+    for path in paths:
+        before = earlier.of(path)
+        text = before.change_text(path, found.subjects.names(path)) if before is not None else ""
+        if text:
+            yield f"{path}: {text}"
 
 
 def _address_in(environment: str, comparison: Comparison, *, given: str | None) -> str:

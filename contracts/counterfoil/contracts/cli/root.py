@@ -6,7 +6,7 @@ when the command is called or when its help line is printed and its entry has no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -61,7 +61,7 @@ class CommandTable(click.Group):
             command: click.Command = entry.load()
         except ModuleNotFoundError as missing:
             return _stand_in(cmd_name, _absent(entry, missing))
-        return command
+        return suggesting(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by group, each with its line; one is imported only when its entry has no line."""
@@ -91,10 +91,7 @@ class CommandTable(click.Group):
         """Return the sub-command that ``args`` begin with, or fail with the names that are similar to it."""
         is_name = not args[0].startswith("-") and not ctx.resilient_parsing
         if is_name and args[0] not in self._entry_by_name:
-            from difflib import get_close_matches
-
-            like = " or ".join(repr(each) for each in get_close_matches(args[0], self.list_commands(ctx)))
-            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {like}?' if like else ''}")
+            _refuse(args[0], self, ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -104,6 +101,51 @@ class CommandTable(click.Group):
         except ModuleNotFoundError as missing:
             entry = self._entry_by_name[str(ctx.invoked_subcommand)]
             raise _absent(entry, missing) from missing
+
+
+class NestedCommands(click.Group):
+    """A group below the table, which names the commands that are similar to an unknown one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the sub-command that ``args`` begin with, or fail with the names that are similar to it."""
+        is_name = not args[0].startswith("-") and not ctx.resilient_parsing
+        if is_name and self.get_command(ctx, args[0]) is None:
+            _refuse(args[0], self, ctx)
+        return super().resolve_command(ctx, args)
+
+
+def suggesting(command: click.Command) -> click.Command:
+    """Return a command as it is, and a plain group, with those inside it, as :class:`NestedCommands`."""
+    if type(command) is not click.Group:
+        return command
+    return NestedCommands(
+        name=command.name,
+        commands={name: suggesting(inner) for name, inner in command.commands.items()},
+        invoke_without_command=command.invoke_without_command,
+        no_args_is_help=command.no_args_is_help,
+        subcommand_metavar=command.subcommand_metavar,
+        chain=command.chain,
+        context_settings=command.context_settings,
+        callback=command.callback,
+        params=command.params,
+        help=command.help,
+        epilog=command.epilog,
+        short_help=command.short_help,
+        options_metavar=command.options_metavar,
+        add_help_option=command.add_help_option,
+        hidden=command.hidden,
+        deprecated=command.deprecated,
+    )
+
+
+def _refuse(name: str, group: click.Group, ctx: click.Context) -> NoReturn:
+    """Fail with the commands of a group that are similar to an unknown name."""
+    from difflib import get_close_matches
+
+    like = " or ".join(repr(each) for each in get_close_matches(name, group.list_commands(ctx)))
+    ctx.fail(f"No such command {name!r}.{f' Did you mean {like}?' if like else ''}")
 
 
 def _absent(entry: CommandEntry, missing: ModuleNotFoundError) -> ModuleNotFoundError | MissingExtra:

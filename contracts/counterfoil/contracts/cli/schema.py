@@ -122,7 +122,7 @@ def register(
     changed meanwhile, 14 a file is missing.
     """
     from counterfoil.contracts.baselines.choose import Request, open_comparison
-    from counterfoil.contracts.errors import InputNotFound
+    from counterfoil.contracts.errors import InputNotFound, absent
     from counterfoil.contracts.model import FailOn
     from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.registration import Registration
@@ -137,7 +137,7 @@ def register(
         )
     )
     if missing := comparison.scope.missing(comparison.head):
-        raise InputNotFound(f"there is no schema file or folder {missing[0]!r}")
+        raise InputNotFound(absent(missing[0], what="schema file or folder"))
     chosen = [each for each in comparison.selected if not _is_unused_part(comparison, each)]
     for note in notes_of(comparison.project, comparison.head, comparison.undeclared):
         click.echo(f"note: {note}", err=True)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.sides import Offering, Reading
 
 _CUT: Final = (
-    "the clone is shallow, so that it is not known with which schemas the consumers were built; those that declare "
-    "none are taken to read with the ones of {}"
+    "this is a shallow or partial clone, so that it is not known with which schemas the consumers were built; those "
+    "that declare none are taken to read with the ones of {}"
 )
 
 

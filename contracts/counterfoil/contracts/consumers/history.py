@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.contracts.consumers.agreements import Agreements, Consumer, Links, read_file
 from counterfoil.contracts.consumers.pairs import topics_of
+from counterfoil.contracts.errors import BaselineNotFound, GitFailed
 from counterfoil.schema.agreements.identity import part_hash
 from counterfoil.schema.agreements.model import Application, Contract, major_of
 from counterfoil.schema.reads.model import Offer
@@ -50,6 +51,13 @@ class ConsumerHistory:
         Without any at that commit, they are those of the first later one that has the contract. Nothing comes back if
         it is not known when the consumer appeared.
         """
+        try:
+            return self._first_offered(consumer)
+        except (BaselineNotFound, GitFailed):  # a clone without the contents of earlier commits
+            self.is_cut = True
+            return ()
+
+    def _first_offered(self, consumer: Consumer) -> Sequence[tuple[Topic, Offer]]:
         first = self._appearance(consumer)
         if first is None:
             return ()
@@ -61,6 +69,13 @@ class ConsumerHistory:
 
     def were_together(self, consumer: Consumer, topic: Topic, tree: SchemaTree) -> bool:
         """Return whether a topic was as it is now, in the schemas of ``tree``, when the consumer was there already."""
+        try:
+            return self._were_together(consumer, topic, tree)
+        except (BaselineNotFound, GitFailed):
+            self.is_cut = True
+            return False
+
+    def _were_together(self, consumer: Consumer, topic: Topic, tree: SchemaTree) -> bool:
         first = self._appearance(consumer)
         schemas = [path for path in (topic.value_path, topic.key_path) if path is not None]
         if first is None or topic.value_path is None:

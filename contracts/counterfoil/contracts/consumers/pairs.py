@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.agreements.model import major_of
-from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.model import Offer
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from counterfoil.contracts.consumers.agreements import Agreements, Links
     from counterfoil.contracts.tree import ReadSchema
     from counterfoil.schema.agreements.model import Contract, Promise
-    from counterfoil.schema.paths.model import FieldPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +73,6 @@ class TopicChange:
             return None
         key = self.schemas.earlier(before.key_path, self.after.key_path)
         return Offer(value.schema, before.promise, key=key.schema if key is not None else None)
-
-    def has(self, path: FieldPath) -> bool:
-        """Return whether the topic has a path, before the change or after it."""
-        return any(_offers(offer, path) for offer in (self.later, self.earlier) if offer is not None)
-
-
-def _offers(offer: Offer, path: FieldPath) -> bool:
-    if path and path[0].kind is StepKind.HEADER:
-        return offer.promise is not None and offer.promise.header(path[0].name) is not None
-    facts = offer.key_facts if path[:1] == (KEY,) else offer.facts
-    return facts is not None and facts.at(path) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from counterfoil.contracts.baselines.workspace import (
     scope_of,
     undeclared_schemas,
 )
-from counterfoil.contracts.errors import InputNotFound
+from counterfoil.contracts.errors import InputNotFound, absent
 from counterfoil.contracts.languages import AGREEMENT_SUFFIXES
 from counterfoil.contracts.linting.lint import LintInput
 from counterfoil.contracts.project.finding import nearest_file, open_project
@@ -57,7 +57,7 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
     read = reader_of(scope.root)
     for path in scope.wanted:
         if path and path not in tree.paths and not (Path(scope.root) / path).is_dir() and read(path) is None:
-            raise InputNotFound(f"there is no file or folder {path!r}")
+            raise InputNotFound(absent(path))
     wanted = [path for path in agreements if scope.is_wanted(path)]
     given = LintInput(
         tree=tree,

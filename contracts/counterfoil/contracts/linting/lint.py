@@ -11,7 +11,7 @@ from counterfoil.contracts.linting.agreements import SchemaFiles, check_applicat
 from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.contracts.project.document import read_project
 from counterfoil.contracts.project.notes import globs_of, undeclared_text, unused_lines
-from counterfoil.contracts.subjects import rivals_text
+from counterfoil.contracts.subjects import rivals_text, unmapped_text
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
 from counterfoil.schema.documents.nodes import InvalidDocument, Repair
@@ -136,8 +136,11 @@ def _lint_schema(tree: SchemaTree, path: str, by_path: Mapping[str, Sequence[str
 
 
 def _lint_subjects(subjects: Subjects | None, path: str) -> list[Finding]:
-    """Return an error for each subject of a file that other files have as well."""
+    """Return errors for subjects that other files have as well, and for unmapped files that this one refers to."""
     findings = FileFindings(path)
+    for other in () if subjects is None else subjects.unmapped_references(path):
+        rule = "reference-unmapped"
+        findings.add(rule, unmapped_text(other), None, element=other, severity=Severity.ERROR, fix=advice_for(rule))
     rivals = {} if subjects is None else subjects.rivals(path)
     for subject, others in rivals.items():
         rule = "subject-taken"

@@ -40,4 +40,5 @@ def unused_lines(project: Project | None, paths: Iterable[str]) -> tuple[SchemaL
 
 def globs_of(line: SchemaLine) -> str:
     """Return the globs of an entry as a text."""
-    return ", ".join(line.files)
+    text = ", ".join(line.files)
+    return f"{text} (paths are written with /)" if chr(92) in text else text

@@ -58,6 +58,8 @@ def text_report(report: LintReport, *, exit_code: ExitCode, style: TextStyle) ->
     lines += finding_blocks(findings, style)
     if report.note and not is_quiet:
         lines.append(printable(f"note: {report.note}"))
+    if not report.files and not is_quiet:
+        lines.append("There is no schema, contract or product file here, so nothing was checked.")
     if findings or not is_quiet:
         lines.append(summary(report, exit_code))
     return "".join(f"{line}\n" for line in lines)

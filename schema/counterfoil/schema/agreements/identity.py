@@ -37,25 +37,32 @@ def content_hash(agreement: Agreement, *, fingerprints: Mapping[str, str] | None
 
 
 def part_hash(part: Expectation | Promise) -> str:
-    """Return SHA-256, in hex, of what a port expects or a topic promises, without versions and texts for people."""
-    text = json.dumps(_plain(part), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Return SHA-256, in hex, of what a port expects or a topic promises, without versions and texts for people.
+
+    A zero counts here, such as a minimum of 0; in :func:`content_hash`, which is stored, it counts as nothing.
+    """
+    text = json.dumps(_plain(part, has_zeros=True), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, *, has_zeros: bool = False) -> Any:
     if is_dataclass(value):
         kind = type(value).__name__
         kept = (
             each.name for each in fields(value) if each.name not in _PROSE or (each.name == "name" and kind in _NAMED)
         )
         parts = ((name, _named(name, getattr(value, name))) for name in kept)
-        return {name: _plain(found) for name, found in parts if found not in (None, (), False)}
+        return {
+            name: _plain(found, has_zeros=has_zeros)
+            for name, found in parts
+            if not _is_unset(found, has_zeros=has_zeros)
+        }
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
-        return _listed(value)
+        return _listed(value, has_zeros=has_zeros)
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(each, has_zeros=has_zeros) for key, each in value.items()}
     return value if isinstance(value, str | int | float | bool | list | None) else str(value)
 
 
@@ -63,8 +70,12 @@ def _named(name: str, value: Any) -> Any:
     return _UNSET[name].get(value, value) if name in _UNSET else value
 
 
-def _listed(value: tuple[Any, ...]) -> list[Any]:
+def _is_unset(value: Any, *, has_zeros: bool) -> bool:
+    return value is None or value is False or value == () or (value == 0 and not has_zeros)
+
+
+def _listed(value: tuple[Any, ...], *, has_zeros: bool) -> list[Any]:
     """Return a tuple as a list; the order of fields, reads, rules and the like has no meaning, that of steps has."""
-    listed = [_plain(each) for each in value]
+    listed = [_plain(each, has_zeros=has_zeros) for each in value]
     is_ordered = any(isinstance(each, list) for each in listed)
     return listed if is_ordered else sorted(listed, key=lambda each: json.dumps(each, sort_keys=True))

@@ -20,6 +20,8 @@ MISSING: Final = "missing"
 """The fact that nothing is written or promised."""
 NULLABLE: Final = "nullable"
 """The fact that records may be without a value."""
+OPTIONAL: Final = "optional"
+"""The fact that records may be without the field."""
 
 
 class Effect(Enum):

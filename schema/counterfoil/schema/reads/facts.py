@@ -40,16 +40,23 @@ class FieldFacts:
 
     ``types`` has the logical types of each branch, None where the schema's types cannot be told; ``words`` describe the
     type. ``may_be_missing``: null is permitted, or a record without the field or without what is around it;
-    ``is_optional``: so it is where that is there. ``symbols`` are those of an enum. ``pointer`` is the place of the
+    ``is_optional``: so it is where that is there, of which ``may_be_absent`` is that the field may be left out, and
+    ``may_be_null`` the rest. ``symbols`` are those of an enum. ``pointer`` is the place of the
     field in the schema's text.
     """
 
     types: tuple[frozenset[str], ...] | None = None
     words: str = "of an unknown type"
     may_be_missing: bool = False
-    is_optional: bool = False
+    may_be_null: bool = False
+    may_be_absent: bool = False
     symbols: tuple[str, ...] | None = None
     pointer: Pointer = ()
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether there may be no value where what is around the field is there."""
+        return self.may_be_null or self.may_be_absent
 
     def may_be(self, logical_type: str) -> bool:
         """Return whether a value may have the logical type; numbers and texts may stand for dates and times."""
@@ -91,34 +98,38 @@ class SchemaFacts:
 
 
 def _follow(root: Node, path: FieldPath) -> FieldFacts:
-    node, may_be_missing, is_optional = root, False, False
+    node, may_be_missing = root, False
+    is_of_branch, last = False, None
     rest = list(path)
     while rest:
         step = rest.pop(0)
         has_null, branches = _branches(node)
-        is_optional = False
+        is_of_branch, last = False, None
         if step.kind is StepKind.BRANCH:
             found = next((each for each in branches if step.name in _names(each)), None)
-            is_optional = len(branches) > 1
+            is_of_branch = len(branches) > 1
         else:
             only = branches[0] if len(branches) == 1 else None
             if isinstance(only, Record) and step.kind is StepKind.MEMBER:
                 field = _field(only, step, rest)
                 if field is None and only is root and step.name in (only.name, only.full_name):
                     continue
-                is_optional = field is not None and field.may_be_absent
+                last = field
                 found = None if field is None else field.type
             else:
                 found = _part(only, step)
         if found is None:
             return _UNKNOWN
-        may_be_missing = may_be_missing or has_null or is_optional
+        may_be_missing = may_be_missing or has_null or is_of_branch or (last is not None and last.may_be_absent)
         node = found
     facts = _facts(node)
+    may_be_absent = last is not None and last.may_be_absent
+    may_be_null = facts.may_be_null if last is None or not may_be_absent else facts.may_be_null and last.has_null
     return replace(
         facts,
         may_be_missing=may_be_missing or facts.is_optional,
-        is_optional=is_optional or facts.is_optional,
+        may_be_null=is_of_branch or may_be_null,
+        may_be_absent=may_be_absent,
     )
 
 
@@ -166,7 +177,7 @@ def _facts(node: Node) -> FieldFacts:
         types=tuple(each for each in types if each is not None) if None not in types else None,
         words=" or ".join(_words(each) for each in branches) or "null",
         may_be_missing=has_null,
-        is_optional=has_null,
+        may_be_null=has_null,
         symbols=symbols or None,
     )
 

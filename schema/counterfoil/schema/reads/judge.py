@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.agreements.model import EnumPolicy, FieldPromise, OnUnknownEnum
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL
 from counterfoil.schema.paths import KEY, PathNotFound, StepKind, header, print_path, resolve_path
 from counterfoil.schema.reads.cover import uncovered
 from counterfoil.schema.reads.model import ReadFinding
@@ -57,11 +57,13 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
         for finding in _judge_read(offer, read, reader.expectation, known):
             found.setdefault(finding.identity, replace(finding, position=read.position))
     said = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
-    said |= {(each.place, MISSING) for each in found.values() if each.rule == _NULLABLE}  # it says both
+    said |= {(each.place, MISSING) for each in found.values() if each.written == OPTIONAL}  # it says both
     gone = {each.place for each in found.values() if each.rule == _GONE}
     missed = {each.element for each in found.values() if each.rule == _GONE}
     for finding in _judge_schemas(known, missed):
-        is_said = finding.element in gone or (finding.place, finding.written) in said
+        if finding.rule == _GONE and finding.lost is not None and not known.has(finding.element):
+            continue  # what it reads there was never written under its number
+        is_said = finding.element in gone or (finding.rule != _GONE and (finding.place, finding.written) in said)
         if not is_said and not any(finding.place[:length] in gone for length in range(len(finding.place) + 1)):
             position = finding.position or reader.expectation.position
             found.setdefault(finding.identity, replace(finding, position=position))
@@ -80,6 +82,10 @@ class _Known:
     def schema(self) -> ParsedSchema | None:
         """The schema of values."""
         return self.reader.schema or (None if self.reads_with is None else self.reads_with.schema)
+
+    def has(self, path: FieldPath) -> bool:
+        """Return whether a consumer that declares no schema was built for one that has a path."""
+        return self.reader.schema is not None or self.reads_with is None or self.reads_with.has(path)
 
     @property
     def key(self) -> ParsedSchema | None:
@@ -109,7 +115,7 @@ class _Known:
         misfits = self.misfits_of_keys if of_key else self.misfits
         with suppress(Undecided):
             for each in () if misfits is None else misfits.at(path[len(of_key) :]):
-                if each.lost is not None and each.written not in (MISSING, NULLABLE):
+                if each.lost is not None and each.written != NULLABLE and (each.is_moved or each.written != MISSING):
                     return (*of_key, *each.place), each.written
         return None
 
@@ -249,9 +255,10 @@ def _judge_facts(facts: FieldFacts, read: Read, expectation: Expectation) -> Ite
     if read.type is not None and not facts.is_always(read.type):
         text = f"{name} is read as {read.type}, and is {facts.words}"
         yield _found("consumer-type-narrowed", text, read.path, read.type, facts.words)
-    if read.is_required and facts.is_optional:
-        text = f"{name} is required, and records may be without it"
-        yield _found(_NULLABLE, text, read.path, "required", NULLABLE)
+    text = f"{name} is required, and records may be without it"
+    for is_so, written in ((facts.may_be_null, NULLABLE), (facts.may_be_absent, OPTIONAL)):
+        if read.is_required and is_so:
+            yield _found(_NULLABLE, text, read.path, "required", written)
     yield from _judge_symbols(facts, read, expectation)
 
 

@@ -152,11 +152,12 @@ class ReadFinding:
 
     ``element`` is the path that is read, and ``place`` that at which records differ: the same one, one inside it, or
     one around it. ``expected`` and ``written`` are the facts of what the reader expects there and what is written:
-    words that do not change with the sentences, such as a type, ``missing``, ``nullable``, ``field 3``, or the symbol
-    of an enum. ``pointer`` is the place in the new schema's text, empty where it has none; ``position`` the place in
-    the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding about the
-    contract itself. ``lost`` is the path that is lost where the place is on the way to it; None where it is the place
-    with all that is inside. ``around`` is the place, and what is written there, because of which a path is not there.
+    words that do not change with the sentences, such as a type, ``missing``, ``nullable``, ``optional``, ``field 3``,
+    or the symbol of an enum. ``pointer`` is the place in the new schema's text, empty where it has none; ``position``
+    the place in the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding
+    about the contract itself. ``lost`` is the path that is lost where the place is on the way to it; None where it is
+    the place with all that is inside. ``around`` is the place, and what is written there, because of which a path is
+    not there.
     ``is_preexisting``: it was so before the change, so that the change is not the cause.
     ``former`` is what release 0.2.0 reported in its place, by which its approvals know it; it is set by the judgement
     of a pair.

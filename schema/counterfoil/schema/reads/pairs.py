@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.compatibility.misfits import MISSING
+from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL
 from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.former import with_former
 from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
@@ -120,7 +120,7 @@ class _Known:
         self._lost: dict[Hashable, list[FieldPath]] = {}
         self._required: set[Hashable] = set()
         for each in findings:
-            if each.rule == "consumer-nullable":
+            if each.rule == "consumer-nullable" and each.written == OPTIONAL:
                 self._required.add((each.application, each.place))
             if _is_break(each):
                 for place in _places_of(each):
@@ -136,7 +136,7 @@ class _Known:
         return any(lost[: len(each)] == each for place in _places_of(finding) for each in self._lost.get(place, ()))
 
     def requires(self, finding: ReadFinding) -> bool:
-        """Return whether a value is required where a finding says that it may be missing."""
+        """Return whether a value is required that may be left out where a finding says that it is missing."""
         return (finding.application, finding.place) in self._required
 
 
@@ -148,7 +148,8 @@ def _is_break(finding: ReadFinding) -> bool:
 def _lost_by(finding: ReadFinding) -> FieldPath:
     """Return what is lost; who reads all items or values reads all of what contains them."""
     lost = finding.lost or finding.place
-    while finding.lost and len(lost) > len(finding.place) and lost[-1].kind in (StepKind.ITEM, StepKind.VALUE):
+    place = finding.place if finding.around is None else finding.around[0]
+    while len(lost) > len(place) and lost[-1].kind in (StepKind.ITEM, StepKind.VALUE):
         lost = lost[:-1]
     return lost
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import avro
@@ -33,7 +34,7 @@ class AvroSerializer(avro.AvroSerializer):
             schema_registry_client,
             own_schema(schema_str),
             to_dict=to_dict,
-            **avro.confluent_writing(conf, rule_conf, rule_registry),
+            **avro.confluent_writing(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 
@@ -57,7 +58,7 @@ class AvroDeserializer(avro.AvroDeserializer):
             schema_registry_client,
             reader=own_schema(schema_str),
             from_dict=from_dict,
-            **avro.confluent_reading(conf, rule_conf, rule_registry),
+            **avro.confluent_reading(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.model import SchemaType
+from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.confluent.values import own_schema
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde import json
@@ -38,7 +39,7 @@ class JSONSerializer(json.JsonSerializer):
             _json_schema(schema_str),
             to_dict=to_dict,
             json_encode=json_encode,
-            **json.confluent_writing(conf, rule_conf, rule_registry),
+            **json.confluent_writing(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 
@@ -63,7 +64,7 @@ class JSONDeserializer(json.JsonDeserializer):
             reader=_json_schema(schema_str),
             from_dict=from_dict,
             json_decode=json_decode,
-            **json.confluent_reading(conf, rule_conf, rule_registry),
+            **json.confluent_reading(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 

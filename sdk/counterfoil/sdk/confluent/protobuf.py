@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.sdk.confluent.rule_registry import registry_in_use
 from counterfoil.sdk.serde import protobuf
 from counterfoil.sdk.serde.asynchronous import AsyncDeserializer, AsyncSerializer
 
@@ -29,7 +30,9 @@ class ProtobufSerializer(protobuf.ProtobufSerializer):
         rule_registry: object = None,
     ) -> None:
         super().__init__(
-            schema_registry_client, model=msg_type, **protobuf.confluent_writing(conf, rule_conf, rule_registry)
+            schema_registry_client,
+            model=msg_type,
+            **protobuf.confluent_writing(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 
@@ -45,7 +48,9 @@ class ProtobufDeserializer(protobuf.ProtobufDeserializer):
         rule_registry: object = None,
     ) -> None:
         super().__init__(
-            schema_registry_client, model=message_type, **protobuf.confluent_reading(conf, rule_conf, rule_registry)
+            schema_registry_client,
+            model=message_type,
+            **protobuf.confluent_reading(conf, rule_conf, registry_in_use(rule_registry)),
         )
 
 

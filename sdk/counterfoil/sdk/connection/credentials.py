@@ -1,4 +1,4 @@
-"""The ``Authorization`` header of each request, as scripts: fixed, read from a file, or requested and renewed.
+"""``Authorization`` and the headers beside it, for each request, as scripts: fixed, from a file, or requested.
 
 A token that ends is renewed when four fifths of its time are over, beside the calls, so that none waits for it. A
 response 401 renews it once and repeats the request once.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +19,7 @@ from urllib.parse import quote_plus, urlencode
 
 from counterfoil.schema.errors import Unauthorized
 from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile, bearer
+from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, ManagedIdentity, TokenFile, bearer
 from counterfoil.sdk.cache import Cache
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
@@ -26,7 +27,7 @@ from counterfoil.sdk.script import Aside, Call, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
-    from counterfoil.sdk.auth import Auth, TokenFunction
+    from counterfoil.sdk.auth import Auth, Headers, TokenFunction
     from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
 
@@ -40,39 +41,39 @@ _SHOWN_CHARACTERS: Final = 200
 class Credentials(Protocol):
     """The credentials of one client."""
 
-    def header(self) -> Script[str | None]:
-        """Return the value of ``Authorization``; None without credentials."""
+    def headers(self) -> Script[Headers]:
+        """Return ``Authorization``, and what belongs to it; no header without credentials."""
 
-    def renewed(self, refused: str | None) -> Script[bool]:
-        """Return whether there is another header now than ``refused``, which the registry answered with 401."""
+    def renewed(self, refused: Headers) -> Script[bool]:
+        """Return whether there are other headers now than ``refused``, which the registry answered with 401."""
 
 
 def credentials_of(auth: Auth | None, clock: Clock) -> Credentials:
     """Return the credentials that a client sends."""
     match auth:
         case None:
-            return _Fixed(None)
+            return _Fixed({})
         case BasicAuth() | BearerToken():
-            return _Fixed(auth.header)
+            return _Fixed(_authorization(auth.header))
         case TokenFile(path):
             return _FromFile(path)
-        case ClientCredentials():
-            return _ByClientCredentials(auth, clock)
+        case ClientCredentials() | ManagedIdentity():
+            return _Requested(auth, clock)
         case _:
             return _FromFunction(auth)
 
 
 class _Fixed:
-    """A header that does not change."""
+    """Headers that do not change."""
 
-    def __init__(self, value: str | None) -> None:
-        self._value = value
+    def __init__(self, found: Headers) -> None:
+        self._headers = found
 
-    def header(self) -> Script[str | None]:
+    def headers(self) -> Script[Headers]:
         yield from ()
-        return self._value
+        return self._headers
 
-    def renewed(self, refused: str | None) -> Script[bool]:
+    def renewed(self, refused: Headers) -> Script[bool]:
         del refused
         yield from ()
         return False
@@ -85,13 +86,12 @@ class _FromFile:
         self._path = Path(path)
         self._known: tuple[object, str] | None = None
 
-    def header(self) -> Script[str | None]:
+    def headers(self) -> Script[Headers]:
         value: str = yield Call(self._read)
-        return value
+        return _authorization(value)
 
-    def renewed(self, refused: str | None) -> Script[bool]:
-        value: str = yield Call(self._read)
-        return value != refused
+    def renewed(self, refused: Headers) -> Script[bool]:
+        return (yield from self.headers()) != refused
 
     def _read(self) -> str:
         try:
@@ -106,38 +106,49 @@ class _FromFile:
 
 
 class _FromFunction:
-    """The token that a function of the user returns; it is called for each request."""
+    """The token, or the headers, that a function of the user returns; it is called for each request."""
 
     def __init__(self, function: TokenFunction) -> None:
         self._function = function
 
-    def header(self) -> Script[str | None]:
-        token = yield Call(self._function)
-        if not isinstance(token, str) or not token.isascii() or not token.isprintable():
+    def headers(self) -> Script[Headers]:
+        found = yield Call(self._function)
+        is_alone = not isinstance(found, Mapping)
+        if not all(map(_is_plain, [found] if is_alone else [*found, *found.values()])):
             raise InvalidSettings(
-                f"The function for the token returned a {type(token).__name__}; expected a text of printable ASCII",
+                f"The function for the token returned a {type(found).__name__}; expected a text of printable ASCII, or "
+                "a dict of such texts",
                 setting="auth",
             )
-        return bearer(token)
+        return _authorization(bearer(found)) if is_alone else found
 
-    def renewed(self, refused: str | None) -> Script[bool]:
-        return (yield from self.header()) != refused
+    def renewed(self, refused: Headers) -> Script[bool]:
+        return (yield from self.headers()) != refused
+
+
+def _authorization(value: str) -> Headers:
+    return {"Authorization": value}
+
+
+def _is_plain(text: object) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isprintable()
 
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A token's header, and when it is due to be renewed and ends, in seconds of the client's clock."""
+    """A token's headers, and when it is due to be renewed and ends, in seconds of the client's clock."""
 
-    header: str
+    headers: Headers
     due_s: float
     ends_s: float
 
 
-class _ByClientCredentials(Locking):
-    """A token that is requested from OAuth's token address; one request for all threads or tasks."""
+class _Requested(Locking):
+    """A token that is requested from a token address; one request for all threads or tasks."""
 
-    def __init__(self, auth: ClientCredentials, clock: Clock) -> None:
+    def __init__(self, auth: ClientCredentials | ManagedIdentity, clock: Clock) -> None:
         self._auth = auth
+        self._url = auth.token_url if isinstance(auth, ClientCredentials) else auth.url
         self._clock = clock
         self._requests: Cache[_Token] = Cache(1, clock.monotonic, ttl_s=0.0)  # for its single flight; it keeps nothing
         self._token: _Token | None = None
@@ -147,20 +158,20 @@ class _ByClientCredentials(Locking):
         self._lock = Lock()
         self._is_renewing = False
 
-    def header(self) -> Script[str | None]:
+    def headers(self) -> Script[Headers]:
         token = self._token
         now_s = self._clock.monotonic()
         if token is None or now_s >= token.ends_s:
             token = yield from self._renew()
         elif now_s >= token.due_s and self._begins():
             yield Aside(self._renew_aside())
-        return token.header
+        return token.headers
 
-    def renewed(self, refused: str | None) -> Script[bool]:
+    def renewed(self, refused: Headers) -> Script[bool]:
         token = self._token
-        if token is None or token.header == refused:
+        if token is None or token.headers == refused:
             token = yield from self._renew()
-        return token.header != refused
+        return token.headers != refused
 
     def _begins(self) -> bool:
         """Return whether the caller is the one that renews the token."""
@@ -188,20 +199,22 @@ class _ByClientCredentials(Locking):
             reply: Reply = yield Send(request)
         except NoReply as error:
             raise RegistryUnavailable(
-                f"The token address {self._auth.token_url} did not answer: {error.problem}",
-                url=self._auth.token_url,
+                f"The token address {self._url} did not answer: {error.problem}",
+                url=self._url,
                 attempts=1,
             ) from error
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.TOO_MANY_REQUESTS:
             raise RegistryUnavailable(
-                f"The token address {self._auth.token_url} answered {reply.status}",
-                url=self._auth.token_url,
+                f"The token address {self._url} answered {reply.status}",
+                url=self._url,
                 attempts=1,
             )
-        return _read_token(reply, self._auth.token_url, started_s)
+        return _read_token(reply, self._url, started_s)
 
 
-def _token_request(auth: ClientCredentials, now_s: float) -> Request:
+def _token_request(auth: ClientCredentials | ManagedIdentity, now_s: float) -> Request:
+    if isinstance(auth, ManagedIdentity):
+        return Request("GET", auth.url, {"Accept": "application/json", "Metadata": "true"}, None)
     wanted = {"scope": auth.scope, "audience": auth.audience, "resource": auth.resource}
     form = {"grant_type": "client_credentials", **{name: value for name, value in wanted.items() if value}}
     headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
@@ -237,9 +250,11 @@ def _read_token(reply: Reply, token_url: str, started_s: float) -> _Token:
             status=HTTPStatus.UNAUTHORIZED,
         )
     life = fields.get("expires_in")
+    if isinstance(life, str) and life.isascii() and life.isdigit():  # as Azure writes it
+        life = int(life[:9])
     is_number = isinstance(life, (int, float)) and not isinstance(life, bool) and life > 0
     life_s = float(life) if is_number else _UNKNOWN_LIFE_S  # type: ignore[arg-type] # it is a number
-    return _Token(bearer(token), started_s + _DUE * life_s, started_s + life_s)
+    return _Token(_authorization(bearer(token)), started_s + _DUE * life_s, started_s + life_s)
 
 
 def _signed_statement(auth: ClientCredentials, now_s: float) -> str:

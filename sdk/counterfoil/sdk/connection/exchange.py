@@ -116,11 +116,11 @@ class Exchange:
     def _attempt(self, operation: Operation[T], base_url: str) -> Script[_Attempt]:
         url = base_url + operation.target
         headers = self._headers if operation.body is None else {**self._headers, "Content-Type": MEDIA_TYPE}
-        header = yield from self._credentials.header()
+        own = yield from self._credentials.headers()
         try:
-            reply = yield from _sent(operation, url, headers, header)
-            if reply.status == HTTPStatus.UNAUTHORIZED and (yield from self._credentials.renewed(header)):
-                reply = yield from _sent(operation, url, headers, (yield from self._credentials.header()))
+            reply = yield from _sent(operation, url, headers, own)
+            if reply.status == HTTPStatus.UNAUTHORIZED and (yield from self._credentials.renewed(own)):
+                reply = yield from _sent(operation, url, headers, (yield from self._credentials.headers()))
         except NoReply as error:
             return _Attempt(url, error)
         return _Attempt(url, reply)
@@ -156,9 +156,11 @@ class Exchange:
             ) from None
 
 
-def _sent(operation: Operation[Any], url: str, headers: Mapping[str, str], authorization: str | None) -> Script[Reply]:
-    if authorization is not None:
-        headers = {"Authorization": authorization, **headers}  # the user's own header wins
+def _sent(
+    operation: Operation[Any], url: str, headers: Mapping[str, str], credentials: Mapping[str, str]
+) -> Script[Reply]:
+    if credentials:
+        headers = {**credentials, **headers}  # the user's own header wins
     reply: Reply = yield Send(Request(operation.method, url, headers, operation.body))
     return reply
 

@@ -48,10 +48,12 @@ def confluent_writing(
 ) -> dict[str, Any]:
     """Return the arguments of :class:`AvroSerializer` for the settings of confluent-kafka's.
 
-    ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``. Raises ``InvalidSettings``.
+    ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``; without them a field without
+    default that is left out is null, if it may be. Raises ``InvalidSettings``.
     """
     settings, own = serializer_settings(conf, _WRITE_OPTIONS, (rule_conf, rule_registry))
-    return {**settings, "strict": any(own.values())}
+    is_strict = any(own.values())
+    return {**settings, "strict": is_strict, "missing_is_null": not is_strict}
 
 
 def confluent_reading(
@@ -70,6 +72,7 @@ class AvroCodec(BareBodies):
 
     ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
     ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000. ``model`` is the class of the values.
+    With ``missing_is_null``, a field that is left out is null if it may be, although it has no default.
     """
 
     schema_type = SchemaType.AVRO
@@ -82,8 +85,10 @@ class AvroCodec(BareBodies):
         max_empty_items: int | EllipsisType = ...,
         model: AvroModel | None = None,
         names_records: bool = False,
+        missing_is_null: bool = False,
     ) -> None:
         self._strict = strict
+        self._missing_is_null = missing_is_null
         self._model = model
         self._max_empty_items = max_empty_items if max_empty_items is ... else _read_limit(max_empty_items)
         self._whole = whole
@@ -105,6 +110,10 @@ class AvroCodec(BareBodies):
         """Return a function that writes values of the schema."""
         from counterfoil.sdk.serde.avro_codec import compile_encoder
 
+        if self._missing_is_null:
+            from counterfoil.sdk.serde.avro_codec.left_out import with_null_for_missing
+
+            parsed = with_null_for_missing(parsed)
         encode = compile_encoder(parsed, strict=self._strict)
         return encode if self._model is None else self._model.encoder(encode, parsed.root)
 
@@ -173,7 +182,8 @@ class AvroSerializer(Serializer[T_contra]):
 
     ``model`` is the class of the values: a dataclass, a ``msgspec.Struct``, a pydantic model, an attrs class, a
     ``TypedDict``, or a union of these. Without ``schema`` the schema is derived from it (see
-    :func:`~counterfoil.sdk.schema_of`). ``strict`` refuses dict keys that are no fields. The other arguments are those
+    :func:`~counterfoil.sdk.schema_of`). ``strict`` refuses dict keys that are no fields. With ``missing_is_null``, a
+    field without default that is left out is null if it may be; otherwise it is an error. The other arguments are those
     of :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
 
@@ -192,10 +202,11 @@ class AvroSerializer(Serializer[T_contra]):
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
+        missing_is_null: bool = False,
     ) -> None:
         described = described_model(model, to_dict, setting="to_dict")
         super().__init__(
-            AvroCodec(strict=strict, model=described),
+            AvroCodec(strict=strict, model=described, missing_is_null=missing_is_null),
             registry,
             described.schema if schema is None and described is not None else schema,
             subject=subject,

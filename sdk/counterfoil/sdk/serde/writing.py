@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.model import Reference, ResolvedReference, Schema
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.wire import guid_prefix, id_prefix
@@ -104,7 +105,19 @@ class WriteResolver(Generic[P]):
         self._own: _Own[P] | None = None
         self._parsed: P | None = None
         if schema is not None and not schema.references:
-            self._parsed = parse_own(codec, schema, list(_resolved(self._imports)))
+            self._parsed = self._parse(schema)
+
+    def _parse(self, schema: Schema) -> P:
+        """Return the given schema, parsed.
+
+        Where another one is written with, this one names the record, and its references may be known only there.
+        """
+        try:
+            return parse_own(self._codec, schema, list(_resolved(self._imports)))
+        except SchemaParseError:
+            if self._way in _OWN_SCHEMA:
+                raise
+            return self._codec.parse(schema, (), validation=Validation.LENIENT)
 
     @property
     def is_refreshed(self) -> bool:

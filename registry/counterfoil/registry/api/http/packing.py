@@ -122,8 +122,8 @@ def unpacking(receive: Receive, content_encoding: bytes, *, max_bytes: int) -> R
         return receive
     if len(codings) > 1 or codings[0] not in _GZIP:
         raise UnsupportedMediaType(
-            f"The request has the Content-Encoding {', '.join(codings)[:80]!r}, which is not read; send it with gzip or "
-            "without an encoding"
+            f"The request has the Content-Encoding {', '.join(codings)[:80]!r}, which is not read; send it with gzip "
+            "or without an encoding"
         )
     unpacker = _Unpacker(max_bytes)
 

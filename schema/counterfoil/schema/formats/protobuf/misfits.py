@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from counterfoil.schema.compatibility.misfits import Effect, Misfit
+from counterfoil.schema.compatibility.misfits import MISSING, Effect, Misfit
 from counterfoil.schema.compatibility.pairs import PairMisfits
 from counterfoil.schema.compatibility.stated import stated_by
 from counterfoil.schema.formats.protobuf.compare import rules
@@ -235,7 +235,8 @@ def _field(message: MessageType, step: Step, rest: list[Step]) -> FieldType | No
 def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
     """Yield the fields of the reader whose names the writer has under other numbers.
 
-    What is written, for a reader, is what stands under its own number: whichever other number the name has got.
+    What is written, for a reader, is what stands under its own number: whichever other number the name has got. Nothing
+    there is the same as a field that is gone.
     """
     written = {field.name: field for field in writer.fields.values()}
     for field in reader.fields.values():
@@ -244,7 +245,7 @@ def _moved(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
             name = print_path((member(field.name),))
             text = f"{name} is written as field {other.number}, and the consumer reads field {field.number}"
             there = writer.fields.get(field.number)
-            now = f"no field {field.number}" if there is None else f"{there.holds.words} {there.name}"
+            now = MISSING if there is None else f"{there.holds.words} {there.name}"
             yield Misfit(_steps_to(field), f"field {field.number}", now, text, other.pointer, is_moved=True)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from counterfoil.sdk.serde.rules.settings import Checked
 
-_THEIRS: Final = "confluent_kafka."
+_THEIRS: Final = ("confluent_kafka.", "counterfoil.sdk.confluent.rules.")
 _PARTS: Final = ("get_executors", "get_actions", "get_overrides")
 
 
@@ -48,6 +48,9 @@ def rules_from_confluent(
     if not rule_conf and rule_registry is None and check is None:
         return DEFAULT_RULES
     conf = dict(rule_conf or {})
+    for action in rule_registry.get_actions() if rule_registry else ():
+        if type(action).__module__.startswith(_THEIRS):
+            conf = {**getattr(action, "conf", {}), **conf}
     return Rules(
         executors=_executors(rule_registry, conf) if rule_registry else None,
         actions=_actions(rule_registry, conf) if rule_registry else None,

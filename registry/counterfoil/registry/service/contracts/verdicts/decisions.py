@@ -38,9 +38,13 @@ class Decisions:
         notices: Sequence[str] = (),
         *,
         none: str,
+        among: Sequence[Pair] = (),
     ) -> DeploymentVerdict:
-        """Return the verdict on pairs and on what else was found; ``none`` is the sentence if there are no pairs."""
-        breaks = breaks_of(pairs)
+        """Return the verdict on pairs and on what else was found; ``none`` is the sentence if there are no pairs.
+
+        ``among`` has the pairs of all consumers where ``pairs`` are some of them: an approval is for all that break.
+        """
+        breaks = breaks_of(among or pairs)
         verdict = verdict_of(pairs, reasons, notices, none=none, identify=partial(break_in, breaks))
         if not any(each.reason in BLOCKING for each in verdict.reasons):
             return verdict

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.service.contracts.verdicts.judging import Judging
     from counterfoil.registry.service.contracts.verdicts.sides import Sides
     from counterfoil.schema.contexts import QualifiedSubject
+    from counterfoil.schema.reads.pairing import Pair
     from counterfoil.schema.reads.sides import Side
     from counterfoil.schema.rest.contracts import ApplicationVersion, Environment
 
@@ -195,17 +196,22 @@ class Verdicts:
         if application is not None:
             own = await self._counterparts.of_application(application, Place(environment))
             contracts = sorted({each for side in own for each in _contracts_of(side)})
-        found = [
-            each
-            for each in await self._judging.live_pairs(contracts, Place(environment))
-            if application in {None, each.producer, each.consumer} and (subject is None or each.subject == str(subject))
-        ]
+
+        def is_asked(each: Pair) -> bool:
+            return application in {None, each.producer, each.consumer} and subject in {
+                None,
+                parse_subject(each.subject),
+            }
+
+        live = await self._judging.live_pairs(contracts, Place(environment))
+        found = [each for each in live if is_asked(each)]
         if not found:
             about = f"application {application}" if application is not None else f"subject {subject}"
             text = f"no producer and consumer of {about} are live in {environment}; record what is deployed there"
             return _only(VerdictReason(Reason.NO_CONTRACT, text, subject="" if subject is None else str(subject)))
         pairs, hindrances = await self._migrations.bridged(found, environment)
-        return await self._decisions.verdict(pairs, hindrances, none="")
+        among, _ = await self._migrations.bridged(live, environment)
+        return await self._decisions.verdict(pairs, hindrances, none="", among=among)
 
     async def of_contract(self, contract: str, environment: str | None = None) -> DeploymentVerdict:
         """Return the verdict on all pairs of a contract: those live in an environment, or the newest versions.

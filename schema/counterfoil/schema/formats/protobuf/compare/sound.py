@@ -253,7 +253,9 @@ def _field_found(rule: CompatibilityRule, place: MessagePair, facts: dict[str, o
 
 
 def _key(place: MessagePair) -> _Key:
-    """Return the key of a place, equal in both walks: the pair of messages, and the step inside them."""
+    """Return the key of a place, equal in both walks: the pair of messages or enums, and the step inside them."""
+    if place.enums is not None:
+        return (id(place.enums[0]), id(place.enums[1]), place.steps)
     field = place.reader_field or place.writer_field
     return (id(place.reader), id(place.writer), field.number if field else place.steps)
 

@@ -1,0 +1,13 @@
+"""The executor of rules of the type CEL_FIELD."""
+
+from __future__ import annotations
+
+from counterfoil.sdk.confluent.rules.installed import Installed
+
+__all__ = ["CelFieldExecutor"]
+
+
+class CelFieldExecutor(Installed):
+    """Stands for this SDK's executor of CEL for fields."""
+
+    type_name = "CEL_FIELD"

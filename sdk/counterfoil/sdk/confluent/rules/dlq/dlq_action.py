@@ -1,0 +1,13 @@
+"""The action DLQ."""
+
+from __future__ import annotations
+
+from counterfoil.sdk.confluent.rules.installed import Installed
+
+__all__ = ["DlqAction"]
+
+
+class DlqAction(Installed):
+    """Stands for this SDK's action, which sends dead letters; ``conf`` has its settings."""
+
+    type_name = "DLQ"

@@ -1,0 +1,1 @@
+"""The names of ``confluent_kafka.schema_registry.rules.encryption``."""

@@ -1,0 +1,13 @@
+"""The driver of AWS KMS."""
+
+from __future__ import annotations
+
+from counterfoil.sdk.confluent.rules.installed import InstalledDriver
+
+__all__ = ["AwsKmsDriver"]
+
+
+class AwsKmsDriver(InstalledDriver):
+    """Stands for this SDK's driver of AWS KMS."""
+
+    prefix = "aws-kms://"

@@ -1,0 +1,13 @@
+"""The driver of Azure Key Vault."""
+
+from __future__ import annotations
+
+from counterfoil.sdk.confluent.rules.installed import InstalledDriver
+
+__all__ = ["AzureKmsDriver"]
+
+
+class AzureKmsDriver(InstalledDriver):
+    """Stands for this SDK's driver of Azure Key Vault."""
+
+    prefix = "azure-kms://"

@@ -1,0 +1,13 @@
+"""The driver of Google Cloud KMS."""
+
+from __future__ import annotations
+
+from counterfoil.sdk.confluent.rules.installed import InstalledDriver
+
+__all__ = ["GcpKmsDriver"]
+
+
+class GcpKmsDriver(InstalledDriver):
+    """Stands for this SDK's driver of Google Cloud KMS."""
+
+    prefix = "gcp-kms://"

@@ -1,0 +1,1 @@
+"""The executor of rules of the type JSONATA."""
