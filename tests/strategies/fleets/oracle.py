@@ -362,7 +362,7 @@ def _is_hidden(key: Key, before: Misses) -> bool:
     if way.startswith(_NOT_THERE) and any(at == place and each.startswith(_NOT_THERE) for at, each in before.all):
         return True
     stop = way.partition("@")[2]  # who requires the value there fails without it, by null or otherwise
-    if stop and any(each == "required" and printed(at) == stop for at, each in before.all):
+    if stop and any(each.startswith("required") and printed(at) == stop for at, each in before.all):
         return True
     total = [each for at, each in before.all if at[: len(place)] == place and each.startswith(_TOTAL)]
     if way.startswith("type:"):  # another type is another break, also where nothing was
