@@ -110,8 +110,8 @@ def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> No
     for written, data in _records(language, writer):
         for value in values_at(written, path):
             if value is None or value is NOWHERE:
-                found.add((path, "required"), f"{printed(path)} is not there in {_shown(written, data)}")
-                return
+                way = f"required, {'null' if value is None else 'absent'}"
+                found.add((path, way), f"{printed(path)} is not there in {_shown(written, data)}")
 
 
 def _add_rest(found: Misses, reading: Reading, writer: Shape, reader: Shape) -> None:

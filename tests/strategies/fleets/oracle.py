@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from fleets.meaning import Misses, Reading, misses_of
-from fleets.shapes import at, printed
+from fleets.shapes import ITEM, VALUE, at, printed
 from fleets.story import CanDeploy, CanRegister, Deploy, Publish, Retain, Undeploy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from fleets.meaning import Key
     from fleets.shapes import Shape
@@ -321,8 +321,8 @@ class _Verdict:
         for key, example in found.all.items():
             if before and key[1].startswith("unknown") and all(_is_gone(key, each) for each in before):
                 continue
-            is_everywhere = before and all(key in each.all for each in before)
-            if is_everywhere and (key in found.doubtful or all(key in each.certain for each in before)):
+            is_everywhere = before and all(_has(key, each.all) for each in before)
+            if is_everywhere and (key in found.doubtful or all(_has(key, each.certain) for each in before)):
                 continue
             causes = (
                 ("doubtful " + key[1].partition(":")[0].partition("@")[0], key not in found.certain),
@@ -343,6 +343,16 @@ class _Verdict:
         return Expected(answer, broken, doubts, tuple(sorted(set(self._causes))))
 
 
+def _has(key: Key, missed: Collection[Key]) -> bool:
+    """Return whether something is missed already, or all around it: a field that is gone, or of another type."""
+    place, way = key
+    if key in missed or not way.startswith("gone@"):
+        return key in missed
+    kind = way.rpartition(":")[2]
+    whole = way if kind == "nothing" else f"type:{kind}"
+    return any((place[:length], whole) in missed for length in range(1, len(place)))
+
+
 def _is_gone(key: Key, before: Misses) -> bool:
     """Return whether there was nothing at a place before."""
     return any(place == key[0] and way.startswith("gone") for place, way in before.all)
@@ -354,11 +364,12 @@ def _is_hidden(key: Key, before: Misses) -> bool:
     if way.startswith(_NOT_THERE) and any(at == place and each.startswith(_NOT_THERE) for at, each in before.all):
         return True
     stop = way.partition("@")[2]  # who requires the value there fails without it, by null or otherwise
-    if stop and any(each == "required" and printed(at) == stop for at, each in before.all):
+    if stop and any(each.startswith("required") and printed(at) == stop for at, each in before.all):
         return True
     total = [each for at, each in before.all if at[: len(place)] == place and each.startswith(_TOTAL)]
     if way.startswith("type:"):  # another type is another break, also where nothing was
-        return any(each.startswith("number") for each in total)
+        inside = any(at[:-1] == place and at[-1:] in ((ITEM,), (VALUE,)) for at, _ in before.all)
+        return inside or any(each.startswith("number") for each in total)
     is_other_type = [each.startswith("type:") and ":" not in each[len("type:") :] for each in total]
     return not all(is_other_type) if way.startswith("gone") else bool(total)
 

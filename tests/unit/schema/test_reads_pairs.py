@@ -293,6 +293,13 @@ def test_a_field_that_has_another_number_is_as_gone_as_one_that_is_not_there() -
     assert breaks(worse_than(judge_pair([built], other, reader("e")), [judge_pair([built], moved, reader("e"))]))
 
 
+def test_who_was_not_built_for_a_path_has_not_lost_what_is_around_it() -> None:
+    built, now = (offer(record(a=kind), SchemaType.AVRO) for kind in ("int", {"type": "map", "values": "int"}))
+    live = judge_pair([built], now, reader("a[]"))
+    assert breaks(live)
+    assert breaks(since(judge_pair([built], now, reader("a")), [live]))
+
+
 def test_a_declared_schema_by_which_the_record_is_refused_has_one_break_whatever_is_read() -> None:
     built = with_e(SchemaType.AVRO, AVRO_R)
     offered = with_e(SchemaType.AVRO, AVRO_R.replace('"R"', '"S"'))

@@ -84,8 +84,14 @@ class _Known:
         return self.reader.schema or (None if self.reads_with is None else self.reads_with.schema)
 
     def has(self, path: FieldPath) -> bool:
-        """Return whether a consumer that declares no schema was built for one that has a path."""
-        return self.reader.schema is not None or self.reads_with is None or self.reads_with.has(path)
+        """Return whether the schema of the consumer, if one is known, has a path."""
+        if self.reader.schema is None or path[:1] == (KEY,):
+            return self.reads_with is None or self.reads_with.has(path)
+        try:
+            resolve_path(self.reader.schema, path)
+        except PathNotFound:
+            return False
+        return True
 
     @property
     def key(self) -> ParsedSchema | None:
@@ -111,6 +117,8 @@ class _Known:
 
     def around(self, path: FieldPath) -> tuple[FieldPath, str] | None:
         """Return the place on the way to a path at which something else is written, and what it is."""
+        if not self.has(path):
+            return None
         of_key = (KEY,) if path[:1] == (KEY,) else ()
         misfits = self.misfits_of_keys if of_key else self.misfits
         with suppress(Undecided):
