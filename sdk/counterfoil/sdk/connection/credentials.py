@@ -20,15 +20,17 @@ from counterfoil.schema.errors import Unauthorized
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, TokenFile, bearer
 from counterfoil.sdk.cache import Cache
+from counterfoil.sdk.connection.pauses import RETRIED, pause_after
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Aside, Call, Send
+from counterfoil.sdk.script import Aside, Call, Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth, TokenFunction
     from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.settings import RetrySettings
 
 _DUE: Final = 0.8
 _UNKNOWN_LIFE_S: Final = 300.0
@@ -47,8 +49,8 @@ class Credentials(Protocol):
         """Return whether there is another header now than ``refused``, which the registry answered with 401."""
 
 
-def credentials_of(auth: Auth | None, clock: Clock) -> Credentials:
-    """Return the credentials that a client sends."""
+def credentials_of(auth: Auth | None, clock: Clock, retry: RetrySettings) -> Credentials:
+    """Return the credentials that a client sends; ``retry`` says how often a token address is requested again."""
     match auth:
         case None:
             return _Fixed(None)
@@ -57,7 +59,7 @@ def credentials_of(auth: Auth | None, clock: Clock) -> Credentials:
         case TokenFile(path):
             return _FromFile(path)
         case ClientCredentials():
-            return _ByClientCredentials(auth, clock)
+            return _ByClientCredentials(auth, clock, retry)
         case _:
             return _FromFunction(auth)
 
@@ -136,8 +138,9 @@ class _Token:
 class _ByClientCredentials(Locking):
     """A token that is requested from OAuth's token address; one request for all threads or tasks."""
 
-    def __init__(self, auth: ClientCredentials, clock: Clock) -> None:
+    def __init__(self, auth: ClientCredentials, clock: Clock, retry: RetrySettings) -> None:
         self._auth = auth
+        self._retry = retry
         self._clock = clock
         self._requests: Cache[_Token] = Cache(1, clock.monotonic, ttl_s=0.0)  # for its single flight; it keeps nothing
         self._token: _Token | None = None
@@ -182,23 +185,35 @@ class _ByClientCredentials(Locking):
         return token
 
     def _request(self) -> Script[_Token]:
-        started_s = self._clock.monotonic()
+        began_s = self._clock.monotonic()
+        for round_number in range(self._retry.retries + 1):
+            started_s = self._clock.monotonic()
+            outcome = yield from self._attempt()
+            if isinstance(outcome, Reply) and outcome.status not in RETRIED:
+                break
+            pause_s = pause_after(outcome, round_number, self._retry, self._clock)
+            is_in_time = pause_s < self._retry.total_s - (self._clock.monotonic() - began_s)
+            if round_number == self._retry.retries or not is_in_time:
+                break
+            yield Pause(pause_s)
+        attempts, url = round_number + 1, self._auth.token_url
+        tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        if isinstance(outcome, NoReply):
+            problem = f"The token address {url} did not answer: {outcome.problem} ({tries})"
+            raise RegistryUnavailable(problem, url=url, attempts=attempts) from outcome
+        if outcome.status >= HTTPStatus.INTERNAL_SERVER_ERROR or outcome.status in RETRIED:
+            problem = f"The token address {url} answered {outcome.status} ({tries})"
+            raise RegistryUnavailable(problem, url=url, attempts=attempts)
+        return _read_token(outcome, url, started_s)
+
+    def _attempt(self) -> Script[Reply | NoReply]:
+        """Request a token once; a statement that is signed is a new one for each request."""
         request = yield Call(lambda: _token_request(self._auth, self._clock.wall()))
         try:
             reply: Reply = yield Send(request)
         except NoReply as error:
-            raise RegistryUnavailable(
-                f"The token address {self._auth.token_url} did not answer: {error.problem}",
-                url=self._auth.token_url,
-                attempts=1,
-            ) from error
-        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise RegistryUnavailable(
-                f"The token address {self._auth.token_url} answered {reply.status}",
-                url=self._auth.token_url,
-                attempts=1,
-            )
-        return _read_token(reply, self._auth.token_url, started_s)
+            return error
+        return reply
 
 
 def _token_request(auth: ClientCredentials, now_s: float) -> Request:
