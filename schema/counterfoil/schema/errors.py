@@ -56,6 +56,11 @@ class RegistryError(CounterfoilError):
 
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
     code: int = 500
+    is_response: bool = False
+    """Whether a registry sent the error, so that its text has the HTTP status."""
+
+    def __str__(self) -> str:
+        return f"{self.message} (HTTP {int(self.status)})" if self.is_response else self.message
 
     def __init__(
         self,
@@ -124,7 +129,8 @@ class Forbidden(_Coded, code=40301):
     """Which record of a topic needed the schema; a client that reads records sets it, and the text has it, too."""
 
     def __str__(self) -> str:
-        return self.message if self.record is None else f"{self.message} [{self.record}]"
+        text = super().__str__()
+        return text if self.record is None else f"{text} [{self.record}]"
 
     @property
     def operation(self) -> str | None:
@@ -524,4 +530,5 @@ def error_for_code(
     found = _CLASS_BY_CODE.get(code) or _CLASS_BY_STATUS.get(status, RegistryError)
     error = found(message, status=status, code=code)
     error.details = details or {}
+    error.is_response = True
     return error

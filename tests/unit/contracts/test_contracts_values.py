@@ -127,3 +127,32 @@ def test_a_protobuf_message_is_printed_and_read_again(data):
     decode = form.decoder(codec, types, None, encode_message_indexes(path_of(descriptor)))
     shown = read_json(one_line(decode(body, 0)))
     assert decode(codec.encoder(types)(form.value(types, shown, descriptor.full_name), b""), 0) == shown
+
+
+NAMED_RECORD = {"type": "record", "name": "a.Note", "fields": [{"name": "text", "type": "string"}]}
+IN_AVRO_JSON = [
+    (["null", "int"], {"int": 1}, 1),
+    (["null", "int"], None, None),
+    (["null", "int"], 1, 1),
+    (["null", "string", "long"], {"long": 2}, 2),
+    (["null", "string", "long"], {"string": "x"}, "x"),
+    (["null", NAMED_RECORD], {"a.Note": {"text": "x"}}, {"text": "x"}),
+    (["null", NAMED_RECORD], {"text": "x"}, {"text": "x"}),
+    (["null", {"type": "map", "values": "int"}], {"map": {"a": 1}}, {"a": 1}),
+    (["null", {"type": "map", "values": "int"}], {"map": 1}, {"map": 1}),
+    (["null", {"type": "array", "items": ["null", "int"]}], {"array": [{"int": 1}, None]}, [1, None]),
+]
+
+
+@pytest.mark.parametrize(("union", "given", "value"), IN_AVRO_JSON)
+def test_values_of_unions_may_be_written_as_avro_writes_them(union: Any, given: Any, value: Any) -> None:
+    parsed = parse_avro(json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": union}]}))
+    written = compile_encoder(parsed)(form_of(SchemaType.AVRO).value(parsed, {"a": given}), b"")
+    assert written == compile_encoder(parsed)({"a": value}, b"")
+
+
+@pytest.mark.parametrize("given", [{"int": "x"}, {"text": 1}, {"int": 1, "long": 2}, {}])
+def test_other_objects_are_no_values_of_a_union(given: Any) -> None:
+    parsed = parse_avro(json.dumps({"type": "array", "items": ["null", "int"]}))
+    with pytest.raises(EncodeError):
+        form_of(SchemaType.AVRO).value(parsed, [given])

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from counterfoil.schema.errors import CounterfoilError, Forbidden, Unauthorized
+from counterfoil.schema.errors import CounterfoilError, Forbidden, SubjectNotFound, Unauthorized
 from counterfoil.sdk import (
     AsyncRegistry,
     BasicAuth,
@@ -81,8 +81,8 @@ class World:
 def call(request):
     """A function that opens a client and calls the registry ``times`` times; between the calls runs ``between``."""
 
-    def run(world, auth, *, times=1, between=lambda: None):
-        options = {"auth": auth, "transport": world, "clock": world.clock, "retries": 0}
+    def run(world, auth, *, times=1, between=lambda: None, retries=0):
+        options = {"auth": auth, "transport": world, "clock": world.clock, "retries": retries}
         if request.param == "sync":
             with Registry("http://one", **options) as registry:
                 for _ in range(times):
@@ -236,6 +236,49 @@ def test_the_old_token_is_used_while_it_lasts_and_the_address_is_away(call):
     with pytest.raises(RegistryUnavailable, match=r"The token address https://login.invalid/token did not answer"):
         call(world, GRANT, times=4, between=later)
     assert world.seen == ["Bearer t1"] * 3
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, None])
+def test_a_token_is_requested_again_after_a_failure_of_the_address(call, status):
+    world, sent = World(), []
+    grant = world.send
+
+    def send(request):
+        if request.url == TOKENS:
+            sent.append(request.url)
+            if len(sent) < 3 and status is None:
+                raise NoReply("no connection", was_sent=True)
+            if len(sent) < 3:
+                return Reply(status, {}, b"away")
+        return grant(request)
+
+    world.send = send
+    call(world, GRANT, retries=2)
+    assert (len(sent), world.seen) == (3, ["Bearer t1"])
+    sent.clear()
+    with pytest.raises(RegistryUnavailable, match=r"\(2 attempts\)"):
+        call(world, GRANT, retries=1)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 501])
+def test_a_refusal_of_the_token_address_is_final(call, status):
+    world = World()
+    world.refusal = Reply(status, {}, b'{"error": "invalid_client"}')
+    asked, send = [], world.send
+    world.send = lambda request: asked.append(request.url) or send(request)
+    with pytest.raises((Unauthorized, RegistryUnavailable)):
+        call(world, GRANT, retries=3)
+    assert asked == [TOKENS]
+
+
+def test_the_text_of_a_response_has_its_status(call):
+    world = World()
+    world.send = lambda _: Reply(404, {}, b'{"error_code": 40401, "message": "no such subject"}')
+    with pytest.raises(SubjectNotFound) as caught:
+        call(world, BearerToken("t"))
+    assert str(caught.value) == str(pickle.loads(pickle.dumps(caught.value))) == "no such subject (HTTP 404)"
+    assert caught.value.message == "no such subject"
+    assert str(SubjectNotFound("no such subject")) == "no such subject"
 
 
 def test_forbidden_is_final(call):

@@ -194,10 +194,29 @@ def _branch_value(union: Union, given: Any) -> Any:
         if index is None:
             raise misfit(f"null or an object with one key, the name of the type: {', '.join(names)}", given)
         return names[index], _under(names[index], union.branches[index], given[names[index]])
+    named = _in_avro_json(union, given)
     for branch in union.branches:
         if any(_is_json(given, name) for name in _json_types(branch)):
-            return _value(branch, given) if is_optional(union) else (branch_name(branch), _value(branch, given))
-    raise misfit(" or ".join(map(describe, union.branches)), given)
+            try:
+                return _as_branch(union, branch, given)
+            except EncodeError:
+                if named is None:
+                    raise
+    if named is None:
+        raise misfit(" or ".join(map(describe, union.branches)), given)
+    return _as_branch(union, named, next(iter(given.values())))
+
+
+def _as_branch(union: Union, branch: AvroType, given: Any) -> Any:
+    value = _value(branch, given)
+    return value if is_optional(union) else (branch_name(branch), value)
+
+
+def _in_avro_json(union: Union, given: Any) -> AvroType | None:
+    """Return the branch that an object with one key names, which is how Avro's own JSON writes values of unions."""
+    name = next(iter(given)) if isinstance(given, dict) and len(given) == 1 else None
+    index = branch_named(union, name) if isinstance(name, str) else None
+    return None if index is None else union.branches[index]
 
 
 def _is_json(given: Any, name: str) -> bool:

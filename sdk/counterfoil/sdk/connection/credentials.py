@@ -21,15 +21,17 @@ from counterfoil.schema.errors import Unauthorized
 from counterfoil.schema.extras import needed_by
 from counterfoil.sdk.auth import BasicAuth, BearerToken, ClientCredentials, ManagedIdentity, TokenFile, bearer
 from counterfoil.sdk.cache import Cache
+from counterfoil.sdk.connection.pauses import RETRIED, pause_after
 from counterfoil.sdk.errors import InvalidSettings, RegistryUnavailable
 from counterfoil.sdk.processes import Locking
-from counterfoil.sdk.script import Aside, Call, Send
+from counterfoil.sdk.script import Aside, Call, Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth, Headers, TokenFunction
     from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.script import Script
+    from counterfoil.sdk.settings import RetrySettings
 
 _DUE: Final = 0.8
 _UNKNOWN_LIFE_S: Final = 300.0
@@ -48,8 +50,8 @@ class Credentials(Protocol):
         """Return whether there are other headers now than ``refused``, which the registry answered with 401."""
 
 
-def credentials_of(auth: Auth | None, clock: Clock) -> Credentials:
-    """Return the credentials that a client sends."""
+def credentials_of(auth: Auth | None, clock: Clock, retry: RetrySettings) -> Credentials:
+    """Return the credentials that a client sends; ``retry`` says how often a token address is requested again."""
     match auth:
         case None:
             return _Fixed({})
@@ -58,7 +60,7 @@ def credentials_of(auth: Auth | None, clock: Clock) -> Credentials:
         case TokenFile(path):
             return _FromFile(path)
         case ClientCredentials() | ManagedIdentity():
-            return _Requested(auth, clock)
+            return _Requested(auth, clock, retry)
         case _:
             return _FromFunction(auth)
 
@@ -146,9 +148,10 @@ class _Token:
 class _Requested(Locking):
     """A token that is requested from a token address; one request for all threads or tasks."""
 
-    def __init__(self, auth: ClientCredentials | ManagedIdentity, clock: Clock) -> None:
+    def __init__(self, auth: ClientCredentials | ManagedIdentity, clock: Clock, retry: RetrySettings) -> None:
         self._auth = auth
         self._url = auth.token_url if isinstance(auth, ClientCredentials) else auth.url
+        self._retry = retry
         self._clock = clock
         self._requests: Cache[_Token] = Cache(1, clock.monotonic, ttl_s=0.0)  # for its single flight; it keeps nothing
         self._token: _Token | None = None
@@ -193,23 +196,35 @@ class _Requested(Locking):
         return token
 
     def _request(self) -> Script[_Token]:
-        started_s = self._clock.monotonic()
+        began_s = self._clock.monotonic()
+        for round_number in range(self._retry.retries + 1):
+            started_s = self._clock.monotonic()
+            outcome = yield from self._attempt()
+            if isinstance(outcome, Reply) and outcome.status not in RETRIED:
+                break
+            pause_s = pause_after(outcome, round_number, self._retry, self._clock)
+            is_in_time = pause_s < self._retry.total_s - (self._clock.monotonic() - began_s)
+            if round_number == self._retry.retries or not is_in_time:
+                break
+            yield Pause(pause_s)
+        attempts, url = round_number + 1, self._url
+        tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+        if isinstance(outcome, NoReply):
+            problem = f"The token address {url} did not answer: {outcome.problem} ({tries})"
+            raise RegistryUnavailable(problem, url=url, attempts=attempts) from outcome
+        if outcome.status >= HTTPStatus.INTERNAL_SERVER_ERROR or outcome.status in RETRIED:
+            problem = f"The token address {url} answered {outcome.status} ({tries})"
+            raise RegistryUnavailable(problem, url=url, attempts=attempts)
+        return _read_token(outcome, url, started_s)
+
+    def _attempt(self) -> Script[Reply | NoReply]:
+        """Request a token once; a statement that is signed is a new one for each request."""
         request = yield Call(lambda: _token_request(self._auth, self._clock.wall()))
         try:
             reply: Reply = yield Send(request)
         except NoReply as error:
-            raise RegistryUnavailable(
-                f"The token address {self._url} did not answer: {error.problem}",
-                url=self._url,
-                attempts=1,
-            ) from error
-        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR or reply.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise RegistryUnavailable(
-                f"The token address {self._url} answered {reply.status}",
-                url=self._url,
-                attempts=1,
-            )
-        return _read_token(reply, self._url, started_s)
+            return error
+        return reply
 
 
 def _token_request(auth: ClientCredentials | ManagedIdentity, now_s: float) -> Request:

@@ -1,7 +1,6 @@
 """One operation, repeated until there is a response: base URLs in order, retries, pauses.
 
-A script, without I/O of its own. Source of the pauses: "Exponential Backoff And Jitter" (AWS Architecture Blog), the
-variant with full jitter.
+A script, without I/O of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
 from counterfoil.sdk.connection.credentials import credentials_of
+from counterfoil.sdk.connection.pauses import RETRIED, pause_after
 from counterfoil.sdk.connection.retry_limits import RetryLimits
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
@@ -31,8 +31,6 @@ T = TypeVar("T")
 
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _ACCEPT: Final = f"{MEDIA_TYPE}, application/vnd.schemaregistry+json; q=0.9, application/json; q=0.5"
-_RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
-_MOST_DOUBLINGS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class _Attempt:
     @property
     def is_answered(self) -> bool:
         """Whether a registry sent a response that would be the same for a repeated request."""
-        return isinstance(self.outcome, Reply) and self.outcome.status not in _RETRIED
+        return isinstance(self.outcome, Reply) and self.outcome.status not in RETRIED
 
     @property
     def had_no_effect(self) -> bool:
@@ -72,7 +70,7 @@ class Exchange:
         self._clock = clock
         self._urls = tuple(url.rstrip("/") for url in settings.urls)
         self._headers = _headers(settings)
-        self._credentials = credentials_of(settings.auth, clock)
+        self._credentials = credentials_of(settings.auth, clock, settings.retry)
         self._limits = RetryLimits(settings.retry, clock.monotonic)
         self._preferred = 0
 
@@ -101,7 +99,7 @@ class Exchange:
                     return attempt, attempts
             if round_number == self._settings.retry.retries:
                 break
-            pause_s = self._pause_s(round_number, attempt.outcome)
+            pause_s = pause_after(attempt.outcome, round_number, self._settings.retry, self._clock)
             is_in_time = pause_s < self._settings.retry.total_s - (self._clock.monotonic() - started)
             if not is_in_time or not self._limits.takes_round():
                 break
@@ -124,17 +122,6 @@ class Exchange:
         except NoReply as error:
             return _Attempt(url, error)
         return _Attempt(url, reply)
-
-    def _pause_s(self, round_number: int, outcome: Reply | NoReply) -> float:
-        """Return how long to wait after this round, in seconds."""
-        if isinstance(outcome, Reply):
-            asked_s = _retry_after_s(outcome.headers, self._clock.wall())
-            if asked_s is not None:
-                return asked_s
-        retry = self._settings.retry
-        return self._clock.random() * min(
-            retry.max_pause_s, retry.first_pause_s * 2.0 ** min(round_number, _MOST_DOUBLINGS)
-        )
 
     def _read(self, operation: Operation[T], attempt: _Attempt, attempts: int) -> T:
         tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
@@ -175,16 +162,3 @@ def _headers(settings: RegistrySettings) -> dict[str, str]:
         "Confluent-Accept-Unknown-Properties": "true",  # else Confluent's cloud leaves out newer fields
     }
     return {**found, **settings.headers}
-
-
-def _retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
-    """Return the seconds of ``Retry-After``, a number or the time until a date; None when it cannot be read."""
-    text = headers.get("retry-after", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now_s)
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -355,7 +355,7 @@ class Deserializer(RecordReader[T_co], Serde):
     ) -> NoReturn:
         subject = self._resolver.subject_of(topic_of(ctx), field_of(ctx))
         place(error, ctx, subject=subject, schema_id=schema_id, data=data)
-        raise error
+        raise error from error.__cause__  # what a fast way raised before is not shown
 
     def _plan(self, data: object, ctx: MessageContext | None, named: bytes | None) -> tuple[ReadPlan, bytes]:
         """Return the read plan of the message, and the message as bytes; ``named`` is the header with its schema."""

@@ -222,4 +222,4 @@ class Serializer(Serde, Generic[T_contra]):
 
     def _raise_placed(self, error: CounterfoilError, ctx: MessageContext | None, plan: WritePlan | None) -> NoReturn:
         place(error, ctx, subject=plan.subject if plan else None, schema_id=plan.schema_id if plan else None)
-        raise error
+        raise error from error.__cause__  # what a fast way raised before is not shown

@@ -15,6 +15,8 @@ from counterfoil.sdk.serde.places import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic import ValidationError
+
     from counterfoil.sdk.serde.codec import Decode, Encode
     from counterfoil.sdk.serde.json_codec.validate import Validator
 
@@ -83,9 +85,48 @@ def _load_text(model: Any) -> Callable[[bytes], Any]:
         try:
             return validator.validate_json(body)
         except ValidationError as error:
+            without = _without_computed(body, error, model)
+            if without is not None:
+                return load(without)
             fault = error.errors(include_url=False, include_context=False)[0]
             path = path_text(fault["loc"])
             problem = f"{path or 'The value'} is not as {name} declares it: {fault['msg']}"
             raise DecodeError(problem, path=path) from error
 
     return load
+
+
+def _computed_names(model: Any) -> set[str]:
+    """Return the names in JSON of the computed fields of a model, and of the models in it."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticInvalidForJsonSchema
+
+    try:
+        schema = TypeAdapter(model).json_schema(mode="serialization", by_alias=True)
+    except PydanticInvalidForJsonSchema:  # it has a type that JSON Schema does not have
+        return set()
+    parts = (schema, *schema.get("$defs", {}).values())
+    return {name for one in parts for name, each in one.get("properties", {}).items() if each.get("readOnly")}
+
+
+def _without_computed(body: bytes, error: ValidationError, model: Any) -> bytes | None:
+    """Return the text without the computed fields that a model forbids, which its writer has written; None without."""
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    places = [each["loc"] for each in faults if each["type"] == "extra_forbidden"]
+    computed = _computed_names(model) if places else set()
+    value = read_exactly(body, 0) if computed else None
+    removed = [_is_removed(value, place) for place in places if place[-1] in computed]
+    return write_exactly(value) if any(removed) else None
+
+
+def _is_removed(value: Any, place: tuple[int | str, ...]) -> bool:
+    """Remove what is at a place, whose steps may be names of branches of a union; return whether it was there."""
+    *around, name = place
+    for step in around:
+        is_name = isinstance(value, dict) and step in value
+        if is_name or (isinstance(value, list) and isinstance(step, int) and step < len(value)):
+            value = value[step]
+    if not isinstance(value, dict) or name not in value:
+        return False
+    del value[name]
+    return True

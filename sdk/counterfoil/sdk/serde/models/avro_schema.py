@@ -280,6 +280,9 @@ class _Deriving:
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse_default(value)
         conversion = conversion_of(parse_avro(json.dumps(_Deriving().type_of(node, None))).root)
+        is_local = node.avro is not None and node.avro.word.startswith("local-")
+        if isinstance(value, datetime) and value.tzinfo is None and not is_local:
+            self._refuse(f"{value!r} by default", "a time with a zone, since its instant would depend on the machine's")
         try:
             base = value if conversion is None else conversion.encode(value)
         except (TypeError, ValueError, ArithmeticError):

@@ -91,6 +91,17 @@ def model_kinds(model: Any) -> set[ModelKind]:
     return {kind for kind in kinds if kind is not None}
 
 
+def refuse_root_model(cls: Any) -> None:
+    """Raise ``ModelError`` for a ``RootModel`` of pydantic: its values are no records."""
+    if getattr(cls, "__pydantic_root_model__", False):
+        name = cls.__name__
+        raise ModelError(
+            f"{name} is a RootModel; expected a model with fields, or the type of its root in place of {name}",
+            model=name,
+            type_text=name,
+        )
+
+
 def written_fields(cls: type, kind: ModelKind) -> Iterator[WrittenField]:
     """Yield the fields of a class in the order of declaration.
 
@@ -184,6 +195,7 @@ def _struct_fields(cls: Any) -> Iterator[WrittenField]:
 
 
 def _pydantic_fields(cls: Any) -> Iterator[WrittenField]:
+    refuse_root_model(cls)
     if not getattr(cls, "__pydantic_complete__", True):
         cls.model_rebuild()
     for name, one in cls.__pydantic_fields__.items():

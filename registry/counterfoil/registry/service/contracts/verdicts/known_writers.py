@@ -105,7 +105,13 @@ class MetWriters:
         histories, unstored = await self._histories(numbers, place.environment)
         contracts = {contract for each in wanted.values() for contract, _ in each}
         search = _Search({reader: set(each) for reader, each in wanted.items()}, histories, unstored)
-        steps = (self._at_deployment, self._first_together, self._at_publication, self._newest_before)
+        steps = (
+            self._at_deployment,
+            self._first_together,
+            self._at_publication,
+            self._published_by_then,
+            self._newest_before,
+        )
         found: dict[Numbered, list[list[Numbered]]] = {}
         for step in steps:
             if not search.wanted:
@@ -178,7 +184,7 @@ class MetWriters:
         return {each: _first_met(search, each, by_number) for each in readers}
 
     async def _at_publication(self, search: _Search, place: Place) -> _Found:
-        """Return the writers that were there when a reader was published: in the environment, or anywhere."""
+        """Return the writers that were live in the environment when a reader was published, or the newest anywhere."""
         readers = list(search.wanted)
         if place.branch is not None:
             return await self._newest_before(search, place)
@@ -187,6 +193,14 @@ class MetWriters:
         return {
             reader: list(beside.writers.get(place.environment or ANYWHERE, ()))
             for reader, beside in search.beside.items()
+        }
+
+    async def _published_by_then(self, search: _Search, _: Place) -> _Found:
+        """Return the newest writers anywhere when a reader was published, where none was live in the environment."""
+        return {
+            reader: list(search.beside[reader].writers.get(ANYWHERE, ()))
+            for reader in search.wanted
+            if reader in search.beside
         }
 
     async def _newest_before(self, search: _Search, place: Place) -> _Found:
