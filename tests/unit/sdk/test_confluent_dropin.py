@@ -284,7 +284,7 @@ def test_an_executor_that_is_registered_for_all_serializers_is_used():
         def type(self):
             return "DOUBLE"
 
-        def configure(self, client_conf, rule_conf):
+        def configure(self, *_):
             pass
 
         def transform(self, _, message):

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from counterfoil.schema.ecma.names import is_property
 from counterfoil.schema.ecma.syntax import (
-    ANYTHING,
+    LAST_CODE_POINT,
     LINE_ENDS,
     SETS,
     Atomic,
@@ -269,7 +269,7 @@ class _Reader:
         if found[3] is None:
             self._at = found.end()
             value = int(found[1] or found[2], 16)
-            if value > ANYTHING.items[0][1]:  # type: ignore[index]
+            if value > LAST_CODE_POINT:
                 self._refuse("a code point is larger than 10FFFF")
             return value
         high, low = int(found[3], 16), int(found[4] or "0", 16)
@@ -289,9 +289,10 @@ class _Reader:
                 continue
             self._at += 1
             last = self._member()
-            if not (_is_one(first) and _is_one(last)):
+            ends = (_only(first), _only(last))
+            if ends[0] is None or ends[1] is None:
                 self._refuse("a range has a set at its end")
-            span = (first[0][0], last[0][1])  # type: ignore[index]
+            span = (ends[0], ends[1])
             if span[0] > span[1]:
                 self._refuse("the ends of a range are in the wrong order")
             items.append(span)
@@ -319,8 +320,12 @@ def _one(code_point: int) -> Characters:
     return Characters(((code_point, code_point),))
 
 
-def _is_one(items: tuple[Span | Property, ...]) -> bool:
-    return len(items) == 1 and not isinstance(items[0], Property) and items[0][0] == items[0][1]
+def _only(items: tuple[Span | Property, ...]) -> int | None:
+    """Return the code point that is the only one of a set; None for a set with others."""
+    [item, *others] = items
+    if others or isinstance(item, Property) or item[0] != item[1]:
+        return None
+    return item[0]
 
 
 _GROUP_START: Final = re.compile(

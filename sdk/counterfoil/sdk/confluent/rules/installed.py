@@ -21,6 +21,7 @@ class Installed:
 
     def configure(self, client_conf: dict[str, Any], rule_conf: dict[str, Any]) -> None:
         """Do nothing: the settings of the serializer are used."""
+        del client_conf, rule_conf
 
     def close(self) -> None:
         """Do nothing."""
