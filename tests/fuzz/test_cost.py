@@ -27,7 +27,7 @@ LANGUAGES = ("JSON", "AVRO", "PROTOBUF")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("group", GROUPS)
 def test_small_inputs_do_not_take_long(group: str):
-    environment = {**os.environ, **LIMITS, "FUZZ_TRIES": "8", "FUZZ_SEED": "7", "FUZZ_MAX_BYTES": "10000"}
+    environment = {**os.environ, **LIMITS, "FUZZ_TRIES": "4", "FUZZ_SEED": "7", "FUZZ_MAX_BYTES": "6000"}
     search = subprocess.run(
         [sys.executable, str(SEARCH), *_targets(group)], env=environment, capture_output=True, text=True, check=False
     )
