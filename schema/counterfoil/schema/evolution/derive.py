@@ -41,6 +41,7 @@ from counterfoil.schema.evolution.types import (
     split_null,
     value_of_json,
 )
+from counterfoil.schema.steps import OutOfSteps, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.rules import FieldRule
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.parsed import ParsedSchema
+
+MIN_FIELDS: Final = 20_000
+"""The largest number of fields of a plan between short schemas; for long ones it grows with their length."""
+_CHARS_A_FIELD: Final = 10
 
 _WHOLE: Final = "(value)"
 """The row of a value without parts, which has no field."""
@@ -134,6 +139,7 @@ class Deriver:
         self._rules = rules
         self._numbered = numbered
         self._resolving = resolving
+        self._fields_left = Steps(MIN_FIELDS)
         self._problems: list[PlanProblem] = []
         self._rows: list[PlanRow] = []
         self._lossy: list[str] = []
@@ -163,6 +169,15 @@ class Deriver:
             except NotPlannable as unplannable:
                 return _without_plan(source, target, unplannable.problem)
             roots.append(root)
+        chars = sum(len(each.text) + each.referenced_chars for each in (source, target))
+        self._fields_left = Steps(max(MIN_FIELDS, chars // _CHARS_A_FIELD))
+        try:
+            return self._derived(source, target, roots)
+        except OutOfSteps:
+            problem = "the plan has too many fields: types that hold others several times are filled at each place"
+            return _without_plan(source, target, problem)
+
+    def _derived(self, source: ParsedSchema, target: ParsedSchema, roots: list[Node]) -> ConversionPlan:
         scope, rules = Scope(roots[0]), self._rule_tree()
         place = _Target("", rules, scope, frozenset(rules.read()))
         built: Op | None
@@ -220,6 +235,7 @@ class Deriver:
     def _record(self, target: Record, match: _Match | None, place: _Target) -> BuildRecord:
         """Return the operation for a record; ``match`` is the source record in which its fields are looked up."""
         names = [member.name for member in target.fields]
+        self._fields_left.spend(1 + len(names))
         for segment in place.node.children:
             if segment not in names:
                 self._unknown_target(place.under(segment).where, segment, names)
