@@ -13,6 +13,7 @@ from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.parsed import Validation
 from counterfoil.schema.pointer import print_pointer
+from counterfoil.schema.reports.model import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,20 @@ class PlaceCase:
     def expected(self) -> tuple[int, str]:
         """The expected line and element."""
         return self.line, self.element
+
+
+def findings_of(
+    path: str, base: str, head: str, *, level: CompatibilityLevel, policy: CompatibilityPolicy
+) -> list[tuple[str, int | None]]:
+    """Return the rule and the line of each finding that is no notice, in a file before and after a change."""
+    now, before = _tree({path: head}, "head"), _tree({path: base}, "base")
+    baseline = TreeBaseline(now, [before], label="base", is_wanted=lambda _: False)
+    report = check_files(now, [path], baseline=baseline, level=level, policy=policy)
+    return [
+        (finding.rule, finding.position.line if finding.position else None)
+        for finding in report.findings
+        if finding.severity is not Severity.NOTICE
+    ]
 
 
 def _tree(texts: Mapping[str, str], label: str) -> SchemaTree:

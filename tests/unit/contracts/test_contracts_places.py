@@ -13,7 +13,8 @@ import pytest
 import place_cases_avro as avro
 import place_cases_json as json_schema
 import place_cases_protobuf as protobuf
-from depth import some_of
+import seeded_places as seeded
+from depth import IS_DEEP, some_of
 from each_case import check_each
 
 if TYPE_CHECKING:
@@ -39,6 +40,20 @@ def test_findings_stand_where_they_belong(
     cases = [*chain.from_iterable(make() for make in makers)]
     assert len(cases) == count
     check_each(((case.name, case) for case in some_of(cases, stride)), check_place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["Avro", "JSON Schema", "Protobuf"])
+def test_findings_of_seeded_changes_stand_at_the_changed_line(language: str) -> None:
+    """The generator knows the line; every policy and both directions are asked, and every finding counts."""
+    seeds = range(400 if IS_DEEP else 40)
+    changes = {
+        "Avro": lambda: (make(seed) for seed in seeds for make in (seeded.avro_change, seeded.avro_without_a_field)),
+        "JSON Schema": lambda: some_of([*seeded.json_changes()], 5),
+        "Protobuf": lambda: map(seeded.protobuf_change, seeds),
+    }
+    misplaced = [each for change in changes[language]() for each in change.misplaced()]
+    assert misplaced == []
 
 
 def check_place(case: PlaceCase) -> None:

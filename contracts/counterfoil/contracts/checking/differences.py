@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.compatibility.levels import Direction
 from counterfoil.schema.formats.table import format_for
@@ -10,8 +10,14 @@ from counterfoil.schema.witness import Witness
 
 if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import Difference, Failure
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.pointer import Pointer
     from counterfoil.schema.position import Position
     from counterfoil.schema.witness import NoWitness
+
+
+FIELDS: Final = "fields"
+"""The member of a record of Avro that lists its fields."""
 
 
 def position_of(failure: Failure, difference: Difference) -> Position | None:
@@ -22,7 +28,22 @@ def position_of(failure: Failure, difference: Difference) -> Position | None:
         candidate, pointers = failure.writer, pointers[::-1]
     if format_for(candidate.schema_type).pointers_are_names:
         return candidate.locate(pointers[0] or pointers[1])
-    return candidate.locate(pointers[0])
+    return _beside_header(candidate, *pointers) or candidate.locate(pointers[0])
+
+
+def _beside_header(candidate: ParsedSchema, mine: Pointer, theirs: Pointer) -> Position | None:
+    """Return the position of the field that is now where a missing one was, or of the one before it.
+
+    That is for a list of fields that begins in the line of its record, such as the first line of a file, which says
+    nothing about the field. None for any other difference.
+    """
+    if mine[-1:] != (FIELDS,) or theirs[-2:-1] != (FIELDS,) or not isinstance(theirs[-1], int):
+        return None
+    header, listed = candidate.locate(mine[:-1]), candidate.locate(mine)
+    if header is None or listed is None or header.line != listed.line:
+        return None
+    near = [candidate.locate((*mine, index)) for index in (theirs[-1], theirs[-1] - 1) if index >= 0]
+    return next((each for each in near if each is not None and each.line > header.line), None)
 
 
 def no_witness(outcome: Witness | NoWitness, difference: Difference) -> str:

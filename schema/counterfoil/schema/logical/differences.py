@@ -38,6 +38,8 @@ class _Walk:
     def __init__(self, path_at: Callable[[Pointer], FieldPath] | None) -> None:
         self.found: list[Difference] = []
         self._path_at = path_at
+        self._uses: tuple[Pointer | None, Pointer | None] = (None, None)
+        """Of each side the use of a type that is declared elsewhere, while the walk is inside such a pair of types."""
 
     def columns(self, reader: Column, writer: Column, path: tuple[str, ...], place: FieldPath) -> None:
         """Compare two matched columns; ``path`` (names) and ``place`` (steps) are those of both."""
@@ -51,8 +53,12 @@ class _Walk:
             at_columns = replace(at, reader_pointer=reader.pointer, writer_pointer=writer.pointer)
             self._add(rules.DEFAULT_REMOVED, at_columns, column)
         match reader.type, writer.type:
-            case Row(), Row():
-                self._rows(reader.type, writer.type, path, place)
+            case Row() as mine, Row() as theirs:
+                around = self._uses
+                if mine.origin.holder != theirs.origin.holder:
+                    self._uses = (around[0] or _use_of(mine, reader), around[1] or _use_of(theirs, writer))
+                self._rows(mine, theirs, path, place)
+                self._uses = around
             case ListOf() as mine, ListOf() as theirs:
                 self.columns(mine.element, theirs.element, (*path, "element"), (*place, ITEMS))
             case MapOf() as mine, MapOf() as theirs:
@@ -84,13 +90,38 @@ class _Walk:
         was = [column.name for column in theirs.columns if column.name in read]
         if now != was:
             facts = {"reader": ", ".join(now), "writer": ", ".join(was)}
-            at = _At(path, place, mine.pointer, theirs.pointer, mine.origin, theirs.origin)
+            moved = _first_moved(was, now)
+            here, there = (next(each for each in side.columns if each.name == moved) for side in (mine, theirs))
+            at = _At(path, place, here.pointer, there.pointer, mine.origin, theirs.origin)
             self._add(rules.FIELD_REORDERED, at, facts)
 
     def _add(self, rule: CompatibilityRule, at: _At, facts: Mapping[str, object]) -> None:
+        mine, theirs = self._uses
+        if mine is not None or theirs is not None:
+            at = replace(
+                at,
+                reader_pointer=at.reader_pointer if mine is None else mine,
+                writer_pointer=at.writer_pointer if theirs is None else theirs,
+            )
         if self._path_at is not None:
             at = replace(at, place=max(map(self._path_at, (at.reader_pointer, at.writer_pointer)), key=len))
         self.found.append(ColumnDifference(rule, facts, "", at))
+
+
+def _use_of(row: Row, column: Column) -> Pointer | None:
+    """Return the pointer to the type of a column if its columns are declared elsewhere in the text, else None."""
+    use = column.type_pointer
+    is_elsewhere = row.origin.is_own and not row.origin.is_document and row.pointer[: len(use)] != use
+    return use if is_elsewhere and use else None
+
+
+def _first_moved(was: list[str], now: list[str]) -> str:
+    """Return the first name that is not in the longest part of two orders that is the same in both."""
+    from difflib import SequenceMatcher
+
+    blocks = SequenceMatcher(a=was, b=now, autojunk=False).get_matching_blocks()
+    kept = {index for block in blocks for index in range(block.b, block.b + block.size)}
+    return next(name for index, name in enumerate(now) if index not in kept)
 
 
 def not_a_table(reason: str, place: FieldPath, pointers: tuple[Pointer, Pointer]) -> Difference:

@@ -103,7 +103,9 @@ class _Reader:
         if kind == "array":
             items = value.get("items")
             if not isinstance(items, dict) or "prefixItems" in value:
-                raise NotATable("an array without one kind of item has no table type", where.pointer)
+                keyword = next((each for each in ("prefixItems", "items") if isinstance(value.get(each), list)), "")
+                place = where.at(value, keyword) if keyword else where
+                raise NotATable("an array without one kind of item has no table type", place.pointer)
             return ListOf(self.column("element", items, base.below("items"), where.at(value, "items"), around))
         if kind == "string" and value.get("format") in _SCALAR_BY_FORMAT:
             return _SCALAR_BY_FORMAT[value["format"]]

@@ -19,7 +19,7 @@ from counterfoil.schema.formats.protobuf.read.features import features_of, with_
 from counterfoil.schema.formats.protobuf.read.files import missing_imports
 from counterfoil.schema.formats.protobuf.read.naming import json_name_of
 from counterfoil.schema.formats.protobuf.read.places import import_pointer
-from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS
+from counterfoil.schema.formats.protobuf.read.symbols import MAP_KEYS, SCALARS
 from counterfoil.schema.parsed import SchemaWarning
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from counterfoil.schema.formats.protobuf.read.features import Features
     from counterfoil.schema.formats.protobuf.read.files import SchemaFiles
-    from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
 
     Named = Message | Field | OneOf | Enum | EnumConstant | Service | Rpc
 
@@ -75,11 +74,12 @@ _OPTIONS_OF_BYTES: Final = ("packed", "message_set_wire_format", "features", "ma
 """The options that determine how values are written."""
 
 
-def find_warnings(schema: ProtobufSchema) -> list[SchemaWarning]:
+def find_warnings(schema: SchemaFiles) -> list[SchemaWarning]:
     """Return the violations that ``protoc`` refuses, in the order of the tree, or else the runtime's error."""
     from counterfoil.schema.formats.protobuf.describe.descriptors import find_refusals
 
-    found = [_settled(each, schema) for each in _Finder(schema).find()]
+    finder = _Finder(schema)
+    found = [_settled(each, finder) for each in list(finder.find())]
     refusals = find_refusals(schema)
     for option in refusals.unknown_options:
         text = f"The option {option.name} is not known there, or its value does not fit"
@@ -90,42 +90,35 @@ def find_warnings(schema: ProtobufSchema) -> list[SchemaWarning]:
     return found
 
 
-def _settled(warning: SchemaWarning, schema: ProtobufSchema) -> SchemaWarning:
+def _settled(warning: SchemaWarning, finder: _Finder) -> SchemaWarning:
     """Return the warning, which says whether the fault leaves open what the bytes of a record mean."""
     if (
         warning.rule in _SETTLED
-        or (warning.rule == "missing-import" and not _uses_unknown_types(schema))
-        or (warning.rule in _EXTENSION_NUMBERS and not _has_contested_numbers(schema))
+        or (warning.rule == "missing-import" and not finder.uses_unknown_types)
+        or (warning.rule in _EXTENSION_NUMBERS and not finder.has_contested_numbers)
     ):
         return replace(warning, leaves_open=False)
     return warning
 
 
-def _uses_unknown_types(schema: ProtobufSchema) -> bool:
-    """Return whether the type of a field, or of the values of a map, is in no known file."""
-    types = schema.types.root
-    fields = [field for message in types.all_messages() for field in message.fields.values()]
-    held = [field.holds for field in (*fields, *(field for _, field in types.extensions()))]
-    return any(each.is_unknown or (each.value is not None and each.value.is_unknown) for each in held)
-
-
-def _has_contested_numbers(schema: ProtobufSchema) -> bool:
-    """Return whether an extension has the number of a field of the message, or of another extension."""
-    taken = {(message.full_name, number) for message in schema.types.root.all_messages() for number in message.fields}
-    for extended, field in schema.types.root.extensions():
-        if (extended, field.number) in taken:
-            return True
-        taken.add((extended, field.number))
-    return False
-
-
 class _Finder:
-    """The search for the warnings of one schema."""
+    """The search for the warnings of one schema.
+
+    After it, ``uses_unknown_types`` is whether the type of a field, or of the values of a map, is in no known file, and
+    ``has_contested_numbers`` whether an extension has the number of a field of its message, or of another extension.
+    """
 
     def __init__(self, schema: SchemaFiles) -> None:
+        self.uses_unknown_types = False
+        self._numbers: list[tuple[str, int]] = []
         self._schema = schema
         self._file = schema.file
         self._symbols = schema.symbols
+
+    @property
+    def has_contested_numbers(self) -> bool:
+        """Whether a number of a message belongs to two fields, one of which is an extension."""
+        return len(set(self._numbers)) < len(self._numbers)
 
     def find(self) -> Iterator[SchemaWarning]:
         file, scope = self._file, self._file.package
@@ -155,6 +148,7 @@ class _Finder:
 
     def _message(self, message: Message, scope: str, around: Features) -> Iterator[SchemaWarning]:
         features = with_options(around, message.options)
+        self._numbers += {(scope, field.number) for field in message.all_fields}
         yield from _invalid_name(message, "message")
         if any(option.name == "map_entry" for option in message.options):
             text = f"The message {message.name} says that it holds the entries of a map, which only a map may"
@@ -221,6 +215,7 @@ class _Finder:
 
     def _closed_enum(self, name: str, field: Field, scope: str) -> Iterator[SchemaWarning]:
         found = self._symbols.resolve(name, scope)
+        self.uses_unknown_types = self.uses_unknown_types or (found is None and name not in SCALARS)
         if self._file.is_proto3 and found is not None and found.is_enum and found.file.syntax in {None, "proto2"}:
             if found.file.edition:
                 return
@@ -271,6 +266,7 @@ class _Finder:
                 text = f"A file for the lite runtime extends {extended.full_name}, which is not for it"
                 yield SchemaWarning("lite-extension", text, extend.pointer)
             for field in extend.fields:
+                self._numbers.append((full_name or extend.extendee, field.number))
                 yield from self._field(field, scope, features)
                 if field.label is Label.REQUIRED:
                     text = f"The extension {field.name} is required"

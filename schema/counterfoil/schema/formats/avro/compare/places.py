@@ -58,14 +58,33 @@ class TypePair:
         """Return the JSON Pointer in the reader's text to the use of its node, or to the nearest thing around it.
 
         With an ``attribute`` such as ``symbols``, to that attribute of the node's declaration, if it is in the text.
+        Inside a type that is declared elsewhere in the text, and that is another one than the writer's, the pointer
+        leads to the use of that type: the use differs, and not the declaration.
         """
         nodes = [(place.reader, place.reader_field) for place in self._upwards()]
-        return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
+        other = self._another(nodes)
+        return _pointer_to(nodes, attribute) if other is None else _used(other)
 
     def writer_pointer(self, *attribute: str | int) -> Pointer:
         """Return the same for the writer's node in the writer's text."""
         nodes = [(place.writer, place.writer_field) for place in self._upwards()]
-        return _declared(nodes, attribute) if attribute and _is_own(nodes) else _used(nodes)
+        other = self._another(nodes)
+        return _pointer_to(nodes, attribute) if other is None else _used(other)
+
+    @property
+    def reads_another_type(self) -> bool:
+        """Whether it is in a type of the reader that is declared elsewhere, and is another one than the writer's."""
+        return self._another([(place.reader, place.reader_field) for place in self._upwards()]) is not None
+
+    def _another(self, nodes: _Nodes) -> _Nodes | None:
+        """Return the nodes from the outermost one that is named here, and declared elsewhere, as another type."""
+        for index, pair in reversed([*enumerate(self._upwards())]):
+            around = nodes[index:]
+            if _are_others(pair.reader, pair.writer) and _is_own(around):
+                used = _used(around)
+                if around[0][0].pointer[: len(used)] != used:
+                    return around
+        return None
 
     def reader_path(self) -> FieldPath:
         """Return the steps to the reader's node."""
@@ -106,6 +125,15 @@ class TypePair:
             place = place.parent
 
 
+def _are_others(reader: AvroType, writer: AvroType) -> bool:
+    """Return whether both types have names, and other ones."""
+    return (
+        isinstance(reader, Record | Enum | Fixed)
+        and isinstance(writer, Record | Enum | Fixed)
+        and reader.full_name != writer.full_name
+    )
+
+
 def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
     """Return the named type that contains the innermost node, and the steps from it.
 
@@ -133,8 +161,8 @@ def _is_own(nodes: _Nodes) -> bool:
     return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
 
 
-def _declared(nodes: _Nodes, attribute: Pointer) -> Pointer:
-    return nodes[0][0].pointer + attribute
+def _pointer_to(nodes: _Nodes, attribute: Pointer) -> Pointer:
+    return nodes[0][0].pointer + attribute if attribute and _is_own(nodes) else _used(nodes)
 
 
 def _used(nodes: _Nodes) -> Pointer:
@@ -233,7 +261,7 @@ class AvroDifference(Difference):
         """The pointer to the place in the reader's text: the attribute, the field, or the use of its node."""
         if self.branch is not None:
             return self.branch.reader_pointer
-        own = self.field.pointer if self.field is not None else ()
+        own = self.field.pointer if self.field is not None and not self.place.reads_another_type else ()
         return own or self.place.reader_pointer(*filter(None, [self.attribute]))
 
     @property

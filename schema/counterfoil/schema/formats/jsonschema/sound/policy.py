@@ -6,7 +6,7 @@ a proof nor a value, the differences of STRICT are reported, or else that nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from counterfoil.schema.formats.jsonschema.compare.findings import ValueDifferen
 from counterfoil.schema.formats.jsonschema.compare.places import pointer_in
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
 from counterfoil.schema.formats.jsonschema.sound import rules
+from counterfoil.schema.formats.jsonschema.sound.changed_places import changed_place
 from counterfoil.schema.formats.jsonschema.sound.inclusion import Inclusion, Reason
 from counterfoil.schema.formats.jsonschema.values.samples import Sampler
 from counterfoil.schema.formats.jsonschema.values.solver import Solver
@@ -206,7 +207,7 @@ def find_sound_differences(
         is_reported = any(map(reported.touches, _places_of(reason)))
         if reason.values and not is_reported and not known.touches(reason.steps):
             known.add(reason.steps)
-            added.append(difference_of(reason))
+            added.append(_at_the_change(reason, reader, writer))
     return [*(difference for _, difference in kept), *added]
 
 
@@ -247,6 +248,17 @@ def _unproved(reader: JsonSchema, writer: JsonSchema) -> Difference:
     """Return the difference that is reported if nothing is proved or refuted and STRICT finds nothing."""
     pointers = (reader.base.pointer, writer.base.pointer)
     return ValueDifference(rules.INCLUSION_UNPROVED, {}, "", (), pointers)
+
+
+def _at_the_change(reason: Reason, reader: JsonSchema, writer: JsonSchema) -> Difference:
+    """Return the difference of a reason, at the part of a condition or combination that differs."""
+    difference = difference_of(reason)
+    schema = reason.reader
+    if isinstance(schema, WrittenSchema) and not schema.base.document and isinstance(difference, ValueDifference):
+        places = changed_place(reader, writer, schema.pointer, reason.keyword)
+        if places is not None:
+            return replace(difference, pointers=places)
+    return difference
 
 
 def difference_of(reason: Reason) -> Difference:

@@ -102,11 +102,6 @@ class Held:
         return self.key is not None
 
     @property
-    def is_unknown(self) -> bool:
-        """Whether its name leads to no known type."""
-        return not (self.scalar or self.message or self.enum or self.is_map)
-
-    @property
     def local_name(self) -> str:
         """The name without the package."""
         return self.message.local_name if self.message else self.name.removeprefix(".")
