@@ -27,7 +27,7 @@ PLACES: Final = {
     "additional-properties-removed": ("/additionalProperties", "/additionalProperties", "{}"),
     "combined-type-changed": ("/properties/id/allOf", "/properties/id/anyOf", "id"),
     "combined-type-subschemas-changed": ("/properties/id/oneOf/1/type", "/properties/id/oneOf/1/type", "id<1>"),
-    "condition-narrowed": ("/then", "", ""),
+    "condition-narrowed": ("/then/required", "", ""),
     "contains-narrowed": ("/contains", "", "[]"),
     "dependency-array-added": ("/dependentRequired/street", "", "street"),
     "dependency-array-changed": ("/dependencies/street", "/dependencies/street", "street"),
