@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.contracts.verdict import Pair
@@ -106,7 +107,7 @@ def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
                     ]
                     for one, readings in ((side, [reading]), *earlier)
                 ]
-                findings = united(findings, since(older, known))
+                findings = _worst_of(findings, since(older, known))
             yield pair_of(offered, reading, findings)
 
 
@@ -122,11 +123,29 @@ def consumer_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
             if writer.is_same(side):
                 continue
             for offered in reading.chosen(writer.offered(reading.contract)):
-                now, *before = [
-                    [finding for each in readings for finding in _why_unread(question, one, each, offered, judge)]
-                    for one, readings in ((side, [reading]), *_earlier(question, reading))
+                sides = ((side, [reading]), *_earlier(question, reading))
+                found = [
+                    [_why_unread(question, one, each, offered, judge) for each in each_of] for one, each_of in sides
                 ]
-                yield pair_of(offered, reading, since(now, before), is_by_consumer=True)
+                written, retained = (
+                    since(*_now_and_before([[finding for each in one for finding in each[part]] for one in found]))
+                    for part in (0, 1)
+                )
+                yield pair_of(offered, reading, _worst_of(written, retained), is_by_consumer=True)
+
+
+def _now_and_before(found: Sequence[list[ReadFinding]]) -> tuple[list[ReadFinding], Sequence[list[ReadFinding]]]:
+    return found[0], found[1:]
+
+
+def _worst_of(*parts: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return the findings of all parts; of those that say the same, one that breaks counts."""
+    found: dict[object, ReadFinding] = {}
+    for each in chain.from_iterable(parts):
+        known = found.setdefault(each.identity, each)
+        if each.is_breaking and not known.is_breaking:
+            found[each.identity] = each
+    return tuple(found.values())
 
 
 def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, list[Reading]]]:
@@ -137,8 +156,8 @@ def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, list[Read
 
 def _why_unread(
     question: Gathered, side: Side, reading: Reading, offered: Offering, judge: Judge
-) -> tuple[ReadFinding, ...]:
-    """Return why a consumer cannot read what is written now, or what is still in the topic.
+) -> tuple[Iterable[ReadFinding], Iterable[ReadFinding]]:
+    """Return why a consumer cannot read what is written now, and what is still in the topic.
 
     What another version of its own application writes now is not compared with its schema, unless it reads old records
     again: the version in question takes the other's place.
@@ -149,7 +168,7 @@ def _why_unread(
     else:
         known = question.known_to(reading, offered, [each for each in question.writers if offered in each.offerings])
     older = question.retained.findings(judge, known, offered, reading)
-    return united(about_reader(judge(known, offered, reading)), older)
+    return about_reader(judge(known, offered, reading)), older
 
 
 def live_pairs(
