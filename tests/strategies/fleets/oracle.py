@@ -368,7 +368,8 @@ def _is_hidden(key: Key, before: Misses) -> bool:
         return True
     total = [each for at, each in before.all if at[: len(place)] == place and each.startswith(_TOTAL)]
     if way.startswith("type:"):  # another type is another break, also where nothing was
-        inside = any(at[:-1] == place and at[-1:] in ((ITEM,), (VALUE,)) for at, _ in before.all)
+        step = len(place)
+        inside = any(at[:step] == place and at[step : step + 1] in ((ITEM,), (VALUE,)) for at, _ in before.all)
         return inside or any(each.startswith("number") for each in total)
     is_other_type = [each.startswith("type:") and ":" not in each[len("type:") :] for each in total]
     return not all(is_other_type) if way.startswith("gone") else bool(total)

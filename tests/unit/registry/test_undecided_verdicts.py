@@ -60,7 +60,7 @@ def test_a_consumer_that_is_not_live_or_was_there_before_makes_nothing_unknown()
 
 def test_what_was_unknown_before_is_unknown_now() -> None:
     assert not any(each.is_preexisting for each in worse_than([UNKNOWN], [[UNKNOWN]]))
-    assert not any(each.is_preexisting for each in since([UNKNOWN], [UNKNOWN]))
+    assert not any(each.is_preexisting for each in since([UNKNOWN], [[UNKNOWN]]))
 
 
 @pytest.mark.parametrize("error", [OutOfSteps(), RecursionError(), JudgementUndecided("long"), InvalidSchema("deep")])

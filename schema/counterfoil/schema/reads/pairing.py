@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.reads.known_writers import KnownWriters, parts_of, replaced_by
@@ -152,7 +153,7 @@ def own_pairs(question: Gathered, judge: Judge) -> Iterator[Pair]:
                     ]
                     for one, readings in ((side, [part]), *earlier)
                 ]
-                findings = united(findings, since(older, known))
+                findings = _worst_of(findings, since(older, known))
             yield pair_of(offered, part, findings)
 
 
@@ -172,11 +173,27 @@ def consumer_pair(question: Gathered, offered: Offering, reading: Reading, judge
     A finding is pre-existing where all live versions of the same consumer have it already: which of them it replaces is
     not known.
     """
-    now, *before = [
-        [finding for each in readings for finding in _why_unread(question, one, each, offered, judge)]
-        for one, readings in ((question.side, [reading]), *_earlier(question, reading))
-    ]
-    return pair_of(offered, reading, since(now, before), is_by_consumer=True)
+    sides = ((question.side, [reading]), *_earlier(question, reading))
+    found = [[_why_unread(question, one, each, offered, judge) for each in readings] for one, readings in sides]
+    written, retained = (
+        since(*_now_and_before([[finding for each in one for finding in each[part]] for one in found]))
+        for part in (0, 1)
+    )
+    return pair_of(offered, reading, _worst_of(written, retained), is_by_consumer=True)
+
+
+def _now_and_before(found: Sequence[list[ReadFinding]]) -> tuple[list[ReadFinding], Sequence[list[ReadFinding]]]:
+    return found[0], found[1:]
+
+
+def _worst_of(*parts: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
+    """Return the findings of all parts; of those that say the same, one that breaks counts."""
+    found: dict[object, ReadFinding] = {}
+    for each in chain.from_iterable(parts):
+        known = found.setdefault(each.identity, each)
+        if each.is_breaking and not known.is_breaking:
+            found[each.identity] = each
+    return tuple(found.values())
 
 
 def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, list[Reading]]]:
@@ -187,8 +204,8 @@ def _earlier(question: Gathered, reading: Reading) -> list[tuple[Side, list[Read
 
 def _why_unread(
     question: Gathered, side: Side, reading: Reading, offered: Offering, judge: Judge
-) -> tuple[ReadFinding, ...]:
-    """Return why a consumer cannot read what is written now, or what is still in the topic.
+) -> tuple[Iterable[ReadFinding], Iterable[ReadFinding]]:
+    """Return why a consumer cannot read what is written now, and what is still in the topic.
 
     What another version of its own application writes now is not compared with its schema, unless it reads old records
     again: the version in question takes the other's place.
@@ -199,7 +216,7 @@ def _why_unread(
     else:
         known = question.known_to(reading, offered, [each for each in question.writers if offered in each.offerings])
     older = question.retained.findings(judge, known, offered, reading)
-    return united(about_reader(judge(known, offered, reading)), older)
+    return about_reader(judge(known, offered, reading)), older
 
 
 def live_pairs(
