@@ -329,7 +329,7 @@ class _Verdict:
                 ("in a part of what is live", any(key in each.doubtful for each in before)),
                 ("in what is registered", any(key in each.all for each in registered)),
                 ("behind another break", any(_is_hidden(key, each) for each in (*before, *registered))),
-                ("approved", (consumer, key) in self._approved),
+                ("approved", _has(key, {one for name, one in self._approved if name == consumer})),
             )
             cause = next((name for name, counts in causes if counts), "")
             if cause:
@@ -344,13 +344,25 @@ class _Verdict:
 
 
 def _has(key: Key, missed: Collection[Key]) -> bool:
-    """Return whether something is missed already, or all around it: a field that is gone, or of another type."""
+    """Return whether something is missed already, or all around it: a field that is gone, or of another type.
+
+    A path that is not there is missed alike, wherever it ends; so is what stands under another number of a message in
+    which nothing is written.
+    """
     place, way = key
-    if key in missed or not way.startswith("gone@"):
-        return key in missed
+    if key in missed:
+        return True
+    if way.startswith("number:") and way.endswith(":nothing"):
+        return any(at == place[: len(at)] and each.startswith("gone@") for at, each in missed)
+    if not way.startswith("gone@"):
+        return False
     kind = way.rpartition(":")[2]
+    if kind == "nothing" and any(
+        at == place and each.startswith("gone@") and each.endswith(":nothing") for at, each in missed
+    ):
+        return True
     whole = way if kind == "nothing" else f"type:{kind}"
-    return any((place[:length], whole) in missed for length in range(1, len(place)))
+    return any({(place[:length], whole), (place[:length], way)} & set(missed) for length in range(1, len(place)))
 
 
 def _is_gone(key: Key, before: Misses) -> bool:

@@ -92,7 +92,7 @@ def gone_way(writer: Shape, path: Path) -> str:
         if at(writer, path[:length]) is None:
             around = at(writer, path[: length - 1])
             stands = around.words if around is not None and around.kind != "record" else "nothing"
-            return f"gone@{printed(path[:length])}:{stands}"
+            return f"gone@{printed(path[:length])}:{LOGICAL.get(stands, stands)}"
     return "gone"
 
 

@@ -1,8 +1,9 @@
 """What identifies a break of consumers, for a check of files and for the verdicts of a registry.
 
 A fingerprint is made of facts: rule, subject, the path that is read, the place, what is expected and what is written
-there, and who breaks. Release 0.2.0 made it of the sentence instead of place and facts; such former fingerprints are
-still computed, so that approvals that were stored then go on to count.
+there, who breaks, and for a path that leads nowhere because something else stands on the way, what stands where.
+Release 0.2.0 made it of the sentence instead of place and facts; such former fingerprints are still computed, so that
+approvals that were stored then go on to count.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Break:
     def fingerprint(self, *, without: str = "") -> str:
         """Return the fingerprint, or that of the break of all consumers but one."""
         found = self.finding
+        around = [] if found.around is None else [[print_path(found.around[0]), found.around[1]]]
         return fingerprint(
             found.rule,
             self.subject,
@@ -72,6 +74,7 @@ class Break:
             found.written,
             sorted(self.expected),
             sorted(each for each in self.consumers if each != without),
+            *around,
         )
 
     @property
