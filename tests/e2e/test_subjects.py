@@ -448,9 +448,9 @@ def test_the_difference_of_folders_has_the_files_that_the_project_maps(counterfo
         result = counterfoil("diff", base, "schemas" if base.endswith("schemas") else ".", folder=workshop.folder)
         assert (result.code, "order.json" in result.out, "id" in result.out) == (0, True, True), result
     top = tmp_path_factory.mktemp("folders")
-    for name, schema in (("one", CLOSED), ("two", changed)):
+    for name, held in (("one", CLOSED), ("two", changed)):
         (top / name / "schemas").mkdir(parents=True)
-        (top / name / "schemas" / "order.json").write_text(json.dumps(schema))
+        (top / name / "schemas" / "order.json").write_text(json.dumps(held))
     (top / "two" / "counterfoil.yaml").write_text(project)
     result = counterfoil("diff", "one", "two", "--config", "two/counterfoil.yaml", folder=top)
     assert (result.code, "order.json" in result.out) == (0, True), result
