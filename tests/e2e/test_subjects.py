@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from contract_stories import promise, schema
 from counterfoil.schema.errors import SubjectNotFound
 from counterfoil.schema.model import Metadata, Schema, SchemaType
-from counterfoil.sdk import Registry
+from counterfoil.sdk import Registry, operations
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 JSON_ORDER = {"$schema": DRAFT, "title": "Order", "type": "object", "properties": {"id": {"type": "string"}}}
@@ -377,7 +378,7 @@ def test_a_file_that_moves_to_a_new_subject_of_the_registry(counterfoil, shop, o
     assert repr(f"{shop.prefix}-order") in result.report["findings"][-1]["text"]
 
 
-def test_plan_names_the_earlier_subject_of_a_moved_file(counterfoil, shop, order):
+def test_plan_and_apply_name_the_earlier_subject_of_a_moved_file(counterfoil, shop, order):
     shop.declare("{{files: '*.avsc', subject: '{p}-{{stem}}'}}")
     shop.write("order.avsc", order(id="string"))
     shop.write("kept.avsc", {**order(id="string"), "name": "Kept"})
@@ -389,6 +390,9 @@ def test_plan_names_the_earlier_subject_of_a_moved_file(counterfoil, shop, order
     notes = [line for line in planned.out.splitlines() if line.startswith("note:")]
     text = f"the subject of this file is '{shop.prefix}-purchase' now, and was '{shop.prefix}-order'"
     assert (planned.code, notes) == (0, [f"note: purchase.avsc: {text}; the file was order.avsc"])
+    applied = counterfoil("apply", folder=shop.folder)
+    notes = [line for line in applied.out.splitlines() if line.startswith("note:")]
+    assert (applied.code, notes) == (0, [f"note: purchase.avsc: {text}; the file was order.avsc"]), applied
 
 
 def test_a_referred_file_that_nothing_maps_is_refused_by_every_command(counterfoil, shop):
@@ -412,6 +416,27 @@ def test_a_referred_file_that_nothing_maps_is_refused_by_every_command(counterfo
     assert counterfoil("plan", folder=shop.folder).code == 0
 
 
+@pytest.mark.parametrize("is_dry", [False, True])
+def test_a_contract_is_not_published_with_a_file_that_refers_to_an_unmapped_file(
+    counterfoil, shop, registry, unique_name, is_dry
+):
+    name = unique_name("orders")
+    shop.declare("{{files: contracts/order.avsc, subject: '{p}-order'}}")
+    shop.write("contracts/orders.odcs.yaml", promise(contract=name))
+    shop.write("money.avsc", record("Money", "currency", namespace="shop"))
+    shop.write("contracts/order.avsc", schema(price="shop.Money"))
+    shop.commit()
+    command = ("publish", "--application", name, "--version", "1", *["--dry-run"] * is_dry)
+    refused = counterfoil(*command, folder=shop.folder)
+    assert (refused.code, refused.out.splitlines()[-1]) == (1, "Nothing was published."), refused
+    assert "reference-unmapped" in refused.out
+    assert "counterfoil.yaml names no subject for money.avsc" in refused.out
+    assert name not in {each.name for each in registry.call(operations.applications())}
+    shop.declare("{{files: contracts/order.avsc, subject: '{p}-order'}}", "{{files: money.avsc, part: true}}")
+    allowed = counterfoil(*command, folder=shop.folder)
+    assert "reference-unmapped" not in allowed.out, allowed
+
+
 def test_the_difference_of_folders_has_the_files_that_the_project_maps(counterfoil, workshop, tmp_path_factory):
     project = "schemas:\n  - {files: 'schemas/*.json', subject: '{stem}'}\n"
     workshop.write("counterfoil.yaml", project)
@@ -423,9 +448,9 @@ def test_the_difference_of_folders_has_the_files_that_the_project_maps(counterfo
         result = counterfoil("diff", base, "schemas" if base.endswith("schemas") else ".", folder=workshop.folder)
         assert (result.code, "order.json" in result.out, "id" in result.out) == (0, True, True), result
     top = tmp_path_factory.mktemp("folders")
-    for name, schema in (("one", CLOSED), ("two", changed)):
+    for name, held in (("one", CLOSED), ("two", changed)):
         (top / name / "schemas").mkdir(parents=True)
-        (top / name / "schemas" / "order.json").write_text(json.dumps(schema))
+        (top / name / "schemas" / "order.json").write_text(json.dumps(held))
     (top / "two" / "counterfoil.yaml").write_text(project)
     result = counterfoil("diff", "one", "two", "--config", "two/counterfoil.yaml", folder=top)
     assert (result.code, "order.json" in result.out) == (0, True), result

@@ -1,8 +1,8 @@
 """Random schemas of the three languages with tags at random places, a value, and which texts of it a tag marks.
 
-The texts of a value are all different. Which of them a tag ``PII`` marks is found by walks of this module over schema
-and value, written from the specifications of the languages: a tag marks all values that its element describes, and
-everything inside them.
+The texts of a value are all different. Which of them a tag ``PII`` (or one of several tags ``wanted``) marks is found
+by walks of this module over schema and value, written from the specifications of the languages: a tag marks all values
+that its element describes, and everything inside them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Json = Any
 TAGS = "confluent:tags"
+PII = frozenset({"PII"})
 _DEPTH = 3
 
 
@@ -39,9 +40,10 @@ class Tree:
 class _Draw:
     """Draws parts of one schema, and counts texts and names, so that all are different."""
 
-    def __init__(self, draw: Any, *, has_tags: bool) -> None:
+    def __init__(self, draw: Any, *, has_tags: bool, wanted: frozenset[str]) -> None:
         self.draw = draw
         self.has_tags = has_tags
+        self.wanted = wanted
         self._count = 0
 
     def number(self) -> int:
@@ -81,18 +83,37 @@ def _split(values: Iterator[tuple[Any, bool]]) -> tuple[frozenset[Any], frozense
 
 
 @st.composite
-def json_trees(draw: Any, *, has_tags: bool = True) -> Tree:
-    make = _Draw(draw, has_tags=has_tags)
+def json_trees(draw: Any, *, has_tags: bool = True, wanted: frozenset[str] = PII) -> Tree:
+    make = _Draw(draw, has_tags=has_tags, wanted=wanted)
     definitions: dict[str, Json] = {}
     schema, value = _json(make, _DEPTH, definitions, is_root=True)
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "$defs": definitions}
-    marked, free = _split(_json_values(schema, schema, value, is_marked=False))
+    marked, free = _split(_json_values(schema, schema, value, wanted, is_marked=False))
     free_texts = frozenset(_texts(value)) - marked
     return Tree(SchemaType.JSON, json.dumps(schema), value, marked, free_texts | (free - marked))
 
 
+@st.composite
+def deciding_trees(draw: Any, *, wanted: frozenset[str] = PII) -> Tree:
+    """Return JSON schemas in which one text decides which tags another one has."""
+    schema, value = _deciding(_Draw(draw, has_tags=True, wanted=wanted))
+    marked, free = _split(_json_values({"$defs": {}}, schema, value, wanted, is_marked=False))
+    return Tree(SchemaType.JSON, json.dumps(schema), value, marked, (frozenset(_texts(value)) | free) - marked)
+
+
 def _json(make: _Draw, depth: int, definitions: dict[str, Json], *, is_root: bool = False) -> tuple[Json, Json]:
-    simple = ("string", "string", "string", "string", "untyped", "integer", "null or string", "texts", "alike")
+    simple = (
+        "string",
+        "string",
+        "string",
+        "string",
+        "untyped",
+        "integer",
+        "null or string",
+        "texts",
+        "alike",
+        "deciding",
+    )
     nested = (
         "object",
         "object",
@@ -109,6 +130,8 @@ def _json(make: _Draw, depth: int, definitions: dict[str, Json], *, is_root: boo
         "if",
         "alike",
         "alike",
+        "deciding",
+        "deciding",
     )
     kind = (
         "object"
@@ -159,7 +182,7 @@ def _json_around(make: _Draw, kind: str, inner: Json, value: Json) -> tuple[Json
     return {"allOf": [inner, {"minProperties": 0}]}, value
 
 
-_JSON_SIMPLE = ("string", "untyped", "integer", "null or string", "texts", "alike")
+_JSON_SIMPLE = ("string", "untyped", "integer", "null or string", "texts", "alike", "deciding")
 _LIMITS: tuple[dict[str, Json], ...] = (
     {"maxLength": 3},
     {"maxLength": 20},
@@ -190,8 +213,33 @@ def _json_simple(make: _Draw, kind: str) -> tuple[Json, Json]:
                 texts.append(make.with_tags(_limited(make)))
             objects = [make.with_tags({"type": "object", "properties": {name: each}}) for each in texts]
             return {"anyOf": _shuffled(make, objects)}, {name: make.text()}
+        case "deciding":
+            return _deciding(make)
     branches = [make.with_tags({"type": "string"}), {"type": "null"}]
     return {make.one("anyOf", "oneOf"): branches}, make.one(make.text(), None)
+
+
+def _deciding(make: _Draw) -> tuple[Json, Json]:
+    """Return a schema in which one text decides which tags another one has, and a value."""
+    name, other = make.name(), make.name()
+    value = {name: make.text(), other: make.text()}
+    first, second = _often_tagged(make), _often_tagged(make)
+    known = {"properties": {name: _often_tagged(make)}}
+    if make.flip():
+        condition = {"properties": {name: {"type": "string", **make.one(*_LIMITS)}}}
+        ways = {"then": {"properties": {other: first}}, "else": {"properties": {other: second}}}
+        return {"type": "object", **known, "if": condition, **ways}, value
+    limited = {**_often_tagged(make), **make.one(*_LIMITS)}
+    branches: list[Json] = [
+        {"type": "object", "properties": {name: limited, other: first}},
+        {"type": "object", "properties": {name: _often_tagged(make), other: second}},
+    ]
+    return {"type": "object", **(known if make.flip() else {}), "anyOf": _shuffled(make, branches)}, value
+
+
+def _often_tagged(make: _Draw) -> Json:
+    tags = make.one([], ["OTHER"], ["PII"]) if make.has_tags else []
+    return {"type": "string", **({TAGS: tags} if tags else {})}
 
 
 def _limited(make: _Draw) -> Json:
@@ -203,16 +251,18 @@ def _shuffled(make: _Draw, branches: list[Json]) -> list[Json]:
     return list(make.draw(st.permutations(branches)))
 
 
-def _json_values(root: Json, schema: Json, value: Json, *, is_marked: bool) -> Iterator[tuple[Any, bool]]:
+def _json_values(
+    root: Json, schema: Json, value: Json, wanted: frozenset[str], *, is_marked: bool
+) -> Iterator[tuple[Any, bool]]:
     """Yield the scalars of a value that a schema describes, each with whether a tag in the schema marks it."""
     if not isinstance(schema, dict):
         return
-    is_marked = is_marked or "PII" in schema.get(TAGS, ())
+    is_marked = is_marked or bool(wanted & {*schema.get(TAGS, ())})
     if is_marked:
         yield from ((each, True) for each in _texts(value))
 
     for below, part in _json_below(root, schema, value):
-        yield from _json_values(root, below, part, is_marked=is_marked)
+        yield from _json_values(root, below, part, wanted, is_marked=is_marked)
     if value is not None and not isinstance(value, dict | list):
         yield value, is_marked
 
@@ -228,8 +278,10 @@ def _json_below(root: Json, schema: Json, value: Json) -> Iterator[tuple[Json, J
     yield from ((branch, value) for branch in schema.get("allOf", ()))
     branches = (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
     yield from ((branch, value) for branch in branches if fits(branch, value))
-    if "if" in schema and fits(schema["if"], value):
-        yield schema["then"], value
+    if "if" in schema:
+        yield schema["then"] if fits(schema["if"], value) else schema.get("else"), value
+        if fits(schema["if"], value):
+            yield schema["if"], value
     if isinstance(value, dict):
         for name, part in value.items():
             patterns = schema.get("patternProperties", {})
@@ -263,12 +315,12 @@ def _texts(value: Json) -> Iterator[Any]:
 
 
 @st.composite
-def avro_trees(draw: Any, *, has_tags: bool = True) -> Tree:
-    make = _Draw(draw, has_tags=has_tags)
+def avro_trees(draw: Any, *, has_tags: bool = True, wanted: frozenset[str] = PII) -> Tree:
+    make = _Draw(draw, has_tags=has_tags, wanted=wanted)
     named: dict[str, Json] = {}
     kind = make.one("record", "record", "record", "array", "map")
     schema, value = _avro(make, kind, _DEPTH, named)
-    marked, free = _split(_avro_values(schema, value, {}, is_marked=False))
+    marked, free = _split(_avro_values(schema, value, {}, wanted, is_marked=False))
     return Tree(SchemaType.AVRO, json.dumps(schema), value, marked, free)
 
 
@@ -325,7 +377,9 @@ def _fresh(make: _Draw, value: Json) -> Json:
     return value
 
 
-def _avro_values(schema: Json, value: Json, named: dict[str, Json], *, is_marked: bool) -> Iterator[tuple[Any, bool]]:
+def _avro_values(
+    schema: Json, value: Json, named: dict[str, Json], wanted: frozenset[str], *, is_marked: bool
+) -> Iterator[tuple[Any, bool]]:
     """Yield the scalars of a value, each with whether a tag in the schema marks it."""
     if isinstance(schema, str) and schema in named:
         schema = named[schema]
@@ -333,23 +387,23 @@ def _avro_values(schema: Json, value: Json, named: dict[str, Json], *, is_marked
         kind = {str: "string", bytes: "bytes", int: "int"}.get(type(value))
         for branch in schema:
             if (branch["type"] if isinstance(branch, dict) else branch) == kind:
-                yield from _avro_values(branch, value, named, is_marked=is_marked)
+                yield from _avro_values(branch, value, named, wanted, is_marked=is_marked)
         return
     if not isinstance(schema, dict):
         yield value, is_marked
         return
-    is_marked = is_marked or "PII" in schema.get(TAGS, ())
+    is_marked = is_marked or bool(wanted & {*schema.get(TAGS, ())})
     match schema["type"]:
         case "record":
             named[schema["name"]] = schema
             for field in schema["fields"]:
-                is_inner = is_marked or "PII" in field.get(TAGS, ())
-                yield from _avro_values(field["type"], value[field["name"]], named, is_marked=is_inner)
+                is_inner = is_marked or bool(wanted & {*field.get(TAGS, ())})
+                yield from _avro_values(field["type"], value[field["name"]], named, wanted, is_marked=is_inner)
         case "array" | "map" as kind:
             parts = value if kind == "array" else value.values()
             for part in parts:
                 below = schema["items"] if kind == "array" else schema["values"]
-                yield from _avro_values(below, part, named, is_marked=is_marked)
+                yield from _avro_values(below, part, named, wanted, is_marked=is_marked)
         case _:
             yield value, is_marked
 
@@ -365,8 +419,8 @@ import "google/protobuf/struct.proto";
 
 
 @st.composite
-def protobuf_trees(draw: Any, *, has_tags: bool = True) -> Tree:
-    make = _Draw(draw, has_tags=has_tags)
+def protobuf_trees(draw: Any, *, has_tags: bool = True, wanted: frozenset[str] = PII) -> Tree:
+    make = _Draw(draw, has_tags=has_tags, wanted=wanted)
     messages: list[str] = []
     _, value, values = _message(make, _DEPTH, messages, is_marked=False)
     marked, free = _split(iter(values))
@@ -378,14 +432,14 @@ def _message(
 ) -> tuple[str, Json, list[tuple[Any, bool]]]:
     """Add a message type; return its name, a value, and the scalars of the value, each with whether it is marked."""
     name, tags = make.name("M"), make.tags()
-    is_marked = is_marked or "PII" in tags
+    is_marked = is_marked or bool(make.wanted & {*tags})
     lines = [f'option (confluent.message_meta).tags = "{tag}";' for tag in tags]
     found: dict[str, Json] = {}
     values: list[tuple[Any, bool]] = []
     for number in range(1, 1 + make.one(1, 2, 3)):
         field, own = make.name("f"), make.tags()
         option = "".join(f' [(confluent.field_meta).tags = "{tag}"]' for tag in own)
-        is_inner = is_marked or "PII" in own
+        is_inner = is_marked or bool(make.wanted & {*own})
         kind = make.one(*_SCALARS, *(("message", "messages", "message map") if depth else ()))
         if "message" in kind:
             inner, part, inside = _message(make, depth - 1, messages, is_marked=is_inner)
@@ -438,6 +492,6 @@ def _scalar(make: _Draw, kind: str) -> tuple[Any, Json]:
     return text, text
 
 
-def trees(*, has_tags: bool = True) -> st.SearchStrategy[Tree]:
-    """Return schemas of all three languages."""
-    return st.one_of(json_trees(has_tags=has_tags), avro_trees(has_tags=has_tags), protobuf_trees(has_tags=has_tags))
+def trees(*, has_tags: bool = True, wanted: frozenset[str] = PII) -> st.SearchStrategy[Tree]:
+    """Return schemas of all three languages; the texts that one of the tags ``wanted`` marks are those marked."""
+    return st.one_of(each(has_tags=has_tags, wanted=wanted) for each in (json_trees, avro_trees, protobuf_trees))

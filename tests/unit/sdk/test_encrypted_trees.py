@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from base64 import b64encode
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import event, given
@@ -24,7 +24,10 @@ from counterfoil.sdk.encryption.executors import FieldEncryption
 from counterfoil.sdk.errors import NotEncrypted, RuleConditionFailed, RuleError
 from counterfoil.sdk.serde.rules.settings import Override, Rules
 from counterfoil.sdk.testing import InMemoryRegistry
-from tagged_trees import Tree, trees
+from tagged_trees import Tree, deciding_trees, trees
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CTX = SerializationContext("people", "value")
 PARAMS = {"encrypt.kek.name": "pii", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "one"}
@@ -39,11 +42,13 @@ SERIALIZERS: dict[SchemaType, tuple[Any, Any]] = {
 class Topic:
     """A subject with the schema of a tree, whose tag PII is encrypted; ``conf`` are the settings of the program."""
 
-    def __init__(self, tree: Tree, *rules: Rule, mode: str = "WRITEREAD", **conf: Any) -> None:
+    def __init__(
+        self, tree: Tree, *rules: Rule, mode: str = "WRITEREAD", after: Sequence[Rule] = (), **conf: Any
+    ) -> None:
         self.tree = tree
         self.registry = InMemoryRegistry().client(retries=0)
         hide = Rule("hide", type="ENCRYPT", tags=("PII",), params=PARAMS, mode=mode)
-        schema = Schema(tree.text, tree.schema_type, rule_set=RuleSet(domain_rules=(*rules, hide)))
+        schema = Schema(tree.text, tree.schema_type, rule_set=RuleSet(domain_rules=(*rules, hide, *after)))
         self.registry.register("people-value", schema)
         self.conf = {"secret": "s3cret", **conf}
 
@@ -104,6 +109,37 @@ def test_no_marked_text_is_written(tree: Tree, places: str) -> None:
     assert topic.read(data) == topic.read(topic.bare_bytes(), PLAIN)
     stored = topic.read(data, PLAIN)
     assert set(seen(tree.free, repr(stored).encode())) == tree.free
+
+
+BOTH = frozenset({"PII", "OTHER"})
+
+
+@given(deciding_trees(wanted=BOTH), st.sampled_from(["confluent", "all", "all"]), st.sampled_from(["PII", "OTHER"]))
+def test_no_text_is_written_that_another_text_marks_which_an_earlier_rule_encrypted(
+    tree: Tree, places: str, first: str
+) -> None:
+    assert_two_rules_hide(tree, places, first)
+
+
+@pytest.mark.long
+@given(trees(wanted=BOTH), st.sampled_from(["confluent", "all"]), st.sampled_from(["PII", "OTHER"]))
+def test_no_text_that_one_of_two_rules_marks_is_written(tree: Tree, places: str, first: str) -> None:
+    assert_two_rules_hide(tree, places, first)
+
+
+def assert_two_rules_hide(tree: Tree, places: str, first: str) -> None:
+    """Write and read the value of a tree with a rule for each of two tags; ``first`` is the tag of the first rule."""
+    other = Rule("other", type="ENCRYPT", tags=("OTHER",), params=PARAMS, mode="WRITEREAD")
+    before, after = ((other,), ()) if first == "OTHER" else ((), (other,))
+    topic = Topic(tree, *before, after=after, **{"encrypt.places": places})
+    data = topic.written_or_refused(tree)
+    if data is None:
+        event(f"{tree.schema_type} {places}: refused")
+        return
+    event(f"{tree.schema_type} {places}: {'encrypted' if tree.marked else 'nothing is marked'}")
+    assert not seen(tree.marked, data)
+    assert topic.read(data) == topic.read(topic.bare_bytes(), PLAIN)
+    assert set(seen(tree.free, repr(topic.read(data, PLAIN)).encode())) == tree.free
 
 
 @given(trees(has_tags=False))

@@ -120,6 +120,18 @@ def test_a_value_without_a_form_in_json_is_an_error_with_its_place(value: Any, p
 
 
 @pytest.mark.parametrize("codec", [UNCHECKED, JsonCodec()], ids=["unchecked", "checked"])
+def test_a_scalar_of_numpy_is_written_as_it_is_or_an_error_with_its_place(codec: JsonCodec):
+    numpy = pytest.importorskip("numpy")
+    assert written([numpy.float64(1.5), numpy.str_("é")], codec) == '[1.5,"é"]'.encode()
+    for kind in (numpy.bool_, numpy.int64, numpy.uint8, numpy.float32):
+        with pytest.raises(EncodeError, match=f"{kind.__name__}\\)$") as caught:
+            written({"lines": [kind(1)]}, codec)
+        assert caught.value.path == "lines[0]"
+    with pytest.raises(EncodeError, match="a finite number"):
+        written(numpy.float64("nan"), codec)
+
+
+@pytest.mark.parametrize("codec", [UNCHECKED, JsonCodec()], ids=["unchecked", "checked"])
 def test_values_inside_themselves_and_deep_values_are_errors(codec: JsonCodec):
     own: list[Any] = []
     own.append({"a": own})

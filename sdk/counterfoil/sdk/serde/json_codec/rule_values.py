@@ -64,6 +64,7 @@ class JsonRuleValues:
         self._fill = fill
         self.closed = load
         self._encode = compile_encoder(None)
+        self._decrypting: list[RuleFields] = []
 
     def opened(self, value: Any, /) -> Any:
         """Return the value as dicts, lists and scalars."""
@@ -79,8 +80,10 @@ class JsonRuleValues:
         """Return a function that applies a field rule to a message; the encoder writes no defaults."""
         fields = RuleFields(changes, self._marks, self._root, tags)
         if aim is not Aim.CHANGE and is_decided_by_texts(self._root):
-            kind = Encryption if aim is Aim.ENCRYPT else Decryption
-            return kind(fields, self._root, self._dump)
+            if aim is Aim.ENCRYPT:
+                return Encryption(fields, self._root, self._dump)
+            self._decrypting.append(fields)
+            return Decryption(fields, self._root, self._dump, self._decrypting)
         root, mark = self._root, self._marks.at_root(self._root)
         return lambda message: RuleWalk(fields, Fitting(), self._dump).changed([(root, mark)], message, None)
 

@@ -24,10 +24,10 @@ from counterfoil.sdk.serde.rules.protocol import (
     RuleRun,
     RuleScope,
 )
-from counterfoil.sdk.serde.rules.values import Aim
+from counterfoil.sdk.serde.rules.values import Aim, Before, DecidesByTexts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from counterfoil.schema.model import Rule, Schema
     from counterfoil.sdk.errors import EncryptionError
@@ -97,6 +97,7 @@ class _Compiled:
     apply: Transform
     on_success: Action | None
     on_failure: Action | None
+    after: Callable[[Any, Before], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,12 @@ class Stage:
     def run(self, message: Any, record: Record) -> Any:
         """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
         skipped = record.rule_to_skip
+        before = Before(message)
         for each in self.rules:
             if skipped is not None and each.scope.rule.name == skipped:
                 continue
             try:
-                message = _applied(each, message)
+                message = _applied(each, message, before)
             except (SchemaNotCached, RegistryUnavailable):
                 raise
             except NotEncrypted as error:
@@ -139,8 +141,8 @@ class Stage:
             raise RuleError(problem, rule=each.scope.rule.name) from failure
 
 
-def _applied(each: _Compiled, message: Any) -> Any:
-    result = each.apply(message)
+def _applied(each: _Compiled, message: Any, before: Before) -> Any:
+    result = each.apply(message) if each.after is None else each.after(message, before)
     if each.scope.is_condition:
         if not result:
             raise condition_failed(each.scope.rule)
@@ -241,7 +243,8 @@ def _compile_rule(scope: RuleScope, settings: Rules, values: RuleValues | None) 
     override = settings.override(rule_type)
     on_success = _action_name(scope, override.on_success or scope.rule.on_success) or "NONE"
     on_failure = _action_name(scope, override.on_failure or scope.rule.on_failure) or "ERROR"
-    return _Compiled(scope, apply, action_named(on_success, settings), action_named(on_failure, settings))
+    after = apply.after if isinstance(apply, DecidesByTexts) else None
+    return _Compiled(scope, apply, action_named(on_success, settings), action_named(on_failure, settings), after)
 
 
 def _compile_fields(scope: RuleScope, executor: FieldExecutor, values: RuleValues) -> Script[Transform]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +25,27 @@ class Aim(Enum):
     CHANGE = "change"
     ENCRYPT = "encrypt"
     DECRYPT = "decrypt"
+
+
+@dataclass(slots=True)
+class Before:
+    """What one message was before rules changed it.
+
+    ``message`` is the message before the first rule. ``plain`` has the texts that rules have encrypted, by their
+    ciphertexts. ``decrypted`` is the message as all rules together decrypt it; None until one of them needs it.
+    """
+
+    message: Any
+    plain: dict[str, str] = field(default_factory=dict)
+    decrypted: Any = None
+
+
+@runtime_checkable
+class DecidesByTexts(Protocol):
+    """A compiled field rule that needs to know what a message was before other rules changed it."""
+
+    def after(self, message: Any, before: Before, /) -> Any:
+        """Return the message after this rule."""
 
 
 @dataclass(frozen=True, slots=True)
