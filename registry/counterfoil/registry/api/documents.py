@@ -81,7 +81,7 @@ def version_document(stored: Stored, *, text: str, qualified: bool = False) -> D
         "version": stored.entry.version,
         "id": stored.entry.schema_id,
     }
-    content = _qualified(stored.content, stored.subject.context) if qualified else stored.content
+    content = _qualified(stored.content, stored.subject.context, text) if qualified else stored.content
     document.update(_content_fields(content, text=text))
     if not stored.exact:
         document.update(_times(stored.entry))
@@ -93,7 +93,7 @@ def by_id_document(found: ById, *, text: str, qualified: bool = False, with_id: 
     document: Document = {"subject": str(found.use.subject), "version": found.use.version}
     if with_id:
         document["id"] = found.schema_id
-    content = _qualified(found.content, found.context) if qualified else found.content
+    content = _qualified(found.content, found.context, text) if qualified else found.content
     document.update(_content_fields(content, text=text))
     document.update(_times(found.use))
     return document
@@ -104,10 +104,10 @@ def by_guid_document(found: ById, *, text: str) -> Document:
     return {**_content_fields(found.content, text=text), **_times(found.use)}
 
 
-def _qualified(content: Content, context: str) -> Content:
+def _qualified(content: Content, context: str, text: str) -> Content:
     """Return ``content`` as if its references had been written with their context.
 
-    The guid is also computed for that form, with the stored text whatever the format of the response is.
+    The guid is also computed for that form, with the ``text`` of the response.
     """
     references = tuple(
         replace(reference, subject=str(parse_subject(reference.subject, context=context)))
@@ -116,7 +116,7 @@ def _qualified(content: Content, context: str) -> Content:
     if references == content.references:
         return content
     return make_content(
-        content.text,
+        text,
         content.schema_type,
         references=references,
         metadata=content.metadata,

@@ -198,8 +198,7 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            is_compared = content.schema_type is candidate.parsed.schema_type
-            validation = format_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
+            validation = format_for(content.schema_type).validation_to_compare
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:
@@ -310,7 +309,7 @@ class CompatibilityTest:
             reading = await self._reader.read(
                 subject.context,
                 request,
-                validation=Validation.LOOKUP if config.validate_new_schemas is False else Validation.STRICT,
+                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )

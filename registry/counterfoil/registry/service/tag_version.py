@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from counterfoil.registry.domain.access.rights import everything
 from counterfoil.registry.domain.merging import merge_rule_sets, without_rules
 from counterfoil.registry.domain.rules import check_rule_set
-from counterfoil.registry.service.requests import SchemaRequest
+from counterfoil.registry.domain.versions import check_next_version
+from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
 from counterfoil.schema.entity import TagEdit
 from counterfoil.schema.errors import InvalidRuleSet
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
     from counterfoil.registry.service.catalog import Catalog
     from counterfoil.registry.service.registration import Registered, Registration
+    from counterfoil.registry.service.storage import Storage
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.model import Metadata, RuleSet
 
@@ -39,7 +41,8 @@ class TagRequest:
 class TagVersion:
     """The use case of changing the tags of a version, which makes a new one."""
 
-    def __init__(self, *, registration: Registration, catalog: Catalog) -> None:
+    def __init__(self, storage: Storage, *, registration: Registration, catalog: Catalog) -> None:
+        self._storage = storage
         self._registration = registration
         self._catalog = catalog
 
@@ -55,13 +58,14 @@ class TagVersion:
 
         The version may be one of another context with the same name, if that is ``shown`` to the caller.
         Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` if rules are given in two
-        ways, ``InvalidSchema`` for an unknown place, and the errors of a registration, the last of which is that of a
-        ``new_version`` that is not the next one.
+        ways, ``InvalidSchema`` if ``new_version`` is not the next one, and the errors of a registration.
         """
         stored = (await self._catalog.version(subject, version, deleted=False, shown=shown)).content
         if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
             raise InvalidRuleSet("ruleSet goes with neither rulesToMerge nor rulesToRemove; expected one or the other")
         check_rule_set(request.rules_to_merge)
+        if request.new_version is not None and request.new_version != NEXT_VERSION:
+            check_next_version(subject, await self._storage.history(subject), request.new_version)
         return await self._registration.register(
             subject,
             SchemaRequest(

@@ -138,7 +138,7 @@ def use_cases(
         reader=reader,
         scopes=scopes,
         registration=registration,
-        tagging=TagVersion(registration=registration, catalog=catalog),
+        tagging=TagVersion(storage, registration=registration, catalog=catalog),
         lookup=Lookup(storage, scopes=scopes, reader=reader, matcher=matcher),
         catalog=catalog,
         deletion=Deletion(storage, scopes=scopes, guard=guard, turns=turns),
