@@ -126,9 +126,9 @@ def test_a_message_that_ends_early_shows_where(registry, decode):
     [
         ((), 2, "give MESSAGE, --file or --topic"),
         (("00", "--topic", "t"), 2, "only one of them"),
-        (("zz",), 2, "MESSAGE is not hexadecimal"),
-        (("~~", "--base64"), 2, "MESSAGE is not base64"),
-        (("00", "--header", "zz"), 2, "--header is not hexadecimal"),
+        (("zz",), 2, "MESSAGE is 'zz', which is not hexadecimal"),
+        (("~~", "--base64"), 2, "MESSAGE is '~~', which is not base64"),
+        (("00", "--header", "zz"), 2, "--header is 'zz', which is not hexadecimal"),
         (("--topic", "t"), 2, "--topic needs --bootstrap-servers"),
         (("--file", "/nowhere/at/all"), 14, "No such file"),
         (("7b7d",), 1, "expected the magic byte"),

@@ -182,7 +182,7 @@ def test_errors_cross_as_they_are_and_a_defect_is_shown() -> None:
         with pytest.raises(JudgeDefect, match="Traceback"):
             await processes.start(parse_level, 7)
         assert await processes.start(parse_level, "full") is CompatibilityLevel.FULL
-        assert len(judges_of(os.getpid())) == 1
+        wait_until(lambda: 1 <= len(judges_of(os.getpid())) <= processes.at_once, what="surplus judges to end")
 
     run(story)
 

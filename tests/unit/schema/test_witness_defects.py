@@ -25,6 +25,7 @@ class Foreign:
 
     schema_type: SchemaType
     text: str = "a text of its own"
+    referenced_chars: int = 0
 
 
 DIFFERENCE = Difference(TYPE_MISMATCH, {"reader": "int", "writer": "string"}, "")

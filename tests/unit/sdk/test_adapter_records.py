@@ -83,7 +83,7 @@ def test_a_denied_schema_names_the_record_that_needs_it(held, data, kind):
             with pytest.raises(Forbidden) as caught:
                 read(records)
             wanted = PLACE if kind is AvroDeserializer else PLACE.replace("subject='rides-value', ", "")
-            assert str(caught.value) == f"User is denied operation Read on Subject: rides-value [{wanted}]"
+            assert str(caught.value) == f"User is denied operation Read on Subject: rides-value (HTTP 403) [{wanted}]"
             assert caught.value.resource == "Subject: rides-value"
     assert again == records
 

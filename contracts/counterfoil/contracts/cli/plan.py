@@ -179,8 +179,13 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
 def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each file that had another subject before, as it does after it was moved."""
     from counterfoil.contracts.checking.request import Before, EarlierSubjects
+    from counterfoil.contracts.errors import ContractsError
 
-    earlier = EarlierSubjects(lambda: Before(found.before, found.earlier_project))
+    try:
+        stands = Before(found.before, found.earlier_project)
+    except ContractsError:  # no repository, or one without the base: nothing is known of earlier subjects
+        return
+    earlier = EarlierSubjects(lambda: stands)
     for path in paths:
         before = earlier.of(path)
         text = before.change_text(path, found.subjects.names(path)) if before is not None else ""

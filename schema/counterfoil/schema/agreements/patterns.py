@@ -5,12 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.documents.blocks import refusal, words
-from counterfoil.schema.formats.jsonschema.read.patterns import (
-    MAX_EXPANDED_SIZE,
-    expanded_size,
-    is_too_large,
-    mistake_in_pattern,
-)
 
 if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Node
@@ -21,6 +15,13 @@ MAX_PATTERN_LENGTH: Final = 20_000
 
 def pattern_of(node: Node) -> str:
     """Return a regular expression as it is written; raise ``InvalidDocument`` for one that cannot be compiled."""
+    from counterfoil.schema.formats.jsonschema.read.patterns import (  # few contracts have a pattern
+        MAX_EXPANDED_SIZE,
+        expanded_size,
+        is_too_large,
+        mistake_in_pattern,
+    )
+
     text = words(node, what="pattern")
     if len(text) > MAX_PATTERN_LENGTH:
         raise refusal(f"pattern has {len(text)} characters; expected at most {MAX_PATTERN_LENGTH}", node)

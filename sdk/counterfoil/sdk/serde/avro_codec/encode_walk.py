@@ -199,7 +199,10 @@ class EncodeWalk:
         low, high = (INT_MIN, INT_MAX) if avro_type.kind is Kind.INT else (LONG_MIN, LONG_MAX)
         if isinstance(value, bool) or not hasattr(value, "__index__"):
             self._fail(_EXPECTED[avro_type.kind], value)
-        number = operator.index(value)
+        try:
+            number = operator.index(value)
+        except TypeError:  # a class has the attribute too
+            self._fail(_EXPECTED[avro_type.kind], value)
         if not low <= number <= high:
             self._fail(_EXPECTED[avro_type.kind], value)
         return encode_long(number)
