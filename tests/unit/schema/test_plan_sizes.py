@@ -28,6 +28,7 @@ def _protobuf(count: int, kind: str) -> str:
 SCHEMAS = [(_avro, "int", "long", SchemaType.AVRO), (_protobuf, "int32", "int64", SchemaType.PROTOBUF)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "one", "other", "language"), SCHEMAS)
 def test_a_plan_of_too_many_fields_is_a_problem(text, one: str, other: str, language: SchemaType):
     plan = derive_plan(*(parse_schema(text(40, kind), language) for kind in (one, other)))

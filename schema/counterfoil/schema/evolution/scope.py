@@ -39,13 +39,14 @@ class Scope:
         self.root = root
         self.prefix = prefix
         self.place = place
-        self._not_null: tuple[Path, ...] = ()
+        self._not_null: frozenset[Path] = frozenset()
+        """The paths that are not null: the guards, and all paths that lead to them."""
         self._shared = _Shared()
 
     def guarded(self, path: Path) -> Scope:
         """Return the same scope for operations in which the value at ``path`` is known not to be null."""
         view = Scope(self.root, prefix=self.prefix, place=self.place)
-        view._not_null = (*self._not_null, path)
+        view._not_null = self._not_null.union(path[:end] for end in range(len(path) + 1))
         view._shared = self._shared
         return view
 
@@ -68,15 +69,17 @@ class Scope:
 
     def is_nullable(self, path: Path) -> bool:
         """Return whether the value at ``path``, or a record on the way to it, may be null."""
-        return any(
-            split_null(node)[0]
-            for end in range(len(path) + 1)
-            if path[:end] not in self._assumed() and (node := self.type_at(path[:end])) is not None
-        )
-
-    def _assumed(self) -> set[Path]:
-        """Return the paths that are not null: the guards, and all paths that lead to them."""
-        return {guard[:end] for guard in self._not_null for end in range(len(guard) + 1)}
+        node: Node | None = self.root
+        for end in range(len(path) + 1):
+            if node is None:
+                return False
+            may_be_null, inner = split_null(node)
+            if may_be_null and path[:end] not in self._not_null:
+                return True
+            if end == len(path) or not isinstance(inner, Record):
+                return False
+            node = next((member.type for member in inner.fields if member.name == path[end]), None)
+        return False
 
     def use(self, path: Path) -> None:
         """Mark the field at ``path`` and everything inside it as used."""
