@@ -197,11 +197,11 @@ class EncodeWalk:
 
     def _integer(self, avro_type: AvroType, value: object) -> bytes:
         low, high = (INT_MIN, INT_MAX) if avro_type.kind is Kind.INT else (LONG_MIN, LONG_MAX)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        if isinstance(value, bool):
             self._fail(_EXPECTED[avro_type.kind], value)
         try:
-            number = operator.index(value)
-        except TypeError:  # a class has the attribute too
+            number = operator.index(value)  # type: ignore[arg-type]  # what is no integer is refused by it
+        except TypeError:
             self._fail(_EXPECTED[avro_type.kind], value)
         if not low <= number <= high:
             self._fail(_EXPECTED[avro_type.kind], value)

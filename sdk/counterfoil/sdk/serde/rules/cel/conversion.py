@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -56,10 +57,11 @@ def _scalar(value: Any) -> Any:
             return str(value)
         case timedelta() | Decimal() | bool() | int() | float():
             return value
-    if hasattr(value, "__index__"):
-        return int(value)
-    if hasattr(value, "__float__"):
-        return float(value)
+    with suppress(TypeError, ValueError):  # a class, or an array of several numbers, has these members as well
+        if hasattr(value, "__index__"):
+            return int(value)
+        if hasattr(value, "__float__"):
+            return float(value)
     raise Unsupported(f"a value of the type {type(value).__name__} has no type in CEL")
 
 
