@@ -138,20 +138,11 @@ def unresolved(version: str) -> Iterator[str]:
         if done.returncode:
             lacking.append(name)
     marked = {name for name in PROJECT["optional-dependencies"] if not _is_for(name, version)}
-    known = set(PROJECT_UNBUILT.get(version, ()))
     print(
         f"Python {version}: by the resolver every extra but {', '.join(sorted({*lacking, *marked})) or 'none'}",
         flush=True,
     )
-    yield from (
-        f"{version}: the extra {name} cannot be installed from wheels, and nothing says so"
-        for name in lacking
-        if name not in known
-    )
-
-
-PROJECT_UNBUILT: Final[dict[str, tuple[str, ...]]] = {}
-"""Extras without wheels for a Python, which can be built from source there."""
+    yield from (f"{version}: the extra {name} cannot be installed from wheels, and nothing says so" for name in lacking)
 
 
 def _is_for(extra: str, version: str) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from counterfoil.contracts.cli.installed import DISTRIBUTION
 
+_COMPLETIONS: Final[dict[str, type[ShellComplete]]] = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
+
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(list(_COMPLETIONS)))
 def completion(shell: str) -> None:
     r"""Print the completion of commands and options for SHELL.
 
@@ -22,8 +26,5 @@ def completion(shell: str) -> None:
 
     Exit codes: 0 printed, 2 usage.
     """
-    found = get_completion_class(shell)
-    if found is None:  # pragma: no cover - click has the three since 8.0
-        raise click.UsageError(f"this click has no completion for {shell}")
-    complete = found(click.Group(), {}, DISTRIBUTION, f"_{DISTRIBUTION.upper()}_COMPLETE")
+    complete = _COMPLETIONS[shell](click.Group(), {}, DISTRIBUTION, f"_{DISTRIBUTION.upper()}_COMPLETE")
     click.echo(complete.source())

@@ -89,7 +89,7 @@ class Gathered:
 
 
 def _own_offerings(sides: Iterable[Side], reading: Reading, offered: Offering) -> list[Offering]:
-    """Return what the version of a reading offers of the same subject itself, if it is among ``sides``."""
+    """Return the offerings of the same subject by the version of a reading itself, if it is among ``sides``."""
     return [
         each
         for one in sides
@@ -175,15 +175,9 @@ def consumer_pair(question: Gathered, offered: Offering, reading: Reading, judge
     """
     sides = ((question.side, [reading]), *_earlier(question, reading))
     found = [[_why_unread(question, one, each, offered, judge) for each in readings] for one, readings in sides]
-    written, retained = (
-        since(*_now_and_before([[finding for each in one for finding in each[part]] for one in found]))
-        for part in (0, 1)
-    )
-    return pair_of(offered, reading, _worst_of(written, retained), is_by_consumer=True)
-
-
-def _now_and_before(found: Sequence[list[ReadFinding]]) -> tuple[list[ReadFinding], Sequence[list[ReadFinding]]]:
-    return found[0], found[1:]
+    written, retained = ([[finding for each in one for finding in each[part]] for one in found] for part in (0, 1))
+    findings = _worst_of(since(written[0], written[1:]), since(retained[0], retained[1:]))
+    return pair_of(offered, reading, findings, is_by_consumer=True)
 
 
 def _worst_of(*parts: Iterable[ReadFinding]) -> tuple[ReadFinding, ...]:
