@@ -166,7 +166,7 @@ class _ConsumerCheck:
         return Pairing(consumer, before, now, was, self._known(before, consumer, changes))
 
     def _known(self, before: Consumer, now: Consumer, changes: Sequence[TopicChange]) -> KnownWriters:
-        """Return what was offered when a consumer appeared; it is looked for where a topic has changed."""
+        """Return the offers of the commit in which a consumer appeared; looked for where a topic has changed."""
         history = self._request.history
         if history is None or not any(each.is_changed for each in changes):
             return KnownWriters()

@@ -1,4 +1,4 @@
-"""What was offered when a consumer appeared in the files, and what was there together with it: from their history.
+"""The offers of the commit in which a consumer appeared, and the topics that were there at the same time, from git.
 
 Of a consumer that declares no schema of its own it is taken that it reads with the schemas that the branch had when its
 version appeared there, with what it expects now. These are files of commits, which are read only where a topic has
@@ -43,7 +43,7 @@ class ConsumerHistory:
         self._file_by_content: dict[tuple[str, bytes], AgreementFile] = {}
         self._offered: dict[tuple[str, str], Sequence[tuple[Topic, Offer]]] = {}
         self.is_cut = False
-        """Whether it was asked for a consumer whose beginning is missing in this clone."""
+        """Whether a question was about a consumer whose first commit is missing in this clone."""
 
     def first_offered(self, consumer: Consumer) -> Sequence[tuple[Topic, Offer]]:
         """Return the topics of its contract that were there when a consumer appeared, with what they offered.
@@ -206,7 +206,7 @@ def _facts(expectation: Expectation) -> tuple[str, str]:
 
 
 def _promised(promise: Promise) -> tuple[object, ...]:
-    """Return what a topic promises, with what the symbols of enums mean."""
+    """Return the promises of a topic, with the meanings of the symbols of enums."""
     meanings = {each.path: [(one.value, one.description) for one in each.enum or ()] for each in promise.fields}
     return part_hash(promise), meanings
 

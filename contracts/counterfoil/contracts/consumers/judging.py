@@ -68,7 +68,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What a topic has for a consumer: findings, and what the contract no longer promises of what it reads."""
+    """The findings of a topic about a consumer, and those about promises of the contract that no longer hold for it."""
 
     reading: Reading
     found: tuple[Found, ...] = ()
@@ -95,7 +95,7 @@ def judge_topics(changes: Sequence[TopicChange], pairings: Sequence[Pairing]) ->
 
 
 def _taken_back(changed: Iterable[ReadFinding], judged: Sequence[_Judged]) -> Iterator[ReadFinding]:
-    """Yield what the contract no longer promises: since before, or since a consumer was built.
+    """Yield the findings about promises that the contract has withdrawn: since before, or since a consumer was built.
 
     It is left out where all consumers that it concerns were built for what is promised now.
     """
@@ -122,7 +122,7 @@ class _Question:
         self._after = side_of(_AFTER, after)
 
     def judged(self, pairing: Pairing) -> dict[int, _Judged]:
-        """Return what is found about a consumer, by the numbers of the topics that it reads."""
+        """Return the findings about a consumer, by the numbers of the topics that it reads."""
         now = _reading(pairing.after, pairing.schema)
         before = pairing.before
         was = None if before is None or _reads_nothing(before) else _reading(before, pairing.schema_before)
@@ -148,7 +148,7 @@ class _Question:
         return parts_of(reading, self._after.offerings, [self._before])
 
     def _by_producer(self, pairing: Pairing, offered: Offering, now: Reading, was: Reading | None) -> _Judged:
-        """Return what the change of a topic breaks, and what the consumer breaks whose expectations change with it."""
+        """Return the breaks by the change of a topic, and those by the consumer whose expectations change with it."""
         pair = self._pair(pairing, offered, now)
         pair_before = pair if was is now or was is None else self._pair(pairing, offered, was)
         causes = () if was is None else pair_before.findings
@@ -168,7 +168,7 @@ class _Question:
         return producer_pair(question, offered, reading, _judge, is_live=True)
 
     def _by_consumer(self, pairing: Pairing, offered: Offering, now: Reading, was: Reading | None) -> _Judged:
-        """Return what a consumer misses of a topic that has not changed, or that it did not read before."""
+        """Return the breaks of a consumer by a topic that has not changed, or that it did not read before."""
         replaced = [] if was is None else [Side(was.application, was.version, readings=(was,))]
         side = Side(now.application, now.version, readings=(now,))
         question = Gathered(side, replaced, writers=[self._after], known=pairing.known)
@@ -190,7 +190,7 @@ def _newly_read(pairing: Pairing, now: Reading, was: Reading | None, later: Offe
 
 
 def side_of(version: str, offerings: Iterable[Offering | None]) -> Side:
-    """Return what the producer of a contract's topics offers."""
+    """Return the side of the producer of a contract's topics."""
     return Side(_PRODUCER, version, tuple(each for each in offerings if each is not None))
 
 
@@ -199,7 +199,7 @@ def _offering(version: str, topic: Topic | None, offer: Offer | None, number: in
 
 
 def offering_of(version: str, topic: Topic, offer: Offer, number: int) -> Offering:
-    """Return what is offered of a topic; ``number`` is its place in the contract."""
+    """Return the offering of a topic; ``number`` is its place in the contract."""
     contract, promise = topic.contract, topic.promise
     identity = (version, str(number))
     return Offering(_PRODUCER, version, contract.id, contract.version, promise.subject, promise, offer, identity)

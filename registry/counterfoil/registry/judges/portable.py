@@ -64,7 +64,7 @@ def parsed_from(source: SchemaSource) -> ParsedSchema:
 
 class _Packer(pickle.Pickler):
     def persistent_id(self, obj: Any) -> Any:
-        """Return what a parsed schema was parsed from; None for other values, which are packed themselves."""
+        """Return the source of a parsed schema; None for other values, which are packed themselves."""
         source = getattr(obj, "source", None) if hasattr(obj, "referenced_chars") else None
         return (source, id(obj)) if source else None
 

@@ -182,7 +182,7 @@ def _carried_out(call: bytes, schemas: object) -> tuple[bytes, bytes]:
 
 
 def receive(asker: socket.socket) -> bytes | None:
-    """Return what is sent with its length; None if the connection ends before."""
+    """Return the bytes that are sent after their length; None if the connection ends before."""
     head = _received(asker, LENGTH.size)
     return None if head is None else _received(asker, LENGTH.unpack(head)[0])
 

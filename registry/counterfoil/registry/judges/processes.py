@@ -202,7 +202,7 @@ class JudgeProcesses:
 
 
 async def _first_byte(own: socket.socket) -> bytes:
-    """Return what a judge sends when it takes the call; nothing if it ended then."""
+    """Return the byte that a judge sends when it takes the call; none if it ended then."""
     try:
         return await asyncio.get_running_loop().sock_recv(own, 1)
     except OSError:

@@ -57,7 +57,7 @@ class KnownWriters:
 
 
 def replaced_by(offered: Offering, reading: Reading, sides: Iterable[Side]) -> list[Offering]:
-    """Return what other versions offer in the place of ``offered`` to who reads it.
+    """Return the offerings of other versions that stand in the place of ``offered`` for a reader.
 
     It has the same subject, or the same name in the contract: a new major version may have another topic. It does not
     matter to those who read the new major version already.
@@ -74,7 +74,7 @@ def replaced_by(offered: Offering, reading: Reading, sides: Iterable[Side]) -> l
 def parts_of(
     reading: Reading, offered: Sequence[Offering], before: Sequence[Side] = ()
 ) -> Sequence[tuple[Offering, Reading]]:
-    """Return what a reader reads of what is offered of its contract, each with those reads that are about it.
+    """Return the offerings of its contract that a reader reads, each with the reads that are about it.
 
     Of several topics of a contract, a read is about those that have its path, or had it ``before``; what none of them
     has is about the last one. Topics of which nothing is read are left out.

@@ -146,7 +146,7 @@ def _is_break(finding: ReadFinding) -> bool:
 
 
 def _lost_by(finding: ReadFinding) -> FieldPath:
-    """Return what is lost; who reads all items or values reads all of what contains them."""
+    """Return the path that is lost; who reads all items or values reads the whole list or map."""
     lost = finding.lost or finding.place
     place = finding.place if finding.around is None else finding.around[0]
     while len(lost) > len(place) and lost[-1].kind in (StepKind.ITEM, StepKind.VALUE):

@@ -66,8 +66,8 @@ RULES: Final = (
     ReadRule(
         UNDECIDED,
         is_breaking=False,
-        why="Whether a consumer can read records of the new schema cannot be told within its limits, so "
-        "that the answer is neither yes nor no.",
+        why="The comparison of the new schema with that of a consumer ended at its limits, so that it is not "
+        "known whether the consumer can read its records.",
         fix="Take alternatives, references or nested types out of the schema, so that it can be compared.",
     ),
     ReadRule(

@@ -90,7 +90,7 @@ class Reading:
         return replace(self, reader=replace(self.reader, expectation=expectation), identity=identity)
 
     def chosen(self, offerings: Sequence[Offering]) -> list[Offering]:
-        """Return those that it reads, of the offerings of its contract by one version of a producer.
+        """Return the offerings that it reads, of all of its contract by one version of a producer.
 
         Those are the ones of its major version; without any, all of them, so that a new major version of the same topic
         does not escape. Of several topics, it reads the one after which its port is named, or else all of them.
@@ -123,7 +123,7 @@ class Side:
         )
 
     def offered(self, contract: str) -> list[Offering]:
-        """Return what it offers of a contract."""
+        """Return its offerings of a contract."""
         return [each for each in self.offerings if each.contract == contract]
 
     def own(self, reading: Reading, subject: str) -> Reading:

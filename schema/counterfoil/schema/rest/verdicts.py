@@ -47,7 +47,7 @@ class Reason(StrEnum):
     APPROVED_BREAK = "APPROVED_BREAK"
     """A break that is intended: a migration, or an approval, permits it until a day."""
     UNDECIDED = "UNDECIDED"
-    """Whether a consumer can read the records cannot be told within the limits of a comparison."""
+    """It is not known whether a consumer can read the records: the comparison ended at its limits."""
     MIGRATION_NOT_READY = "MIGRATION_NOT_READY"
     """A migration would permit the break, and something is missing: its converter, a report about it, or time."""
     NO_CONTRACT = "NO_CONTRACT"

@@ -26,7 +26,10 @@ _QUICK_CHARS: Final = 4_000
 
 
 class PairJudge:
-    """Judges the pairs of one question. A question is asked again after pairs were judged beside the event loop."""
+    """Judges the pairs of one question.
+
+    The pairs are made anew once those that take long have been judged beside the event loop.
+    """
 
     def __init__(self, sides: Sides, long: LongJudgements) -> None:
         self._sides = sides
@@ -35,7 +38,7 @@ class PairJudge:
         self._missing: dict[PairKey, tuple[Sequence[Offering], Offering, Reading]] = {}
 
     async def find(self, pairs: Callable[[Judge], Iterable[_T]]) -> list[_T]:
-        """Return what ``pairs`` yields with the findings about each pair that it asks for."""
+        """Return the results of ``pairs``, made with the findings about each pair that it needs."""
         while True:
             found: list[_T] = []
             for number, each in enumerate(pairs(self._judged)):
