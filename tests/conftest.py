@@ -119,6 +119,7 @@ ONE_PROCESS = {
         for name in ("agree", "java", "java_messages", "java_objects", "limits")
     }
     | {
+        "tests/contract/test_cast_rows.py",
         "tests/integration/test_sketch_command.py",
         "tests/integration/test_test_command.py",
         "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",

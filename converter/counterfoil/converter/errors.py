@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+def why_unreadable(failure: OSError | ValueError) -> str:
+    """Return why a file cannot be read or written, without its path, which the sentence around it names.
+
+    >>> why_unreadable(FileNotFoundError(2, "No such file or directory", "ride.avsc"))
+    'No such file or directory'
+    """
+    if isinstance(failure, OSError):
+        return failure.strerror or type(failure).__name__
+    return "it is not UTF-8 text" if isinstance(failure, UnicodeDecodeError) else str(failure)
+
+
 class BridgeError(CounterfoilError):
     """A bridge that could not be planned, run or verified. ``exit_code`` is the exit code of the process."""
 

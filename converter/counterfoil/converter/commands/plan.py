@@ -9,14 +9,15 @@ import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
-from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.counting import counted
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.evolution import derive_both_ways, with_message
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.table import language_of_file
+from counterfoil.schema.formats.file_language import NAME_BY_TYPE, language_of_schema_file
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.suggestions.suggest import suggest_rules
 
@@ -50,14 +51,17 @@ def show_plan(
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
+        source, target = _schema_file(source_schema), _schema_file(target_schema)
         both = derive_both_ways(
-            with_message(_schema_file(source_schema), declared.source_message),
-            with_message(_schema_file(target_schema), declared.target_message),
+            with_message(source, declared.source_message),
+            with_message(target, declared.target_message),
             declared.rules,
         )
         plan, losses = both.there, both.losses
-        problems = tuple(str(problem) for problem in plan.problems)
-        facts, keys = [f"from {source_schema} to {target_schema}"], None
+        languages = source.schema_type, target.schema_type
+        problems = (*map(str, plan.problems), *declared.language_problems(*languages))
+        read, written = (f"read as {NAME_BY_TYPE[each]}" for each in languages)
+        facts, keys = [f"from {source_schema} ({read}) to {target_schema} ({written})"], None
     else:
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
@@ -88,12 +92,16 @@ def show_plan(
 
 
 def _schema_file(path: Path) -> ParsedSchema:
-    """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
+    """Return the schema in a file; its language is that of the suffix, else that of the content."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
-        raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
-    return parse_schema(text, language_of_file(path.name))
+        raise BridgeError(f"The schema {path} cannot be read: {why_unreadable(refusal)}") from None
+    language = language_of_schema_file(path.name, text)
+    try:
+        return parse_schema(text, language)
+    except InvalidSchema as invalid:
+        raise BridgeError(f"The schema {path}, read as {NAME_BY_TYPE[language]}, is invalid: {invalid}") from None
 
 
 def _plan_lines(plan: ConversionPlan) -> Iterator[str]:

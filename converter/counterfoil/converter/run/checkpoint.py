@@ -15,7 +15,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.converter.errors import BridgeError, CheckpointBusy, CheckpointConflict, CheckpointUnreadable
+from counterfoil.converter.errors import (
+    BridgeError,
+    CheckpointBusy,
+    CheckpointConflict,
+    CheckpointUnreadable,
+    why_unreadable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,7 +119,9 @@ class Checkpoint:
             return None
         try:
             return Identity(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as mistake:
+        except OSError as refusal:
+            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
+        except (ValueError, TypeError) as mistake:
             raise CheckpointUnreadable(f"{path} is not the file that a bridge writes there: {mistake}") from None
 
     @contextmanager
@@ -205,7 +213,7 @@ class Checkpoint:
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as refusal:
-            raise CheckpointUnreadable(f"{path} cannot be read: {refusal}") from None
+            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
 
 
 def _partitions(text: str, topic: str) -> dict[int, int]:
