@@ -116,7 +116,7 @@ ONE_PROCESS = {
     "the demo": {"tests/e2e/test_demo.py"},
     "one Spark session for engines": {
         f"tests/contract/test_engines_{name}.py"
-        for name in ("agree", "java", "java_messages", "java_objects", "limits")
+        for name in ("agree", "java", "java_messages", "java_objects", "java_patterns", "limits")
     }
     | {
         "tests/contract/test_cast_rows.py",

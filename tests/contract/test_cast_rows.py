@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 TYPES = (
     "boolean", "int", "long", "uint32", "uint64", "float", "double", "number", "string", "bytes", "fixed(2)", "base64",
-    "enum(A, B)", "enum(A, C)", "uuid", "decimal(9, 2)", "decimal(6, 1)", "date", "time-millis", "time-micros", "full-date",
-    "date-time", "timestamp-millis", "timestamp-micros", "timestamp-nanos", "local-timestamp-millis",
+    "enum(A, B)", "enum(A, C)", "uuid", "decimal(9, 2)", "decimal(6, 1)", "date", "time-millis", "time-micros",
+    "full-date",    "date-time", "timestamp-millis", "timestamp-micros", "timestamp-nanos", "local-timestamp-millis",
     "local-timestamp-micros", "Timestamp", "Duration",
 )  # fmt: skip
 
@@ -81,7 +81,10 @@ def test_sql_gives_the_results_of_the_table(spark: Any) -> None:
     for row, value, made in zip(rows, trial.messages, found, strict=True):
         expected = reference.convert_value(value)
         code = None if expected.failure is None else str(expected.failure.code)
-        assert (made.failure and made.failure.code, made.converted and bytes(made.converted)) == (code, expected.value), row
+        assert (made.failure and made.failure.code, made.converted and bytes(made.converted)) == (
+            code,
+            expected.value,
+        ), row
 
 
 def _in_sql(row: Row) -> bool:

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "bridge-casts.md"
+HEADER_BYTES: Final = {SchemaType.AVRO: 5, SchemaType.JSON: 5, SchemaType.PROTOBUF: 6}
 SOURCE_ID: Final = 7
 TARGET_ID: Final = 9
 _ROW: Final = re.compile(r"^\| `([^`]+)` \| `(.*)` \| `([^`]+)` \| (.*?) \| (`.*`|[a-z-]+) \|$")
 _LOGICAL: Final = {
     "date": "int",
     "time-millis": "int",
-    **{
-        f"{local}timestamp-{unit}": "long" for local in ("", "local-") for unit in ("millis", "micros", "nanos")
-    },
+    "time-micros": "long",
+    **{f"{local}timestamp-{unit}": "long" for local in ("", "local-") for unit in ("millis", "micros", "nanos")},
 }
 _PROTOBUF: Final = {
     "uint32": "uint32",
@@ -75,7 +75,9 @@ def rows_of(text: str) -> list[Row]:
     """Return the rows of the page's table."""
     found = (_ROW.match(line) for line in text.splitlines())
     return [
-        Row(each[1], each[2], each[3], each[4].strip("`").strip(), each[5].strip("`")) for each in found if each is not None
+        Row(each[1], each[2], each[3], each[4].strip("`").strip(), each[5].strip("`"))
+        for each in found
+        if each is not None
     ]
 
 
@@ -158,7 +160,9 @@ class Trial:
         """Return the value of a field of a converted message, as its row writes it."""
         target = self.conversion.plan.target
         read = make_reader(pack(target), {TARGET_ID: pack(target)})
-        return shown_value(read(TARGET_ID, made, 5 if made[5:6] != b"\x00" or made[:1] else 5)[f"f{number}"], scalar_at(target, number))
+        return shown_value(
+            read(TARGET_ID, made, HEADER_BYTES[target.schema_type])[f"f{number}"], scalar_at(target, number)
+        )
 
 
 def trial_of(rows: Iterable[Row]) -> Trial:

@@ -9,6 +9,9 @@ import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import AUTO, choose_engine
+from counterfoil.converter.engines.protocol import Conversion
 from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
@@ -62,11 +65,13 @@ def show_plan(
         problems = (*map(str, plan.problems), *declared.language_problems(*languages))
         read, written = (f"read as {NAME_BY_TYPE[each]}" for each in languages)
         facts, keys = [f"from {source_schema} ({read}) to {target_schema} ({written})"], None
+        conversion = None if problems else Conversion(plan, {1: source}, 1)
     else:
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
         keys = resolved.keys
+        conversion = None if problems else resolved.conversion()
     counted_values = load_samples(samples, declared, registry=registry, kafka=kafka)
     suggest = suggest or bool(samples)
     suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
@@ -79,6 +84,7 @@ def show_plan(
             *_loss_lines(losses),
             *_key_lines(declared, keys),
             *_problem_lines(plan, problems, declared),
+            *_engine_lines(conversion),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
@@ -138,6 +144,20 @@ def _problem_lines(plan: ConversionPlan, problems: Sequence[str], declared: Brid
             *(f"  {problem}{places.get(problem, '')}" for problem in problems),
         ]
     return [*notes, f"complete, plan {plan.hash[:16]}"]
+
+
+def _engine_lines(conversion: Conversion | None) -> list[str]:
+    """Return which engine will convert the records of a complete plan, and what a slow one costs."""
+    if conversion is None:
+        return []
+    try:
+        choice = choose_engine(AUTO, conversion)
+    except (EngineCannot, ImportError):  # said by the check and the run, which need Spark
+        return []
+    if choice.engine.name != "reference":
+        return [choice.why]
+    cost = "it converts some hundred to a few thousand records a second on each core, and java a hundred times as many"
+    return [f"{choice.why}; {cost}: change what is named in the target's schema, or plan with that rate"]
 
 
 def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:

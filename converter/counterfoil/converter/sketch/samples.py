@@ -53,7 +53,9 @@ def _sample(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
         topics = f"{file.source_topic} or {file.target_topic}"
-        raise BridgeError(f"The sample {path} is neither the topic {topics}, nor can it be read: {why_unreadable(refusal)}") from None
+        raise BridgeError(
+            f"The sample {path} is neither the topic {topics}, nor can it be read: {why_unreadable(refusal)}"
+        ) from None
     try:
         sketch = read_sketch(text)
     except InvalidSketch as invalid:

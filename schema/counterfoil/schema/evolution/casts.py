@@ -233,7 +233,7 @@ def _rounded(number: Decimal, decimals: int | None) -> Decimal:
     if decimals is None:
         return number
     made = number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context=_EXACT)
-    return made if made else abs(made)
+    return made or abs(made)
 
 
 def _decimal_of(value: Any, source: Scalar) -> Decimal:

@@ -188,7 +188,7 @@ def needs_decimals(source: Scalar, target: Scalar) -> bool:
 
 
 def rounds(source: Scalar, target: Scalar) -> bool:
-    """Return whether a cast is one of exact decimals, which ``decimals`` rounds; else it is about the digits of a text."""
+    """Return whether ``decimals`` of a cast rounds an exact number; else it is about the digits of a text."""
     return target.word == "decimal" or (source.word == "decimal" and target.word == "string")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _FEWEST_LETTERS: Final = 2
+_CURRENCIES: Final = ("usd", "eur", "gbp", "jpy", "chf", "cny", "inr", "cad", "aud", "sek", "nok", "dkk", "pln", "brl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,11 @@ def _units() -> dict[str, Unit]:
             "oz ounce ounces": 28.349523125,
             "lb lbs pound pounds": 453.59237,
         },
-        "volume": {"ml milliliter milliliters millilitre millilitres": 1.0, "cl": 10.0, "l liter liters litre litres": 1000.0},
+        "volume": {
+            "ml milliliter milliliters millilitre millilitres": 1.0,
+            "cl": 10.0,
+            "l liter liters litre litres": 1000.0,
+        },
         "money": {"cent cents penny pence minor": 1.0, "major": 100.0},
         "share": {"ratio fraction": 100.0, "pct percent percentage": 1.0, "bps": 0.01, "permille": 0.1},
         "data": {
@@ -71,7 +75,7 @@ def _units() -> dict[str, Unit]:
         "speed": {"kmh kph": 1.0, "mph": 1.609344},
         "angle": {"deg degree degrees": None, "rad radian radians": None},
         "temperature": {"celsius": None, "fahrenheit": None, "kelvin": None, "c": None, "f": None, "k": None},
-        "currency": dict.fromkeys("usd eur gbp jpy chf cny inr cad aud sek nok dkk pln brl".split()),
+        "currency": dict.fromkeys(_CURRENCIES),
     }
     return {
         word: Unit(dimension, size)
@@ -84,11 +88,14 @@ def _units() -> dict[str, Unit]:
 _UNITS: Final[Mapping[str, Unit]] = _units()
 _MAJOR: Final = Unit("money", 100.0)
 _IN_FRONT: Final = frozenset(
-    "ns nanos us micros ms millis milliseconds secs seconds minutes hours mm cm km meters metres miles mg grams kg lbs ml "
-    "cents bytes kb usd eur gbp celsius fahrenheit".split()
+    {
+        *("ns", "nanos", "us", "micros", "ms", "millis", "milliseconds", "secs", "seconds", "minutes", "hours"),
+        *("mm", "cm", "km", "meters", "metres", "miles", "mg", "grams", "kg", "lbs", "ml", "cents", "bytes", "kb"),
+        *("usd", "eur", "gbp", "celsius", "fahrenheit"),
+    }
 )
 """The units with which names begin; others are words of their own there, as in ``min_price``."""
-_ALONE_NO_UNIT: Final = frozenset("c f k t l w".split())
+_ALONE_NO_UNIT: Final = frozenset(["c", "f", "k", "t", "l", "w"])
 """Letters that are units only beside another unit of their dimension, as in ``temp_c`` and ``temp_f``."""
 
 
@@ -133,7 +140,8 @@ def _unit_word(name: str) -> str | None:
 def _joined_units(source: str, target: str) -> tuple[Unit | None, Unit | None]:
     """Return the units that two names, each one word, differ in, such as ``weightg`` and ``weightkg``."""
     names = source.lower(), target.lower()
-    shared = len(commonprefix(names))
+    pairs = enumerate(zip(*names, strict=False))
+    shared = next((at for at, (one, other) in pairs if one != other), min(map(len, names)))
     rests = [name[shared:] for name in names]
     units = [_UNITS.get(rest) for rest in rests]
     if not shared or not all(unit is not None or not rest for unit, rest in zip(units, rests, strict=True)):

@@ -231,9 +231,7 @@ def _name_with_ticks(name: str, scalar: Scalar) -> str:
     return f"{name}_{scalar.word.rpartition('-')[2]}" if is_instant(scalar) else name
 
 
-def _scalar_rules(
-    path: tuple[str, ...], left: Scalar, right: Scalar
-) -> Iterator[tuple[dict[str, Any], float, str]]:
+def _scalar_rules(path: tuple[str, ...], left: Scalar, right: Scalar) -> Iterator[tuple[dict[str, Any], float, str]]:
     """Yield rules between two scalars, each with a share of confidence and its reason."""
     source = spell(path)
     if left.word == right.word == "enum":
