@@ -1,11 +1,10 @@
-"""``counterfoil bridge`` as a process among others: spark-submit, signals to all of them, a Java that is killed."""
+"""``counterfoil bridge`` as a process among others: signals to all of them, a Java that is killed or does not start."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge_program import DEADLINE_S, BridgeProgram, end
-from counterfoil.converter import __main__ as converter_program
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
@@ -22,12 +20,12 @@ from kafka_records import produce
 from local_services import wait_until
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
     from local_services import KafkaClient, RegistryProcess
 
 INSTALLED = Path(sys.executable).with_name("counterfoil")
-SUBMIT = Path(sys.executable).with_name("spark-submit")
 RIDE: dict[str, Any] = {"type": "record", "name": "Ride", "fields": [{"name": "number", "type": "int"}]}
 FARE: dict[str, Any] = {"type": "record", "name": "Fare", "fields": [{"name": "number", "type": "string"}]}
 
@@ -52,16 +50,6 @@ class Fares(BridgeProgram):
     def written(self) -> int:
         cluster = Cluster(self.broker.bootstrap_servers, timeout_s=120)
         return sum(end for _, end in cluster.watermarks(self.target).values())
-
-    def submit(self, *settings: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run the bridge as the documentation submits it."""
-        program = str(Path(converter_program.__file__))
-        variables = {**self.environment(), "PYSPARK_PYTHON": sys.executable, **environment}
-        variables.pop("SPARK_HOME", None)
-        return subprocess.run(
-            [SUBMIT, *settings, program, "run", str(self.file)],
-            env=variables, cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE_S, check=False,
-        )  # fmt: skip
 
 
 def _varint(number: int) -> bytes:
@@ -100,25 +88,6 @@ def java_of(running: subprocess.Popen[str]) -> int | None:
         if rest and int(rest.split()[1]) == running.pid:
             return int(pid)
     return None
-
-
-def test_a_submitted_bridge_takes_its_jars_and_a_session_that_repeats_tasks_is_refused(fares: Fares):
-    fares.produce(0, 100)
-    cluster = ("--master", "local-cluster[1,1,1024]")
-    refused = fares.submit(*cluster)
-    assert "spark.task.maxFailures is 4 in this Spark session and must be 1" in refused.stdout, (
-        refused.stdout + refused.stderr
-    )
-    assert "give spark-submit --conf spark.task.maxFailures=1" in refused.stdout
-    assert refused.returncode == ExitCode.PRECONDITION
-    assert not (fares.folder / "checkpoints").exists()
-
-    required = ("--conf", "spark.task.maxFailures=1", "--conf", "spark.speculation=false")
-    submitted = fares.submit(*cluster, *required)  # COUNTERFOIL_JARS names the folder
-    assert submitted.returncode == ExitCode.OK, submitted.stdout + submitted.stderr
-    assert "finished: 100 records" in submitted.stdout
-    assert "Traceback" not in submitted.stdout + submitted.stderr
-    assert fares.written() == 100
 
 
 def test_signals_to_all_processes_are_a_clean_stop_and_a_killed_java_is_named(fares: Fares):

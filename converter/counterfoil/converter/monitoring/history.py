@@ -41,7 +41,7 @@ class History:
         except OSError as failure:
             if not self._has_failed:
                 why = why_unreadable(failure)
-                self._say(f"the progress cannot be recorded in {self._path}, and the run goes on: {why}")
+                self._say(f"the progress cannot be recorded, and the run goes on: {self._path}: {why}")
             self._has_failed = True
 
     def _append(self, state: Snapshot) -> None:

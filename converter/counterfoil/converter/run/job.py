@@ -27,7 +27,7 @@ from counterfoil.converter.run.restart import repeat_condition
 from counterfoil.converter.run.snapshot import RunState, Snapshot
 from counterfoil.converter.run.watch import Watch, job_name, now_ms
 from counterfoil.converter.spark.process import java_watched
-from counterfoil.converter.spark.session import local_checkpoints
+from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
 from counterfoil.schema.bridges.model import Delivery
 from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
@@ -131,7 +131,7 @@ class BridgeRun:
         """Run until the end; a stop was clean also if its signal has ended Java or a Python worker in a batch."""
         log_file = self.settings.checkpoint.log_file
         try:
-            with java_watched(log_file):
+            with java_watched(log_file), connectors_explained():
                 return self._until_done(spark)
         except JavaEnded as ended:
             if not self.stop.is_set():

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.errors import MissingPart, writing_to
 from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
 from counterfoil.converter.spark.java import check_java
 
@@ -36,6 +36,14 @@ REQUIRED: Final = {
     "spark.task.maxFailures": "1",  # a repeated task writes its records again
     "spark.speculation": "false",  # so does a task that runs twice at the same time
 }
+
+_LACKS: Final = {
+    "data source: kafka": "Kafka",
+    "data source: avro": "Avro",
+    "AVRO_NOT_LOADED": "Avro",
+    "spark-avro": "Avro",
+}
+"""What Spark says of a connector that it does not have."""
 
 _LOG4J = """\
 rootLogger.level = warn
@@ -183,9 +191,11 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with writing_to(log_file.parent):
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        log4j = _log4j_file(log_file.parent, log_file)
     options = (
-        f"-Dlog4j2.configurationFile=file:{_log4j_file(log_file.parent, log_file)}",
+        f"-Dlog4j2.configurationFile=file:{log4j}",
         archive_options(archive_file()),
         JAVA_OPTIONS,
     )
@@ -220,16 +230,27 @@ def check_settings(setting: Callable[[str, str], str | None], master: str) -> No
 
 def check_connectors(session: SparkSession) -> None:
     """Raise ``MissingPart`` if the session has no connector for Kafka, as one that was submitted without it."""
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}  # not connected to
+    with connectors_explained():
+        session.readStream.format("kafka").options(**options).load()
+
+
+@contextmanager
+def connectors_explained() -> Iterator[None]:
+    """Raise ``MissingPart``, which says how to submit a session, where one in the block lacks a connector."""
     from pyspark.errors import AnalysisException
 
-    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}  # not connected to
     try:
-        session.readStream.format("kafka").options(**options).load()
+        yield
     except AnalysisException as failure:
+        text = " ".join(str(failure).split())
+        lacking = next((name for sign, name in _LACKS.items() if sign in text), None)
+        if lacking is None:
+            raise
+        packages = ",".join(f"org.apache.spark:{each}:{pyspark_version()}" for each in _CONNECTORS)
         raise MissingPart(
-            f"The Spark session has no connector for Kafka: {' '.join(str(failure).split())[:200]}; give --jars or "
-            "COUNTERFOIL_JARS a folder with the connectors, or submit the session with --packages "
-            f"org.apache.spark:{_CONNECTORS[0]}:{pyspark_version()}"
+            f"The Spark session has no connector for {lacking}: {text[:200]}; give --jars or COUNTERFOIL_JARS a folder "
+            f"with the connectors, or submit the session with --packages {packages}"
         ) from None
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from counterfoil.converter.errors import JavaEnded, MissingPart
 from counterfoil.converter.spark.archive import pyspark_version
 from counterfoil.converter.spark.process import has_java, java_watched
-from counterfoil.converter.spark.session import check_connectors, log_to, start_session
+from counterfoil.converter.spark.session import check_connectors, connectors_explained, log_to, start_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -132,7 +132,7 @@ def short_session(*, master: str | None, jars: Path | None, prefix: str) -> Iter
         except MissingPart as missing:
             raise MissingPart(with_kept_log(str(missing), log)) from None
         try:
-            with java_watched(log):
+            with java_watched(log), connectors_explained():
                 yield session
         except JavaEnded as ended:
             raise JavaEnded(with_kept_log(str(ended), log)) from None

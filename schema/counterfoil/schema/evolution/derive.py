@@ -17,7 +17,7 @@ from counterfoil.schema.evolution.assign import Assigner, Value
 from counterfoil.schema.evolution.constants import text_of_default
 from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.field_paths import spell
-from counterfoil.schema.evolution.languages.table import meaning_of, tree_of
+from counterfoil.schema.evolution.languages.table import meaning_of, reading_notes, tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
     Constant,
@@ -206,9 +206,14 @@ class Deriver:
             described=tuple(self._rows),
             dropped=dropped,
             lossy=tuple(dict.fromkeys(self._lossy)),
-            notes=() if self._resolving else (*contents_dropped(roots[0]), *dict.fromkeys(self._notes)),
+            notes=() if self._resolving else (*self._source_notes(source, roots[0]), *dict.fromkeys(self._notes)),
             meaning_of=meaning_of,
         )
+
+    @staticmethod
+    def _source_notes(source: ParsedSchema, root: Node) -> tuple[str, ...]:
+        """Return what of the source's records is not copied, and not checked."""
+        return (*contents_dropped(root), *reading_notes(source))
 
     def _single(self, source: Leaf | Union, target: Leaf | Union, place: _Target) -> Op | None:
         """Return the operation for a value without parts, such as a key that is a text, or for a value of a union."""
