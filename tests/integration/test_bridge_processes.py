@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bridge_program import DEADLINE_S, BridgeProgram, end
+from counterfoil.converter import __main__ as converter_program
 from counterfoil.converter.kafka.cluster import Cluster
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.model import Schema
@@ -20,12 +22,12 @@ from kafka_records import produce
 from local_services import wait_until
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from local_services import KafkaClient, RegistryProcess
 
 INSTALLED = Path(sys.executable).with_name("counterfoil")
+SUBMIT = Path(sys.executable).with_name("spark-submit")
 RIDE: dict[str, Any] = {"type": "record", "name": "Ride", "fields": [{"name": "number", "type": "int"}]}
 FARE: dict[str, Any] = {"type": "record", "name": "Fare", "fields": [{"name": "number", "type": "string"}]}
 
@@ -123,6 +125,32 @@ def test_signals_to_all_processes_are_a_clean_stop_and_a_killed_java_is_named(fa
     assert "Traceback" not in complained
     assert len(complained.splitlines()) == 1, complained
     assert running.returncode == ExitCode.BROKEN
+
+
+@pytest.mark.long
+def test_signals_to_all_processes_of_a_submitted_bridge_are_a_clean_stop(fares: Fares):
+    """The Java of spark-submit is the parent: it passes the signal on, and ends with the program's exit code."""
+    fares.produce(0, 200)
+    program = [str(Path(converter_program.__file__)), "run", str(fares.file), "--continuous", "--trigger", "0.2"]
+    variables = {**fares.environment(), "PYSPARK_PYTHON": sys.executable}
+    variables.pop("SPARK_HOME", None)
+    for to_all in (True, False):
+        before = fares.written()
+        running = subprocess.Popen(
+            [SUBMIT, "--master", "local[2]", *program], env=variables, cwd=fares.folder, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, start_new_session=True,
+        )  # fmt: skip
+        try:
+            fares.produce(before, 50)
+            wait_until(lambda: running.poll() is not None or fares.written() >= before + 50, what="50 records")  # noqa: B023
+            assert running.poll() is None, running.communicate()
+            (os.killpg if to_all else os.kill)(running.pid, signal.SIGTERM)
+            said, _ = running.communicate(timeout=DEADLINE_S)
+        finally:
+            end(running)
+        assert running.returncode == ExitCode.OK, said
+        assert "SIGTERM: stopping after the current batch" in said
+        assert "stopped on request" in said
 
 
 def assert_a_second_driver_is_refused_before_spark_starts(fares: Fares) -> None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from counterfoil.schema.bridges.model import BridgeFile
     from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_SAME_REQUEST_S: Final = 2.0
+"""A second SIGTERM within this time is the same request."""
 
 
 def run_bridge(
@@ -145,11 +149,19 @@ def _run_with(
 
 
 def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
-    """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once."""
+    """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once.
+
+    SIGTERM may come twice for one request, from a service manager and from the Java of spark-submit.
+    """
+    requested_s = 0.0
 
     def request(number: int, _frame: object) -> None:
+        nonlocal requested_s
         if stop.is_set():
+            if number == signal.SIGTERM and time.monotonic() - requested_s < _SAME_REQUEST_S:
+                return
             raise KeyboardInterrupt
+        requested_s = time.monotonic()
         stop.set()
         say(f"{signal.Signals(number).name}: stopping after the current batch")
 

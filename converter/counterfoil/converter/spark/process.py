@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+import subprocess
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,35 +14,46 @@ from counterfoil.converter.errors import JavaEnded
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from subprocess import Popen
 
 _WAIT_S: Final = 5.0
 """How long an end of Java takes that has closed its connections."""
 
 
-def _process() -> Popen[bytes] | None:
+def _process() -> subprocess.Popen[bytes] | None:
     """Return the process of Java; None if this program has not started it, as under spark-submit."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway  # noqa: SLF001 - PySpark shows its Java only there
-    found: Popen[bytes] | None = getattr(gateway, "proc", None)
+    found: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     return found
 
 
 def has_java() -> bool:
-    """Return whether the Java that this program has started still runs; true under spark-submit, which started it."""
+    """Return whether Java still runs; under spark-submit, whether it still listens."""
     process = _process()
-    return process is None or process.poll() is None
+    return _is_listening() if process is None else process.poll() is None
+
+
+def _is_listening() -> bool:
+    """Return whether the Java that spark-submit has started takes connections; true where there is none yet."""
+    port = os.environ.get("PYSPARK_GATEWAY_PORT")
+    if port is None:
+        return True
+    try:
+        socket.create_connection(("127.0.0.1", int(port)), _WAIT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def how_java_ended(wait_s: float = _WAIT_S) -> str | None:
     """Return how Java has ended, as a clause; None if it still runs after ``wait_s``."""
     process = _process()
     if process is None:
-        return None
+        return None if _is_listening() else "has ended"
     try:
         code = process.wait(wait_s)
-    except Exception:  # noqa: BLE001 - it has not ended
+    except subprocess.TimeoutExpired:
         return None
     if code < 0:
         return f"was killed by {signal.Signals(-code).name}"
@@ -70,3 +84,35 @@ def _is_lost(failure: BaseException) -> bool:
         or (failure.__cause__ is not None and _is_lost(failure.__cause__))
         or not has_java()
     )
+
+
+_FORWARDING: Final = """\
+package counterfoil;
+
+public final class Forwarding implements sun.misc.SignalHandler {
+  public void handle(sun.misc.Signal signal) {
+    try {
+      Runtime.getRuntime().exec(new String[] {"kill", "-TERM", "PROGRAM"});
+    } catch (java.io.IOException refusal) {
+      System.exit(143);
+    }
+  }
+}
+"""
+
+
+def ignore_termination(jvm: Any) -> None:
+    """Have Java ignore SIGTERM, as it ignores SIGINT: this program ends it, after the current batch.
+
+    A service manager sends the signal to every process of a service, and Java would end in the middle of a batch.
+    """
+    signals = jvm.sun.misc
+    signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
+
+
+def forward_termination(jvm: Any) -> None:
+    """Have the Java of spark-submit pass SIGTERM on to this program, which it has started, and wait for its end."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook(_FORWARDING.replace("PROGRAM", str(os.getpid())))
+    handler = compiler.getClassLoader().loadClass("counterfoil.Forwarding").newInstance()
+    jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), handler)

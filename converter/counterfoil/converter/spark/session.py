@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from counterfoil.converter.errors import MissingPart, writing_to
 from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
 from counterfoil.converter.spark.java import check_java
+from counterfoil.converter.spark.process import forward_termination, ignore_termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,6 +161,7 @@ def _submitted_session(
     for name, value in more.items():
         builder = builder.config(name, value)
     with start_explained(log_file):
+        forward_termination(SparkContext._jvm)  # noqa: SLF001 - only Java handles its signals
         session = builder.getOrCreate()
     check_session(session)
     return session
@@ -298,15 +300,6 @@ def start_java(settings: Mapping[str, str], log_file: Path) -> None:
         gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
     ignore_termination(gateway.jvm)
     SparkContext(conf=configuration.setAppName(_NAME), gateway=gateway)
-
-
-def ignore_termination(jvm: Any) -> None:
-    """Have Java ignore SIGTERM, as it ignores SIGINT: this program ends it, after the current batch.
-
-    A service manager sends the signal to every process of a service, and Java would end in the middle of a batch.
-    """
-    signals = jvm.sun.misc
-    signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
 
 
 def log_to(session: SparkSession, log_file: Path) -> None:
