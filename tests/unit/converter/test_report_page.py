@@ -242,7 +242,7 @@ def test_requested_values_are_shown_but_those_of_tagged_fields():
     found = collect(DEAD, bridge=DECLARED.name, source="rides-v2", values=values())
     page = page_of(content(dead_letters=found))
     assert "HELIX is not in the table" in page
-    assert "&#x27;note&#x27;: &#x27;n0&#x27;" in page
+    assert "note: &#x27;n0&#x27;" in page
     assert "ann@" not in page
     assert [len(each) for each in found.examples.values()] == [3, 1, 1]
     assert found.counts["lookup-missing"] == 5

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from counterfoil.schema.evolution import ConversionError, derive_plan, evaluate, parse_rules
-from counterfoil.schema.evolution.errors import shown
+from counterfoil.schema.evolution.constants import readable
+from counterfoil.schema.evolution.errors import shown, spelt_as_yaml
+from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
 
@@ -178,3 +180,26 @@ def test_a_cast_to_another_type_than_the_field_has_is_refused_with_the_right_one
     target = parse_schema(f'syntax = "proto3"; message R {{ {kind} a = 1; }}', SchemaType.PROTOBUF)
     text = problem(avro("string"), target, {"from": "a", "cast": name})
     assert text == f"a: cast: {name}, but the field is {own}; write cast: {own}"
+
+
+def test_decimals_of_a_value_are_numbers_wherever_they_stand():
+    inner = {"type": "record", "name": "P", "fields": [{"name": "d", "type": ["null", DECIMAL]}]}
+    tree = tree_of(
+        parse_schema(
+            json.dumps(
+                {
+                    "type": "record",
+                    "name": "R",
+                    "fields": [
+                        {"name": "a", "type": DECIMAL},
+                        {"name": "b", "type": {"type": "array", "items": FIXED}},
+                        {"name": "c", "type": {"type": "map", "values": inner}},
+                        {"name": "e", "type": "bytes"},
+                    ],
+                }
+            )
+        )
+    )
+    value = {"a": b"\x7d", "b": [b"\x00\x7d"], "c": {"x": {"d": b"\x83"}, "y": {"d": None}}, "e": b"\x7d"}
+    text = "{a: 1.25, b: [1.25], c: {x: {d: -1.25}, y: {d: null}}, e: b'}'}"
+    assert spelt_as_yaml(readable(tree, value)) == text

@@ -15,6 +15,9 @@ from counterfoil.converter.kafka import headers
 from counterfoil.converter.kafka.headers import last_value, written_by
 from counterfoil.converter.messages.table import make_reader, pack
 from counterfoil.schema.evolution import ConversionError
+from counterfoil.schema.evolution.constants import readable
+from counterfoil.schema.evolution.errors import spelt_as_yaml
+from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.references import resolved_references
 from counterfoil.schema.sketch.hidden import DEFAULT_TAGS, hidden_fields
@@ -68,6 +71,7 @@ class Values:
         self._plan = plan
         self._read = read
         self._hidden_by_id = hidden_by_id
+        self._tree = tree_of(plan.source)
 
     def shown(self, value: bytes | None) -> str:
         """Return a value as text; ``HIDDEN`` if it cannot be read, or if it might be the value of a tagged field."""
@@ -81,7 +85,7 @@ class Values:
             return HIDDEN
         if not hidden <= set(_names(found)):  # the tag is of a record's type, or of a field with an earlier name
             return HIDDEN
-        return excerpt(repr(_without(found, hidden)), _LONGEST)
+        return excerpt(spelt_as_yaml(_without(readable(self._tree, found), hidden)), _LONGEST)
 
     def text(self, value: bytes | None, where: str, text: str) -> str:
         """Return the sentence of a reason; ``HIDDEN`` if it may quote a tagged field, or is about a key."""

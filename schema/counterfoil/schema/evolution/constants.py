@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.evolution.casts import decimal_of_bytes, decimal_of_number
 from counterfoil.schema.evolution.errors import spelt_as_yaml
-from counterfoil.schema.evolution.tree import Leaf
+from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record, Union
 from counterfoil.schema.evolution.types import NoValue, split_null, value_of_json
 
 if TYPE_CHECKING:
@@ -37,6 +37,24 @@ def text_of_default(node: Node, given: Any) -> str:
         return f"{decimal_of_bytes(value_of_json(node, given), scalar):f}"
     except NoValue:
         return spelt_as_yaml(given)
+
+
+def readable(node: Node, value: Any) -> Any:
+    """Return a base value for people: its decimals are numbers, and values of unions stand without their branch."""
+    if isinstance(node, Union):
+        has_branch = node.is_tagged and isinstance(value, tuple)
+        inner = node.branches[value[0]] if has_branch else split_null(node)[1]
+        given = value[1] if has_branch else value
+        return given if inner is None or isinstance(inner, Union) else readable(inner, given)
+    if isinstance(node, Record) and isinstance(value, dict):
+        types = {member.name: member.type for member in node.fields}
+        return {name: readable(types[name], part) if name in types else part for name, part in value.items()}
+    if isinstance(node, Array) and isinstance(value, list):
+        return [readable(node.items, part) for part in value]
+    if isinstance(node, Map) and isinstance(value, dict):
+        return {key: readable(node.values, part) for key, part in value.items()}
+    scalar = _decimal(node)
+    return value if scalar is None or not isinstance(value, bytes) else decimal_of_bytes(value, scalar)
 
 
 def _decimal(node: Node) -> Scalar | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import StrEnum
 from itertools import islice
 from typing import Final
@@ -120,4 +121,4 @@ def spelt_as_yaml(value: object, depth: int = 0) -> str:
         return f"{{{', '.join(entries)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(spelt_as_yaml(item, depth + 1) for item in islice(value, _MOST_PARTS))}]"
-    return repr(value)
+    return f"{value:f}" if isinstance(value, Decimal) else repr(value)
