@@ -31,6 +31,7 @@ from counterfoil.sdk import InvalidSettings, Registry, operations
 from kafka_records import produce
 from local_services import SparkCluster, free_port, wait_until
 from secured_kafka import PLAIN_PASSWORD, SCRAM_PASSWORD
+from small_disks import can_mount, filled, small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -316,6 +317,37 @@ def test_a_continuous_run_ends_politely_on_sigterm(bench: Bench):
     assert "SIGTERM: stopping after the current batch" in said
     assert "stopped on request: 200 records" in said
     assert complained == ""
+
+
+if can_mount():
+
+    def test_a_full_disk_is_reported_with_its_path(bench: Bench):
+        bench.produce(100)
+        folder = bench.folder / "disk"
+        folder.mkdir()
+        command = ("run", str(bench.file), "--checkpoint", str(folder / "checkpoint"), "--master", "local[2]")
+        with small_disk(folder, size_mb=4) as disk:
+            with filled(disk):
+                code, _, complained = bench.run(*command)
+            assert code == ExitCode.PRECONDITION, complained
+            assert f"{folder}/checkpoint/counterfoil.lock cannot be written: No space left on device" in complained
+
+            running = bench.start(*command, "--continuous", "--trigger", "0.2")
+            try:
+                wait_until(lambda: running.poll() is not None or bench.written() == 100, what="100 records")
+                assert running.poll() is None, running.communicate()
+                with filled(disk):
+                    bench.produce(100)
+                    said, complained = running.communicate(timeout=600)
+            finally:
+                end(running)
+            assert running.returncode == ExitCode.BROKEN, said + complained
+            assert f"No space left on device: the disk of {folder}/checkpoint (the checkpoint) is full" in complained
+            assert "nothing is lost, the next start continues from the last finished batch" in complained
+
+            code, said, complained = bench.run(*command)
+            assert code == ExitCode.OK, complained
+        assert bench.written() == 200
 
 
 def test_a_bridge_runs_on_a_cluster_of_two_workers_and_by_spark_submit(bench: Bench):

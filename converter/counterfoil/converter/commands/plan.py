@@ -65,13 +65,14 @@ def show_plan(
         problems = (*map(str, plan.problems), *declared.language_problems(*languages))
         read, written = (f"read as {NAME_BY_TYPE[each]}" for each in languages)
         facts, keys = [f"from {source_schema} ({read}) to {target_schema} ({written})"], None
-        conversion = None if problems else Conversion(plan, {1: source}, 1)
+        conversion, key_conversion = None if problems else Conversion(plan, {1: source}, 1), None
     else:
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
         keys = resolved.keys
         conversion = None if problems else resolved.conversion()
+        key_conversion = None if problems else resolved.key_conversion()
     counted_values = load_samples(samples, declared, registry=registry, kafka=kafka)
     suggest = suggest or bool(samples)
     suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
@@ -85,11 +86,12 @@ def show_plan(
             *_key_lines(declared, keys),
             *_problem_lines(plan, problems, declared),
             *_engine_lines(conversion),
+            *(f"keys: {line}" for line in _engine_lines(key_conversion)),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
             _plan_document(declared, plan, problems)
-            | {"losses": [asdict(loss) for loss in losses]}
+            | {"losses": [asdict(loss) for loss in losses], "engine": next(iter(_engine_lines(conversion)), None)}
             | ({} if keys is None else {"keys": _plan_document(keys.file, keys.plan, keys.problems)})
             | ({"suggestions": [asdict(each) for each in suggestions]} if suggest else {})
         ),

@@ -12,11 +12,11 @@ import shutil
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.errors import JavaEnded, MissingPart
+from counterfoil.converter.errors import JavaEnded, MissingPart, writing_to
 from counterfoil.converter.spark.archive import pyspark_version
 from counterfoil.converter.spark.process import has_java, java_watched
 from counterfoil.converter.spark.session import check_connectors, connectors_explained, log_to, start_session
@@ -73,7 +73,8 @@ class SessionStart:
         self.check()
         if self._session is None:  # has been refused
             raise MissingPart("Spark did not start")
-        log_file.parent.mkdir(parents=True, exist_ok=True)
+        with writing_to(log_file.parent):
+            log_file.parent.mkdir(parents=True, exist_ok=True)
         self._final_log = log_file
         log_to(self._session, log_file)
         return self._session
@@ -83,8 +84,8 @@ class SessionStart:
         if self._session is not None:
             stop_quietly(self._session)
         if self._final_log is not None and self._log.exists():
-            with self._log.open("rb") as printed, self._final_log.open("ab") as kept:
-                shutil.copyfileobj(printed, kept)
+            with suppress(OSError), self._log.open("rb") as printed, self._final_log.open("ab") as kept:
+                shutil.copyfileobj(printed, kept)  # its disk may be full, which is what ended the run
 
     def line(self) -> str:
         """Return a sentence about the start of Spark."""
