@@ -63,11 +63,10 @@ def run_bridge(
     check_java()
     if jars is not None or not is_submitted():
         connector_settings(jars)
-    stop = threading.Event()
     with display_of(ProgressForm(progress)) as display:
-        _stop_on_signals(stop, display.say)
+        signals = _StopSignals(display.say)
         with starting(master=master, jars=jars) as start:
-            return _run_with(start, declared, display, folder, stop, file=file, checkpoint=checkpoint, **options)
+            return _run_with(start, declared, display, folder, signals, file=file, checkpoint=checkpoint, **options)
 
 
 def _run_with(
@@ -75,7 +74,7 @@ def _run_with(
     declared: BridgeFile,
     display: Display,
     folder: Checkpoint,
-    stop: threading.Event,
+    signals: _StopSignals,
     *,
     file: Path,
     registry: RegistryAccess,
@@ -116,7 +115,8 @@ def _run_with(
     display.say(choice.why)
     spark = start.session(folder.log_file)
     display.say(start.line())
-    if stop.is_set():
+    signals.with_interrupts()
+    if signals.stop.is_set():
         display.say("stopped on request before the first batch")
         return ExitCode.OK
     settings = RunSettings(
@@ -137,7 +137,7 @@ def _run_with(
             cluster=cluster,
             settings=settings,
             say=display.say,
-            stop=stop,
+            stop=signals.stop,
             on_batch=start.first_batch(display.say),
             listeners=observers.listeners,
             is_replaced=observers.is_replaced,
@@ -148,22 +148,28 @@ def _run_with(
     return outcome.exit_code
 
 
-def _stop_on_signals(stop: threading.Event, say: Callable[[str], None]) -> None:
-    """End the run after the current batch on SIGINT and SIGTERM; a second one ends the process at once.
+class _StopSignals:
+    """Ends the run after the current batch on SIGTERM and, from ``with_interrupts`` on, on SIGINT.
 
-    SIGTERM may come twice for one request, from a service manager and from the Java of spark-submit.
+    A second signal ends the process at once. SIGTERM may come twice for one request, from a service manager and from
+    the Java of spark-submit.
     """
-    requested_s = 0.0
 
-    def request(number: int, _frame: object) -> None:
-        nonlocal requested_s
-        if stop.is_set():
-            if number == signal.SIGTERM and time.monotonic() - requested_s < _SAME_REQUEST_S:
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.stop = threading.Event()
+        self._say = say
+        self._requested_s = 0.0
+        signal.signal(signal.SIGTERM, self._request)
+
+    def with_interrupts(self) -> None:
+        """Take SIGINT as a request as well; before that, it ends the command at once."""
+        signal.signal(signal.SIGINT, self._request)
+
+    def _request(self, number: int, _frame: object) -> None:
+        if self.stop.is_set():
+            if number == signal.SIGTERM and time.monotonic() - self._requested_s < _SAME_REQUEST_S:
                 return
             raise KeyboardInterrupt
-        requested_s = time.monotonic()
-        stop.set()
-        say(f"{signal.Signals(number).name}: stopping after the current batch")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, request)
+        self._requested_s = time.monotonic()
+        self.stop.set()
+        self._say(f"{signal.Signals(number).name}: stopping after the current batch")

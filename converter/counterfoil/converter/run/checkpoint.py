@@ -135,13 +135,12 @@ class Checkpoint:
         path = self.folder / _LOCK
         with writing_to(path):
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = path.open("a+", encoding="utf-8")
+            file = path.open("ab+", buffering=0)  # nothing is left to be written when it is closed
         with file:
             self._lock(file)
             with writing_to(path):
                 file.truncate(0)
-                file.write(f"{os.getpid()}\n")
-                file.flush()
+                file.write(f"{os.getpid()}\n".encode())
             yield
 
     def refuse_busy(self) -> None:
@@ -177,7 +176,7 @@ class Checkpoint:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            raise self._busy(file.read()) from None
+            raise self._busy(file.read().decode(errors="replace")) from None
 
     def position(self, topic: str) -> dict[int, int] | None:
         """Return the offsets at which the first unfinished batch begins, by partition; None before the first batch."""
