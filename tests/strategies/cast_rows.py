@@ -19,6 +19,7 @@ from counterfoil.schema.evolution.languages.table import tree_of
 from counterfoil.schema.evolution.types import scalar_of, split_null
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.wire import ID_PREFIX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "bridge-casts.md"
-HEADER_BYTES: Final = {SchemaType.AVRO: 5, SchemaType.JSON: 5, SchemaType.PROTOBUF: 6}
 SOURCE_ID: Final = 7
 TARGET_ID: Final = 9
 _ROW: Final = re.compile(r"^\| `([^`]+)` \| `(.*)` \| `([^`]+)` \| (.*?) \| (`.*`|[a-z-]+) \|$")
@@ -160,9 +160,7 @@ class Trial:
         """Return the value of a field of a converted message, as its row writes it."""
         target = self.conversion.plan.target
         read = make_reader(pack(target), {TARGET_ID: pack(target)})
-        return shown_value(
-            read(TARGET_ID, made, HEADER_BYTES[target.schema_type])[f"f{number}"], scalar_at(target, number)
-        )
+        return shown_value(read(TARGET_ID, made, ID_PREFIX_BYTES)[f"f{number}"], scalar_at(target, number))
 
 
 def trial_of(rows: Iterable[Row]) -> Trial:
