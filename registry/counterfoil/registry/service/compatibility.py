@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.rights import knows_all
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.domain.versions import version_not_found
-from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -28,9 +28,10 @@ from counterfoil.schema.rest.versions import Compatibility
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from counterfoil.registry.domain.access.rights import Knows
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.admission import Admission, Knows
+    from counterfoil.registry.service.admission import Admission
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
