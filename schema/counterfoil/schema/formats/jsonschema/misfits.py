@@ -13,10 +13,10 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, Effect, Misfit
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Effect, Misfit
 from counterfoil.schema.formats.jsonschema.paths import steps_through
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.values import are_equal
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, type_of
 from counterfoil.schema.formats.jsonschema.read.words import value_words
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
@@ -24,7 +24,7 @@ from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misread
 from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpelling, written_of
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
-from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.formats.jsonschema.view.facts import Facts, spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
     from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
-    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
+    from counterfoil.schema.formats.jsonschema.view.facts import Schema
     from counterfoil.schema.paths.model import FieldPath, Step
 
 _LIMITS: Final = frozenset(
@@ -45,6 +45,7 @@ _LIMITS: Final = frozenset(
     }
 )
 """The keywords whose value alone says what is written."""
+_NUMBERS: Final = frozenset({"integer", "number"})
 _SHORT: Final = 40
 _MAX_STEPS: Final = 10_000
 """The largest number of steps of the first, rough proof."""
@@ -124,31 +125,69 @@ def _plain(step: Step) -> Step:
 def _refused(reason: Reason) -> Iterator[Misfit]:
     """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
     text, place = difference_of(reason).text, steps_through(reason.steps)
-    for expected, written, is_symbol in _facts(reason):
-        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
+    for expected, written, symbol in _facts(reason):
+        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, symbol=symbol)
 
 
-def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
-    """Yield what a constraint expects and what is written instead, and whether that is a symbol of an enum."""
+def _facts(reason: Reason) -> Iterator[tuple[str, str, str]]:
+    """Yield what a constraint expects and what is written instead, and that again if it is a symbol of an enum."""
     asked, writers = reason.asked, [each.facts for each in spread(reason.writers, with_refused=False)]
     if asked.required:
-        yield "required", MISSING, False
+        is_written = any(_may_be_written(each, name) for name in asked.required for each in writers)
+        yield "required", OPTIONAL if is_written else MISSING, ""
     elif asked.values is not None and any(each.values is not None for each in writers):
         known = ", ".join(map(value_words, asked.values))
         listed = next(each.values or [] for each in writers if each.values is not None)
         for value in listed:
             if not any(are_equal(value, each) for each in asked.values):
                 name = value if isinstance(value, str) else value_words(value)
-                yield known, NULLABLE if value is None else name, value is not None
+                yield known, *((NULLABLE, "") if value is None else (name, name))
     elif asked.types is not None:
         names = _types_of(asked)
         known = " | ".join(sorted(reason.reader.facts.types or names))
-        others = [types for each in writers if (types := each.types) is not None]
-        extra = frozenset.intersection(*others) - names if others else frozenset()
-        for name in sorted(extra) or [_digest_of(reason)]:
-            yield known, NULLABLE if name == "null" else name, False
+        for name in sorted(_types_written(writers) - names) or [_digest_of(reason)]:
+            yield known, NULLABLE if name == "null" else name, ""
+    elif asked.values is not None:
+        known = ", ".join(map(value_words, asked.values))
+        for name in _kinds_beside(asked.values, writers) or [_digest_of(reason)]:
+            yield known, NULLABLE if name == "null" else name, ""
     else:
-        yield _said_by(reason.reader, reason.keyword), _written(reason), False
+        yield _said_by(reason.reader, reason.keyword), _written(reason), ""
+
+
+def _may_be_written(writer: Facts, name: str) -> bool:
+    """Return whether a schema says that there may be a property ``name``, and does not merely permit any other."""
+    return any(not each.accepts_everything and not each.facts.is_false for each in writer.property(name)) or (
+        name in writer.properties
+    )
+
+
+def _types_written(writers: Sequence[Facts]) -> frozenset[str]:
+    """Return the types that values may have by all schemas that state types; none where no schema does."""
+    stated = [types for each in writers if (types := each.types) is not None]
+    return frozenset.intersection(*stated) if stated else frozenset()
+
+
+def _kinds_beside(values: Sequence[object], writers: Sequence[Facts]) -> list[str]:
+    """Return the types that are written where ``values`` are expected.
+
+    Of a type that none of these has, all values are refused. Of the type of one of them, which values are refused
+    depends on the writer: the result is empty if that says more than the type.
+    """
+    listed = {type_of(each) for each in values}
+    is_number = not listed.isdisjoint(_NUMBERS)
+    written = _types_written(writers)
+    shared = {each for each in written if each in listed or (is_number and each in _NUMBERS)}
+    if shared and not all(_is_bare(each) for each in writers):
+        return []
+    return sorted(written)
+
+
+def _is_bare(facts: Facts) -> bool:
+    """Return whether a schema states nothing but types."""
+    return replace(facts, types=None) == Facts(
+        counts_fractions=facts.counts_fractions, marks_contained=facts.marks_contained
+    )
 
 
 def _short_digest(text: str) -> str:

@@ -301,7 +301,8 @@ def _unknown_numbers(reader: EnumType, writer: EnumType) -> Iterator[Misfit]:
             text = f"The reader's enum {reader.local_name} lacks {names[0]} = {number}, and {what}"
             pointer = (*writer.pointer, names[0]) if writer.is_in_own_file else ()
             effect = Effect.MISREAD if reader.is_closed else Effect.KEPT
-            yield Misfit((), reader.local_name, names[0], text, pointer, effect, is_symbol=True)
+            written = f"{names[0]} = {number}"
+            yield Misfit((), reader.local_name, written, text, pointer, effect, symbol=names[0])
 
 
 def _stated(found: ProtobufDifference, place: FieldPath) -> Iterator[Misfit]:

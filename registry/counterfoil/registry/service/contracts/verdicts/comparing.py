@@ -11,7 +11,7 @@ from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import ContractNotFound, InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reads.judge import judge_change
+from counterfoil.schema.reads.judge import judge_promises
 from counterfoil.schema.rest.contract_diffs import ContractChange, ContractDiff, JudgedDifference
 from counterfoil.schema.rest.contracts import ContractKind
 
@@ -73,7 +73,7 @@ def _compared(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tu
             findings.append(JudgedDifference(subject, _UNDECIDED, "", text, is_breaking=True))
         findings += (
             JudgedDifference(subject, each.rule, print_path(each.element), each.text, is_breaking=each.is_breaking)
-            for each in judge_change(was, now, [])
+            for each in judge_promises(was, now)
         )
     read_before, read_after = _reads(before), _reads(after)
     for contract in read_before.keys() | read_after.keys():
