@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.contracts.files import are_the_same
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.diff import find_changes
@@ -56,7 +57,8 @@ class Comparing:
         before = await self._sides.proposed(was, "", was.version)
         after = await self._sides.proposed(now, "", now.version)
         changes, findings = await asyncio.to_thread(_compared, before, after)
-        return ContractDiff(now.id, now.kind, was.version, now.version, was.hash == now.hash, changes, findings)
+        is_same = await asyncio.to_thread(are_the_same, was, now)
+        return ContractDiff(now.id, now.kind, was.version, now.version, is_same, changes, findings)
 
 
 def _compared(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tuple[JudgedDifference, ...]]:
