@@ -397,6 +397,13 @@ def test_a_field_that_is_read_by_an_alias_is_judged_by_what_is_written() -> None
 
 INT = {"type": "integer"}
 KNOWN_VALUES = {"type": "string", "enum": ["SENT", "PAID"]}
+TEXT = objects(b={"type": "string"})
+
+
+def one_of(*types: Any) -> Any:
+    return objects(b={"anyOf": [{"type": each} for each in types]})
+
+
 MAP = {"type": ["null", "object"], "additionalProperties": {"type": ["integer", "boolean"]}}
 
 
@@ -419,6 +426,23 @@ MAP = {"type": ["null", "object"], "additionalProperties": {"type": ["integer", 
         (objects(b=KNOWN_VALUES), objects(b={"type": "string", "pattern": "^A"}), objects(b={"type": "string"}), True),
         (objects(b={"enum": [1, 2]}), objects(b={"type": ["number", "string"]}), objects(b={"type": "number"}), False),
         (objects(b={"enum": [True]}), objects(b={"type": "boolean"}), objects(b={"type": "null"}), True),
+        (TEXT, one_of("null", "integer"), one_of("null"), False),
+        (TEXT, one_of("null", "integer"), one_of("null", "integer", "boolean"), True),
+        (TEXT, one_of(["null", "integer"], ["null", "string"]), one_of(["null", "boolean"], "string"), True),
+        (TEXT, one_of(["null", "integer"], ["null", "string"]), one_of("integer", "string"), False),
+        (objects(b={"const": "K"}), objects(b={"anyOf": [{"const": "K"}, {"type": "null"}]}), one_of("integer"), True),
+        (
+            objects(b={"enum": ["A"]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "null"}]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "integer"}]}),
+            True,
+        ),
+        (
+            objects(b={"enum": ["A"]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "null"}]}),
+            objects(b={"enum": ["A", "B"]}),
+            False,
+        ),
     ],
 )
 def test_what_a_json_schema_requires_or_lists_is_missed_in_one_way_for_each_kind_of_value(
@@ -447,3 +471,15 @@ def test_a_symbol_that_a_reader_takes_for_another_one_is_missed_like_one_that_it
     assert breaks(before)
     assert breaks(after)
     assert breaks(since(after, [before])) is is_worse
+
+
+@pytest.mark.parametrize("listed", [{"const": "K"}, {"enum": ["K", "L"]}, {"type": "string", "enum": ["K"]}])
+@pytest.mark.parametrize("more", [{"type": "null"}, {"type": "integer"}, {"const": "M"}])
+@pytest.mark.parametrize("paths", [["b"], []])
+def test_a_choice_of_what_a_json_schema_lists_and_more_breaks_who_expects_what_is_listed(
+    listed: Any, more: Any, paths: list[str]
+) -> None:
+    built, now = offer(objects("b", b=listed)), offer(objects("b", b={"anyOf": [listed, more]}))
+    assert breaks(judge_pair([built], now, reader(*paths)))
+    assert breaks(judge_pair([], now, replace(reader("x"), schema=built.schema)))
+    assert not judge_pair([now], built, reader(*paths))

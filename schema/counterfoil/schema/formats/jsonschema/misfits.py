@@ -24,8 +24,9 @@ from counterfoil.schema.formats.jsonschema.sound.misreadings import find_misread
 from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpelling, written_of
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
-from counterfoil.schema.formats.jsonschema.view.facts import Facts, spread
+from counterfoil.schema.formats.jsonschema.view.facts import spread
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.formats.jsonschema.written_kinds import WrittenKinds, is_bare, with_integers, written_kinds
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.sound.inclusion import Reason
     from counterfoil.schema.formats.jsonschema.sound.misreadings import Misreading
-    from counterfoil.schema.formats.jsonschema.view.facts import Schema
+    from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
     from counterfoil.schema.paths.model import FieldPath, Step
 
 _LIMITS: Final = frozenset(
@@ -45,7 +46,6 @@ _LIMITS: Final = frozenset(
     }
 )
 """The keywords whose value alone says what is written."""
-_NUMBERS: Final = frozenset({"integer", "number"})
 _SHORT: Final = 40
 _MAX_STEPS: Final = 10_000
 """The largest number of steps of the first, rough proof."""
@@ -131,62 +131,58 @@ def _refused(reason: Reason) -> Iterator[Misfit]:
 
 def _facts(reason: Reason) -> Iterator[tuple[str, str, str]]:
     """Yield what a constraint expects and what is written instead, and that again if it is a symbol of an enum."""
-    asked, writers = reason.asked, [each.facts for each in spread(reason.writers, with_refused=False)]
+    asked = reason.asked
     if asked.required:
+        writers = [each.facts for each in spread(reason.writers, with_refused=False)]
         is_written = any(_may_be_written(each, name) for name in asked.required for each in writers)
         yield "required", OPTIONAL if is_written else MISSING, ""
-    elif asked.values is not None and any(each.values is not None for each in writers):
-        known = ", ".join(map(value_words, asked.values))
-        listed = next(each.values or [] for each in writers if each.values is not None)
-        for value in listed:
-            if not any(are_equal(value, each) for each in asked.values):
-                name = value if isinstance(value, str) else value_words(value)
-                yield known, *((NULLABLE, "") if value is None else (name, name))
-    elif asked.types is not None:
-        names = _types_of(asked)
-        known = " | ".join(sorted(reason.reader.facts.types or names))
-        for name in sorted(_types_written(writers) - names) or [_digest_of(reason)]:
-            yield known, NULLABLE if name == "null" else name, ""
     elif asked.values is not None:
         known = ", ".join(map(value_words, asked.values))
-        for name in _kinds_beside(asked.values, writers) or [_digest_of(reason)]:
-            yield known, NULLABLE if name == "null" else name, ""
+        for value in (found := _beside(asked.values, reason)).listed:
+            name = value if isinstance(value, str) else value_words(value)
+            yield known, *((NULLABLE, "") if value is None else (name, name))
+        yield from ((known, written, "") for written in _named(found.types))
+        if found == _NO_KINDS:
+            yield known, _digest_of(reason), ""
+    elif asked.types is not None:
+        known = " | ".join(sorted(reason.reader.facts.types or _types_of(asked)))
+        found_kinds = written_kinds(reason.writers)
+        types = frozenset[str]() if found_kinds is None else found_kinds.all_types - _types_of(asked)
+        yield from ((known, written, "") for written in _named(types) or [_digest_of(reason)])
     else:
         yield _said_by(reason.reader, reason.keyword), _written(reason), ""
+
+
+_NO_KINDS: Final = WrittenKinds(frozenset())
+
+
+def _named(types: frozenset[str]) -> list[str]:
+    """Return the facts of types that are written."""
+    named = types - {"integer"} if "number" in types else types
+    return [NULLABLE if each == "null" else each for each in sorted(named)]
+
+
+def _beside(values: Sequence[object], reason: Reason) -> WrittenKinds:
+    """Return what is written where ``values`` are expected, and is none of them; nothing where that is not certain.
+
+    Of a type that none of the values has, all values are refused. Of the type of one of them, it depends on all that
+    the writer says which values are refused.
+    """
+    found = written_kinds(reason.writers)
+    if found is None:
+        return _NO_KINDS
+    listed = tuple(each for each in found.listed if not any(are_equal(each, one) for one in values))
+    expected = with_integers(frozenset(map(type_of, values)))
+    is_shared = not found.types.isdisjoint(expected)
+    if is_shared and not all(is_bare(each.facts) for each in spread(reason.writers, with_refused=False)):
+        return _NO_KINDS
+    return WrittenKinds(found.types, listed)
 
 
 def _may_be_written(writer: Facts, name: str) -> bool:
     """Return whether a schema says that there may be a property ``name``, and does not merely permit any other."""
     return any(not each.accepts_everything and not each.facts.is_false for each in writer.property(name)) or (
         name in writer.properties
-    )
-
-
-def _types_written(writers: Sequence[Facts]) -> frozenset[str]:
-    """Return the types that values may have by all schemas that state types; none where no schema does."""
-    stated = [types for each in writers if (types := each.types) is not None]
-    return frozenset.intersection(*stated) if stated else frozenset()
-
-
-def _kinds_beside(values: Sequence[object], writers: Sequence[Facts]) -> list[str]:
-    """Return the types that are written where ``values`` are expected.
-
-    Of a type that none of these has, all values are refused. Of the type of one of them, which values are refused
-    depends on the writer: the result is empty if that says more than the type.
-    """
-    listed = {type_of(each) for each in values}
-    is_number = not listed.isdisjoint(_NUMBERS)
-    written = _types_written(writers)
-    shared = {each for each in written if each in listed or (is_number and each in _NUMBERS)}
-    if shared and not all(_is_bare(each) for each in writers):
-        return []
-    return sorted(written)
-
-
-def _is_bare(facts: Facts) -> bool:
-    """Return whether a schema states nothing but types."""
-    return replace(facts, types=None) == Facts(
-        counts_fractions=facts.counts_fractions, marks_contained=facts.marks_contained
     )
 
 
