@@ -553,3 +553,22 @@ def test_one_enum_that_becomes_two_is_judged_at_each_of_its_fields() -> None:
     assert facts(found(PROTOBUF, was, now, "a")) == {("a", "S = 0"), ("a", "T = 2")}
     assert facts(found(PROTOBUF, was, now, "d")) == {("d", "X = 0"), ("d", "Y = 2")}
     assert len(facts(found(PROTOBUF, was, now))) == 4
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "place"),
+    [
+        ("bytes d = 1;", "A d = 1;", "d"),
+        ("repeated bytes d = 1;", "repeated A d = 1;", "d"),
+        ("map<string, bytes> d = 1;", "map<string, A> d = 1;", "d{}"),
+        ("map<string, bytes> d = 1;", "repeated N d = 1;", "d{}"),
+        ("map<string, A> d = 1;", "map<string, A> d = 1;", ""),
+        ("map<string, bytes> d = 1;", "map<string, string> d = 1;", ""),
+    ],
+)
+def test_a_message_that_is_read_as_bytes_is_misread_wherever_it_stands(mine: str, theirs: str, place: str) -> None:
+    more = "message A { int32 x = 1; } message N { string key = 1; A value = 2; }"
+    was, now = (f'syntax = "proto3"; message Order {{ {each} }} {more}' for each in (mine, theirs))
+    for paths in ([], ["d"]):
+        assert (place in {each for each, _ in facts(found(PROTOBUF, was, now, *paths))}) is bool(place)
+        assert bool(facts(found(PROTOBUF, was, now, *paths))) is bool(place)
