@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.service.contracts.files import are_the_same
 from counterfoil.schema.compatibility.levels import CompatibilityLevel
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import ContractNotFound, InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reads.judge import judge_change
+from counterfoil.schema.reads.judge import judge_promises
 from counterfoil.schema.rest.contract_diffs import ContractChange, ContractDiff, JudgedDifference
 from counterfoil.schema.rest.contracts import ContractKind
 
@@ -56,7 +57,8 @@ class Comparing:
         before = await self._sides.proposed(was, "", was.version)
         after = await self._sides.proposed(now, "", now.version)
         changes, findings = await asyncio.to_thread(_compared, before, after)
-        return ContractDiff(now.id, now.kind, was.version, now.version, was.hash == now.hash, changes, findings)
+        is_same = await asyncio.to_thread(are_the_same, was, now)
+        return ContractDiff(now.id, now.kind, was.version, now.version, is_same, changes, findings)
 
 
 def _compared(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tuple[JudgedDifference, ...]]:
@@ -73,7 +75,7 @@ def _compared(before: Side, after: Side) -> tuple[tuple[ContractChange, ...], tu
             findings.append(JudgedDifference(subject, _UNDECIDED, "", text, is_breaking=True))
         findings += (
             JudgedDifference(subject, each.rule, print_path(each.element), each.text, is_breaking=each.is_breaking)
-            for each in judge_change(was, now, [])
+            for each in judge_promises(was, now)
         )
     read_before, read_after = _reads(before), _reads(after)
     for contract in read_before.keys() | read_after.keys():
