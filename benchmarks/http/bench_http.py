@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 import abuse
 import credentials
 import growth
+import hostile
 import large
 import machine
 import nodes
@@ -29,17 +30,18 @@ from plan import read_plan
 from stores import PostgresStores, SqliteStores, start_postgres
 from table import Scores
 
-PARTS = ("yardsticks", "auth", "abuse", "growth", "filling", "histories", "large", "nodes")
+PARTS = ("yardsticks", "auth", "abuse", "growth", "filling", "histories", "large", "hostile", "nodes")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="these parts alone")
     parser.add_argument("--store", choices=("sqlite", "postgres"), action="append", help="these stores alone")
+    parser.add_argument("--before", default="", help="`counterfoil` of another version, for the part hostile")
     given = parser.parse_args()
-    check_installed()
     plan, scores = read_plan(), Scores()
     chosen, kinds = given.only or PARTS, given.store or ("sqlite", "postgres")
+    check_installed(["wrk", "nginx"] if "yardsticks" in chosen else ["wrk"])
     with tempfile.TemporaryDirectory(prefix="counterfoil-bench-") as name, start_postgres() as postgres:
         folder = Path(name)
         every = {"sqlite": SqliteStores(folder), "postgres": PostgresStores(postgres)}
@@ -59,6 +61,8 @@ def main() -> None:
                 growth.compare_histories(plan, stores, folder, scores)
             if "large" in chosen:
                 large.compare(plan, stores, folder, scores)
+            if "hostile" in chosen:
+                hostile.compare(plan, stores, folder, scores, before=given.before)
         if "nodes" in chosen:
             nodes.compare(plan, every["postgres"], folder, scores)
     scores.summarize()

@@ -15,6 +15,7 @@ from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
+from counterfoil.registry.service.unparsed import UnparsedSchema
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
@@ -127,9 +128,7 @@ async def check_sound(parsed: ParsedSchema, config: Config, reader: SchemaReader
         return
     warnings = await reader.warnings(parsed)
     if warnings:
-        said = "; ".join(
-            f"{each.text} ({each.rule}, {parsed.locate(each.pointer) or 'in a reference'})" for each in warnings
-        )
+        said = "; ".join(f"{each.text} ({each.rule}, {each.place})" for each in warnings)
         raise InvalidSchema(f"Invalid schema under policy {policy_of(config)}: {said}")
 
 
@@ -170,10 +169,14 @@ class CompatibilityCheck:
     async def _judged(self, question: Question) -> Judgement | Answer:
         """Return the judgement, or the answer of one that takes long, which is made beside the event loop.
 
-        Under SOUND, the solver of JSON Schema has limits of its own, which are too large for the event loop.
+        Under SOUND, the solver of JSON Schema has limits of its own, which are too large for the event loop; large
+        texts are not parsed here.
         """
         is_solved = question.policy is CompatibilityPolicy.SOUND and question.candidate.schema_type is SchemaType.JSON
-        if not is_solved:
+        is_parsed_apart = any(
+            isinstance(each, UnparsedSchema) for each in (question.candidate, *(one.schema for one in question.history))
+        )
+        if not is_solved and not is_parsed_apart:
             with suppress(JudgementUndecided):
                 return await _quickly_judged(question)
         return await self._long.run(answer, question, BUDGET)
