@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
@@ -46,23 +47,20 @@ def main() -> None:
         folder = Path(name)
         every = {"sqlite": SqliteStores(folder), "postgres": PostgresStores(postgres)}
         os.sched_setaffinity(0, machine.LOAD_CORE)
+        compare = {
+            "yardsticks": yardsticks.compare,
+            "auth": credentials.compare,
+            "abuse": abuse.compare,
+            "growth": growth.compare,
+            "filling": growth.compare_filling,
+            "histories": growth.compare_histories,
+            "large": large.compare,
+            "hostile": partial(hostile.compare, before=given.before),
+        }
         for stores in (every[kind] for kind in kinds):
-            if "yardsticks" in chosen:
-                yardsticks.compare(plan, stores, folder, scores)
-            if "auth" in chosen:
-                credentials.compare(plan, stores, folder, scores)
-            if "abuse" in chosen:
-                abuse.compare(plan, stores, folder, scores)
-            if "growth" in chosen:
-                growth.compare(plan, stores, folder, scores)
-            if "filling" in chosen:
-                growth.compare_filling(plan, stores, folder, scores)
-            if "histories" in chosen:
-                growth.compare_histories(plan, stores, folder, scores)
-            if "large" in chosen:
-                large.compare(plan, stores, folder, scores)
-            if "hostile" in chosen:
-                hostile.compare(plan, stores, folder, scores, before=given.before)
+            for part in PARTS:
+                if part in chosen and part in compare:
+                    compare[part](plan, stores, folder, scores)
         if "nodes" in chosen:
             nodes.compare(plan, every["postgres"], folder, scores)
     scores.summarize()

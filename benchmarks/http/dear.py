@@ -26,7 +26,7 @@ SUFFIXES: Final = {AVRO: "avsc", JSON: "json", PROTOBUF: "proto"}
 Asked: TypeAlias = "tuple[str, str, Any]"
 """Method, path, and the body as JSON."""
 
-Text: TypeAlias = "Callable[[int, bool], str]"
+Text: TypeAlias = "Callable[..., str]"
 """Returns the text of a schema by its number, and by whether it is the later one of two."""
 
 
@@ -48,13 +48,13 @@ class DearSchema:
 
     def pair(self, number: int) -> tuple[str, str]:
         """Return the earlier and the later text."""
-        return self.text(number, False), self.text(number, True)
+        return self.text(number, is_later=False), self.text(number, is_later=True)
 
 
 # --- schemas
 
 
-def _nested(depth: int, kind: str, number: int, is_later: bool) -> str:
+def _nested(depth: int, kind: str, number: int, *, is_later: bool) -> str:
     levels: dict[str, Any] = {
         f"a_{level}": {kind: [{"$ref": f"#/definitions/a_{level + 1}"}] * 2} for level in range(depth)
     }
@@ -62,42 +62,42 @@ def _nested(depth: int, kind: str, number: int, is_later: bool) -> str:
     return json.dumps({"title": f"t{number}", "$ref": "#/definitions/a_0", "definitions": levels})
 
 
-def _pattern(pattern: str, number: int, is_later: bool) -> str:
+def _pattern(pattern: str, number: int, *, is_later: bool) -> str:
     first = {"type": "string", "pattern": pattern} if is_later else {"type": "string"}
     return json.dumps({"title": f"t{number}", "properties": {"x": first}})
 
 
-def _pattern_properties(count: int, number: int, is_later: bool) -> str:
+def _pattern_properties(count: int, number: int, *, is_later: bool) -> str:
     kind = {"type": "string", "minLength": 2 if is_later else 1}
     return json.dumps(
         {"title": f"t{number}", "patternProperties": {f"^[a-z]{{{at}}}x*{at}": kind for at in range(count)}}
     )
 
 
-def _required(count: int, number: int, is_later: bool) -> str:
+def _required(count: int, number: int, *, is_later: bool) -> str:
     names = [f"r{at}" for at in range(count + is_later)]
     return json.dumps({"title": f"t{number}", "type": "object", "required": names})
 
 
-def _json_properties(count: int, number: int, is_later: bool) -> str:
+def _json_properties(count: int, number: int, *, is_later: bool) -> str:
     kind = "string" if is_later else "integer"
     return json.dumps({"title": f"t{number}", "properties": {f"p{at}": {"type": kind} for at in range(count)}})
 
 
-def _json_empty(count: int, number: int, is_later: bool) -> str:
+def _json_empty(count: int, number: int, *, is_later: bool) -> str:
     return json.dumps({"title": f"t{number}", "anyOf": [{}] * (count + is_later)})
 
 
-def _json_deep(depth: int, number: int, is_later: bool) -> str:
+def _json_deep(depth: int, number: int, *, is_later: bool) -> str:
     return f'{{"title": "t{number}", "not": ' * depth + ("{}" if is_later else "true") + "}" * depth
 
 
-def _renamed(count: int, number: int, is_later: bool) -> str:
+def _renamed(count: int, number: int, *, is_later: bool) -> str:
     side = "b" if is_later else "a"
     return json.dumps([{"type": "record", "name": f"{side}{number}_{at}", "fields": []} for at in range(count)])
 
 
-def _compatible(count: int, number: int, is_later: bool) -> str:
+def _compatible(count: int, number: int, *, is_later: bool) -> str:
     added: list[Any] = [{"name": "y", "type": "int", "default": 0}] if is_later else []
     records = [
         {"type": "record", "name": f"r{number}_{at}", "fields": [{"name": "x", "type": "int"}, *added]}
@@ -106,27 +106,30 @@ def _compatible(count: int, number: int, is_later: bool) -> str:
     return json.dumps(records)
 
 
-def _avro_fields(count: int, number: int, is_later: bool) -> str:
+def _avro_fields(count: int, number: int, *, is_later: bool) -> str:
     fields = [{"name": f"f{at}", "type": "string" if is_later else "int"} for at in range(count)]
     return json.dumps({"type": "record", "name": f"R{number}", "fields": fields})
 
 
-def _messages(count: int, number: int, is_later: bool) -> str:
+def _messages(count: int, number: int, *, is_later: bool) -> str:
     kind = "string" if is_later else "int32"
     return f'syntax = "proto3"; package p{number};' + "".join(f"message A{at}{{{kind} a=1;}}" for at in range(count))
 
 
-def _message_fields(count: int, number: int, is_later: bool) -> str:
+def _message_fields(count: int, number: int, *, is_later: bool) -> str:
     kind = "string" if is_later else "int32"
     fields = "".join(f"{kind} f{at}={at + 1};" for at in range(count))
     return f'syntax = "proto3"; package p{number}; message A{{{fields}}}'
 
 
-def _numbered(text: Callable[..., str], genome: Genome, number: int, is_later: bool) -> str:
+def _numbered(text: Callable[..., str], genome: Genome, number: int, *, is_later: bool) -> str:
     """Return the text of a genome, with as much white space at its end as its number says: another text each time."""
     return text({**_LEAST, **genome}, is_later=is_later) + " " * (number % 997) + "\n" * (number // 997)
 
 
+_JSON_GENOME: Final = {"definitions": 80, "links": 8, "jump": 3, "combination": 1, "properties": 9, "change": 1}
+_AVRO_GENOME: Final = {"union": 40, "definitions": 80, "links": 6, "properties": 8, "change": 1, "renamed": 1}
+_PROTOBUF_GENOME: Final = {"definitions": 80, "links": 8, "jump": 3, "properties": 20, "union": 9, "change": 1}
 _LEAST: Final = {gene: low for gene, (low, _) in GENES.items()}
 
 SCHEMAS: Final = (
@@ -143,7 +146,7 @@ SCHEMAS: Final = (
     DearSchema("2,000 times not", JSON, partial(_json_deep, 2_000)),
     DearSchema(
         "700 definitions", JSON,
-        partial(_numbered, json_text, {"definitions": 80, "links": 8, "jump": 3, "combination": 1, "properties": 9, "change": 1}),
+        partial(_numbered, json_text, _JSON_GENOME),
     ),
     DearSchema("200 renamed records", AVRO, partial(_renamed, 200)),
     DearSchema("1,900 renamed records", AVRO, partial(_renamed, 1_900)),
@@ -151,13 +154,13 @@ SCHEMAS: Final = (
     DearSchema("2,000 fields", AVRO, partial(_avro_fields, 2_000)),
     DearSchema(
         "records that refer to others", AVRO,
-        partial(_numbered, avro_text, {"union": 40, "definitions": 80, "links": 6, "jump": 1, "properties": 8, "change": 1, "renamed": 1}),
+        partial(_numbered, avro_text, _AVRO_GENOME),
     ),
     DearSchema("3,000 messages", PROTOBUF, partial(_messages, 3_000)),
     DearSchema("5,000 numbers", PROTOBUF, partial(_message_fields, 5_000)),
     DearSchema(
         "messages that refer to others", PROTOBUF,
-        partial(_numbered, protobuf_text, {"definitions": 80, "links": 8, "jump": 3, "properties": 20, "union": 9, "change": 1}),
+        partial(_numbered, protobuf_text, _PROTOBUF_GENOME),
     ),
 )  # fmt: skip
 
@@ -184,7 +187,11 @@ def _registered(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked
 
 
 def _first(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
-    return (), ("POST", f"/subjects/dear-{number}/versions?normalize=true", _body(schema, schema.text(number, False)))
+    return (), (
+        "POST",
+        f"/subjects/dear-{number}/versions?normalize=true",
+        _body(schema, schema.text(number, is_later=False)),
+    )
 
 
 def _looked_up(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
@@ -194,7 +201,7 @@ def _looked_up(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]
 
 
 def _printed(schema: DearSchema, form: str, number: int) -> tuple[Sequence[Asked], Asked]:
-    before = (("POST", f"/subjects/dear-{number}/versions", _body(schema, schema.text(number, False))),)
+    before = (("POST", f"/subjects/dear-{number}/versions", _body(schema, schema.text(number, is_later=False))),)
     return before, ("GET", f"/subjects/dear-{number}/versions/1?{form}", None)
 
 
@@ -205,7 +212,7 @@ def _tagged(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
         for at in range(200)
     ]
     more = {"metadata": {"tags": tags}, "ruleSet": {"domainRules": rules}}
-    return (), ("POST", f"/subjects/dear-{number}/versions", _body(schema, schema.text(number, False)[:], **more))
+    return (), ("POST", f"/subjects/dear-{number}/versions", _body(schema, schema.text(number, is_later=False), **more))
 
 
 # --- documents

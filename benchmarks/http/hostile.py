@@ -1,6 +1,7 @@
 """The dearest known requests: what each costs the server, what others notice of them, and what a check makes of them.
 
-``dear.py`` has the requests. All times of a server are CPU times, so that other work on the machine changes little.
+``dear.py`` has the requests; ``HOSTILE`` (a part of their names) chooses some of them. All times of a server are CPU
+times, so that other work on the machine changes little.
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dear import DEAR, SCHEMAS, SUFFIXES
+from dear import DEAR, SCHEMAS, SUFFIXES, Dear
 from load import measure, warm_up
-from probing import Client, Noticed, judges_of, memory_mb, noticing, own_cpu_s
+from probing import Client, Noticed, judges_cpu_s, judges_of, memory_mb, noticing, own_cpu_s
 from rows import BY_ID, NEW_SUBJECT, NEW_TEXT, NEW_VERSION, Row, widen
 from servers import start_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from dear import Asked, Dear, DearSchema
+    from dear import Asked, DearSchema
     from load import Run
     from plan import Plan
     from servers import Server
@@ -38,6 +39,7 @@ _CALLERS: Final = 8
 _KILL_EVERY_S: Final = 0.2
 _ORDINARY: Final = (NEW_TEXT, NEW_SUBJECT, NEW_VERSION)
 _MOST_DEARER: Final = 1.03
+_FAR_OVER_S: Final = 10
 _CHECK_DEADLINE_S: Final = 120
 _EXIT_CODES: Final = frozenset({0, 1, 4})
 """Of a check with an answer: compatible, not compatible, cannot tell."""
@@ -47,6 +49,7 @@ def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores, *, before:
     """Measure, and print figures and goals; ``before`` is the program of another version, for ordinary requests."""
     scores.begin(f"{stores.title}: the dearest known requests")
     _score_each(plan, stores, folder, scores)
+    _score_first_use(plan, stores, folder, scores)
     _score_others(plan, stores, folder, scores)
     _score_ordinary(plan, stores, folder, scores, before)
     if stores.database_pid is None:  # a check uses no store
@@ -80,7 +83,7 @@ _COLUMNS: Final = (
 
 def _score_each(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
     chosen = os.environ.get("HOSTILE", "")
-    costs = []
+    costs: list[_Cost] = []
     print(f"  {'':52} {'status':>6} {'CPU ms':>8} {'judge s':>8} {'MB':>6} {'held ms':>8} {'health ms':>9}", flush=True)
     with start_registry(stores.copied(plan.smallest), folder) as server:
         for dear in (each for each in DEAR if chosen in each.name):
@@ -101,42 +104,80 @@ def _score_each(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> Non
 def _cost(server: Server, dear: Dear, *, times: int) -> _Cost:
     """Send a request several times, of another number each time; the first one may load modules, and is not counted.
 
-    Each is sent twice: CPU time is measured without requests of the health beside it.
+    Each is sent twice: CPU time is measured without requests of the health beside it. Of a request that is far over the
+    goal, the first one counts.
     """
     client = Client(server.port)
-    noticed: list[Noticed] = []
-    own_s: list[float] = []
-    judges_s: list[float] = []
-    memory = 0.0
-
-    def prepared() -> Asked:
-        before, asked = dear.make(next(_numbers))
-        for each in before:
-            client.ask(*each)
-        return asked
-
-    client.ask(*prepared())
+    first = _sent(server, client, dear)
     memory = memory_mb(server.pid)
-    for _ in range(times):
-        asked = prepared()
-        before_s = own_cpu_s(server.pid), judges_cpu_s(server.pid)
-        client.ask(*asked)
-        own_s.append(own_cpu_s(server.pid) - before_s[0])
-        judges_s.append(judges_cpu_s(server.pid) - before_s[1])
-        asked = prepared()
-        with noticing(server.port, server.pid) as found:
-            found.status, _ = client.ask(*asked)
-        noticed.append(found)
+    alone, watched = [], []
+    if first.judges_s > _FAR_OVER_S:
+        alone, watched = [first], [first]
+    else:
+        for _ in range(times):
+            alone.append(_sent(server, client, dear, watches=False))
+            watched.append(_sent(server, client, dear))
     client.close()
     return _Cost(
         dear.name,
-        "/".join(sorted({str(each.status) for each in noticed})),
-        max(own_s) * 1000,
-        max(judges_s),
+        "/".join(sorted({str(each.status) for each in watched})),
+        max(each.own_s for each in alone) * 1000,
+        max(each.judges_s for each in alone),
         (memory_mb(server.pid) - memory) / (2 * times),
-        max(each.held_s for each in noticed) * 1000,
-        max(each.health_p99_s for each in noticed) * 1000,
+        max(each.held_s for each in watched) * 1000,
+        max(each.health_p99_s for each in watched) * 1000,
     )
+
+
+def _sent(server: Server, client: Client, dear: Dear, *, watches: bool = True) -> Noticed:
+    """Send a request after those that it needs, and return what was noticed, of its health only if that is wanted."""
+    before, asked = dear.make(next(_numbers))
+    for each in before:
+        client.ask(*each)
+    own_s, judges_s = own_cpu_s(server.pid), judges_cpu_s(server.pid)
+    with noticing(server.port, server.pid) if watches else nullcontext(Noticed()) as found:
+        found.status, _ = client.ask(*asked)
+    found.own_s, found.judges_s = own_cpu_s(server.pid) - own_s, judges_cpu_s(server.pid) - judges_s
+    return found
+
+
+def _score_first_use(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
+    """Measure how much longer a small comparison takes when no judge runs, and the memory of the judge then."""
+    took_s: list[float] = []
+    judges_s: list[float] = []
+    memory: list[float] = []
+    with start_registry(stores.copied(plan.smallest), folder) as server:
+        client = Client(server.port)
+        small = Dear("small", _small)
+        _sent(server, client, small, watches=False)
+        for _ in range(plan.rounds + 1):
+            _end_judges(server)
+            before, (method, path, body) = small.make(next(_numbers))
+            for each in before:
+                client.ask(*each)
+            cpu_s, begun = judges_cpu_s(server.pid), time.perf_counter()
+            client.ask(method, path, body)
+            cold_s = time.perf_counter() - begun
+            judges_s.append(judges_cpu_s(server.pid) - cpu_s)
+            begun = time.perf_counter()
+            client.ask(method, path, {**body, "schema": body["schema"] + " "})
+            took_s.append(cold_s - (time.perf_counter() - begun))
+            memory += [memory_mb(judge) for judge in judges_of(server.pid)]
+        client.close()
+    scores.at_most("first use of a judge: longer by", statistics.median(took_s) * 1000, 300, unit=" ms")
+    scores.at_most("first use of a judge: CPU", statistics.median(judges_s) * 1000, 300, unit=" ms")
+    scores.at_most("memory of a judge", max(memory, default=0.0), 60, unit=" MB")
+
+
+def _small(number: int) -> tuple[Sequence[Asked], Asked]:
+    """Return a comparison that goes to a judge at once, although its schemas are small: of JSON Schema under SOUND."""
+    subject, text = f"small-{number}", '{{"title": "t{}", "properties": {{"a": {{"type": "{}"}}}}}}'
+    before = (
+        ("PUT", f"/config/{subject}", {"compatibility": "FULL", "compatibilityPolicy": "SOUND"}),
+        ("POST", f"/subjects/{subject}/versions", {"schema": text.format(number, "integer"), "schemaType": "JSON"}),
+    )
+    body = {"schema": text.format(number, "string"), "schemaType": "JSON"}
+    return before, ("POST", f"/compatibility/subjects/{subject}/versions?verbose=true", body)
 
 
 def _counted() -> Iterator[int]:

@@ -106,6 +106,8 @@ class Noticed:
     """What was noticed of a server during a request."""
 
     status: int = 0
+    own_s: float = 0.0
+    judges_s: float = 0.0
     held_s: float = 0.0
     """The longest CPU time of the event loop between two answers of its health."""
     health_s: list[float] = field(default_factory=list)

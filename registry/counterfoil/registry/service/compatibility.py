@@ -49,7 +49,7 @@ BUDGET: Final = Budget(witnesses=10)
 QUICK_BUDGETS: Final = {
     SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
     SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
-    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=40_000),
+    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=10_000),
 }
 """The limits of a judgement in the event loop: some milliseconds. What needs more is judged anew beside it.
 

@@ -166,7 +166,7 @@ class SchemaReader:
         return await self.about(first, are_equivalent, second)
 
     async def about(self, parsed: ParsedSchema, work: Callable[..., _T], *given: object) -> _T:
-        """Return ``work(parsed, *given)``, for a function of the schema room; a large text is handled beside the loop."""
+        """Return ``work(parsed, *given)``, for a function of the schema room; beside the loop for a large text."""
         if len(parsed.text) + parsed.referenced_chars <= _LARGE_CHARS:
             return work(parsed, *given)
         return await self.beside(work, parsed, *given)
