@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COUNT = 400
 """Fields, so that each text has more than 8 kB."""
 
+_WORKS = {"summary_of", "answer", "messages_only", "find_tags", "edit_tags", "compare_sides", "read_plan"}
 PLAN = """\
 bridge: b
 source: {topic: a, subject: s}
@@ -117,7 +118,7 @@ def test_answers_are_those_of_a_registry_that_parses_itself(language: SchemaType
             assert plain(first) == plain(second), (method, path)
             statuses.add(first.status)
         assert {200, 409, 422} <= statuses
-        assert {"summary_of", "answer", "find_tags", "edit_tags", "compare_sides", "read_plan"} <= set(judges.works)
+        assert set(judges.works) >= _WORKS
 
     asyncio.run(story())
 
