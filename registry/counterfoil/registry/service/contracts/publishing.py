@@ -23,8 +23,9 @@ from counterfoil.registry.domain.contracts.stored import (
 )
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.contracts.files import are_the_same, permit_all
+from counterfoil.registry.service.contracts.files import permit_all
 from counterfoil.registry.service.retrying import Turns
+from counterfoil.schema.agreements.stored import are_the_same
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import ContractExists, InvalidContract
 from counterfoil.schema.rest.contracts import (
