@@ -20,9 +20,10 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.read.logical import max_precision
 from counterfoil.schema.formats.avro.read.names import is_full_name, is_name
+from counterfoil.schema.formats.avro.types import Kind
 from counterfoil.sdk.errors import ModelError
 from counterfoil.sdk.serde.avro_codec.duration import Duration
-from counterfoil.sdk.serde.avro_codec.logical import conversion_of
+from counterfoil.sdk.serde.avro_codec.exact import is_rounded, writing_conversion_of
 from counterfoil.sdk.serde.models.describe import refusal, shown_type
 from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
@@ -279,7 +280,10 @@ class _Deriving:
             self._refuse_default(value)
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse_default(value)
-        conversion = conversion_of(parse_avro(json.dumps(_Deriving().type_of(node, None))).root)
+        avro_type = parse_avro(json.dumps(_Deriving().type_of(node, None))).root
+        conversion = writing_conversion_of(avro_type, exact=True)
+        if is_whole_float and is_rounded(value, 4 if avro_type.kind is Kind.FLOAT else 8):
+            self._refuse_default(value)
         is_local = node.avro is not None and node.avro.word.startswith("local-")
         if isinstance(value, datetime) and value.tzinfo is None and not is_local:
             self._refuse(f"{value!r} by default", "a time with a zone, since its instant would depend on the machine's")
