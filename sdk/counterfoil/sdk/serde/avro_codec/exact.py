@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import struct
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.formats.avro.compare.meaning import logical_type_of
@@ -23,7 +23,6 @@ LARGEST_EXACT: Final = {4: 2**24, 8: 2**53}
 """The whole number up to which a float of 4 or of 8 bytes has every one."""
 
 _SINGLE: Final = struct.Struct("<f")
-_MILLISECOND: Final = timedelta(milliseconds=1)
 _OPTION: Final = "allow_rounding=True drops the rest"
 
 
@@ -42,16 +41,6 @@ def writing_conversion_of(avro_type: AvroType, *, exact: bool) -> Conversion | N
         return found
     logical = logical_type_of(avro_type)
     return found if logical is None else _EXACT.get(logical.name, found)
-
-
-def exact_real(number: float, size: int) -> float:
-    """Return a float as it is, and an int of Python if a float of ``size`` bytes certainly has it.
-
-    Raises ``ValueError`` for others, which :mod:`.encode_walk` writes or refuses.
-    """
-    if number.__class__ is float or (number.__class__ is int and abs(number) <= LARGEST_EXACT[size]):
-        return number
-    raise ValueError
 
 
 def is_rounded(number: object, size: int) -> bool:
@@ -130,6 +119,7 @@ def _time(name: str, micros: int) -> Conversion:
 
 def _timestamp(name: str, micros: int) -> Conversion:
     loose = conversion_named(name)
+    function = f"encode_exact_{name.replace('-', '_')}"
 
     def encode(value: object) -> int:
         if isinstance(value, datetime):
@@ -138,19 +128,18 @@ def _timestamp(name: str, micros: int) -> Conversion:
         number: int = loose.encode(value)
         return number
 
-    function = f"encode_exact_{name.replace('-', '_')}"
-    source = loose.encode_source
-    if micros > 1:
-        source = (
-            f"(since // millisecond if not (since := {{v}} - epoch).microseconds % {micros} else {function}({{v}}))"
-            f" if {{v}}.__class__ is datetime and {{v}}.tzinfo else {function}({{v}})"
-        )
-    constants = {**loose.constants, function: encode, "encode_microsecond": encode, "millisecond": _MILLISECOND}
-    return replace(loose, encode=encode, encode_source=source, constants=constants, form=("timestamp", micros, True))
+    return replace(
+        loose,
+        encode=encode,
+        encode_source=_units_since("epoch", micros, "{v}.__class__ is datetime and {v}.tzinfo", function),
+        constants={**loose.constants, function: encode},
+        form=("timestamp", micros, True),
+    )
 
 
 def _local_timestamp(name: str, micros: int) -> Conversion:
     loose = conversion_named(name)
+    function = f"encode_exact_{name.replace('-', '_')}"
 
     def encode(value: object) -> int:
         if isinstance(value, datetime):
@@ -159,7 +148,24 @@ def _local_timestamp(name: str, micros: int) -> Conversion:
         number: int = loose.encode(value)
         return number
 
-    return replace(loose, encode=encode, form=("local-timestamp", micros, True))
+    return replace(
+        loose,
+        encode=encode,
+        encode_source=_units_since("local_epoch", micros, "{v}.__class__ is datetime and {v}.tzinfo is None", function),
+        constants={**loose.constants, function: encode, "datetime": datetime},
+        form=("local-timestamp", micros, True),
+    )
+
+
+def _units_since(epoch: str, micros: int, is_usual: str, otherwise: str) -> str:
+    """Return the expression of whole units since ``epoch``, which is faster than to divide by a ``timedelta``."""
+    per_second = 1_000_000 // micros
+    if micros == 1:
+        count = f"((since := {{v}} - {epoch}).days * 86400 + since.seconds) * {per_second} + since.microseconds"
+        return f"{count} if {is_usual} else {otherwise}({{v}})"
+    count = f"(since.days * 86400 + since.seconds) * {per_second} + since.microseconds // {micros}"
+    is_whole = f"not (since := {{v}} - {epoch}).microseconds % {micros}"
+    return f"({count} if {is_whole} else {otherwise}({{v}})) if {is_usual} else {otherwise}({{v}})"
 
 
 def _local_nanos() -> Conversion:
