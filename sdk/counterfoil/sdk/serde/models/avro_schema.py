@@ -34,6 +34,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     ScalarNode,
     UnionNode,
     is_null,
@@ -104,6 +105,8 @@ class _Deriving:
                 return self._union(branches, namespace, first)
             case ModelNode(python=python):
                 return self._named(node.name, namespace, python, "record", lambda inner: self._record(node, inner))
+            case RootNode(root=root):
+                return self.type_of(root, namespace, first=first)
             case AnyNode():
                 raise refusal(self._place, Any, "a type, since Avro has no type for any value")
 
@@ -160,8 +163,9 @@ class _Deriving:
             self._refuse(repr(field.name), "a name of letters, digits and _; give one with ModelField(name=…)")
         first: int | None = None
         default = field.default
-        if isinstance(field.type, UnionNode) and default is not NO_DEFAULT:
-            first = branch_of(field.type.branches, default)
+        inner, value = _without_root(field.type, default)
+        if isinstance(inner, UnionNode) and default is not NO_DEFAULT:
+            first = branch_of(inner.branches, value)
             if first is None:
                 self._refuse(f"{default!r} by default", "a default of one of its types")
         written: dict[str, Json] = {
@@ -249,6 +253,7 @@ class _Deriving:
     # --- defaults ------------------------------------------------------------------------------------------------
 
     def _default(self, node: Node, value: Any) -> Json:
+        node, value = _without_root(node, value)
         match node:
             case ScalarNode():
                 return self._scalar_default(node, value)
@@ -294,6 +299,14 @@ class _Deriving:
         return base.decode("latin-1") if isinstance(base, bytes) else base
 
 
+def _without_root(node: Node, default: Any) -> tuple[Node, Any]:
+    """Return a type and its default as they are in messages, without a ``RootModel`` around them."""
+    while isinstance(node, RootNode):
+        default = getattr(default, "root", default)
+        node = node.root
+    return node, default
+
+
 def _doc(text: str | None) -> Mapping[str, Json]:
     return {"doc": text} if text else {}
 
@@ -322,12 +335,20 @@ def _labels(node: Node, written: Json) -> set[str]:
             return {"array"}
         case MapNode():
             return {"map", "dict"}
+        case RootNode(root=root):
+            return _labels(root, written)
     return set()
 
 
 def _shown(node: Node) -> str:
     match node:
-        case ScalarNode(python=python) | EnumNode(python=python) | ModelNode(python=python) | ListNode(python=python):
+        case (
+            ScalarNode(python=python)
+            | EnumNode(python=python)
+            | ModelNode(python=python)
+            | ListNode(python=python)
+            | RootNode(python=python)
+        ):
             return shown_type(python)
         case MapNode():
             return "dict"
