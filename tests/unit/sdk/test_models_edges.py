@@ -163,7 +163,7 @@ def test_a_root_model_that_no_schema_describes_is_refused_by_name(model: Any, se
 
 def test_what_a_root_model_does_not_accept_has_its_place() -> None:
     registry = InMemoryRegistry().client(retries=0)
-    text = '{"type":"record","name":"Order","fields":[{"name":"prices","type":{"type":"array","items":"long"}}]}'
+    text = '{"type":"record","name":"Basket","fields":[{"name":"prices","type":{"type":"array","items":"long"}}]}'
     data = AvroSerializer(registry, text)({"prices": [1, -1]}, CTX)
     with pytest.raises(DecodeError) as caught:
         AvroDeserializer(registry, model=Basket)(data, CTX)
