@@ -127,8 +127,21 @@ class ProtobufCodec:
         )
 
     def suffix_in(self, reader: MessageTypes, writer: MessageTypes, suffix: bytes) -> bytes:
-        """Return the message indexes of the type of the same name in the reader's schema."""
-        return encode_message_indexes(path_of(_same_type(reader, self._named_type(writer, suffix))))
+        """Return the message indexes of the type of the same name in the reader's schema.
+
+        Where it has none, a migration may make the type that the program reads, or else that at the same indexes.
+        """
+        named = self._named_type(writer, suffix)
+        own = (reader.find(name) for name in sorted(self._names))
+        at_indexes = () if self._names else reader.at(read_message_indexes(suffix)[0])
+        found = next((each for each in (reader.find(named.full_name), *own, *at_indexes) if each is not None), None)
+        return encode_message_indexes(path_of(_same_type(reader, named) if found is None else found))
+
+    def to_migrate(self, writer: MessageTypes, suffix: bytes) -> ProtobufCodec:
+        """Return the codec of messages that are migrated: also of a type that the program does not read."""
+        if not self._names or any(each.full_name in self._names for each in _types_at(writer, suffix)):
+            return self
+        return changed(self, _class_by_name={}, _names=frozenset())
 
     def _named_type(self, parsed: MessageTypes, suffix: bytes) -> AnyDescriptor:
         """Return the message type that a frame's indexes mean, and that is read, if there are several."""
