@@ -15,13 +15,14 @@ from confluent_kafka.schema_registry import protobuf as their_protobuf
 from confluent_kafka.schema_registry.error import SchemaRegistryError as TheirError
 from confluent_kafka.schema_registry.rule_registry import RuleRegistry as TheirRuleRegistry
 from confluent_kafka.serialization import MessageField, SerializationContext, SerializationError
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from counterfoil.sdk import confluent
 from counterfoil.sdk.confluent import avro, json_schema
 from counterfoil.sdk.confluent.rule_registry import RuleRegistry
 from counterfoil.sdk.testing import InMemoryRegistry
+from protobuf_classes import generated_classes
 
+Ride = generated_classes({"ride.proto": 'syntax = "proto3"; package taxi; message Ride { int64 id = 1; }'})["taxi.Ride"]
 TEXT = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 OBJECT = '{"title":"J","type":"object","properties":{"a":{"type":"integer"}}}'
 REFERRING = '{"type":"record","name":"Y","fields":[{"name":"r","type":"R"}]}'
@@ -43,9 +44,9 @@ def test_their_serializers_take_our_client(client: Any):
     as_json = their_json.JSONSerializer(OBJECT, client)({"a": 1}, at("json"))
     assert their_json.JSONDeserializer(OBJECT, None, client)(as_json, at("json")) == {"a": 1}
     assert json_schema.JSONDeserializer(OBJECT, None, client)(as_json, at("json")) == {"a": 1}
-    message = their_protobuf.ProtobufSerializer(Timestamp, client)(Timestamp(seconds=5), at("protobuf"))
-    read = their_protobuf.ProtobufDeserializer(Timestamp, None, client)
-    assert read(message, at("protobuf")) == Timestamp(seconds=5)
+    message = their_protobuf.ProtobufSerializer(Ride, client)(Ride(id=5), at("protobuf"))
+    read = their_protobuf.ProtobufDeserializer(Ride, None, client)
+    assert read(message, at("protobuf")) == Ride(id=5)
     latest = {"use.latest.version": True, "auto.register.schemas": False}
     assert their_avro.AvroSerializer(client, None, conf=latest)({"a": 1}, at("avro")) == written
 
