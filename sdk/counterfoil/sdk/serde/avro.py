@@ -6,7 +6,7 @@ The parser and the compilers of codecs are imported when the first schema is par
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
@@ -76,7 +76,8 @@ class AvroCodec(BareBodies):
     ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000. ``model`` is the class of the values.
     With ``missing_is_null``, a field that is left out is null if it may be, although it has no default. ``exact``
     refuses values that would be written with a loss. With ``far_as_numbers``, dates and times that Python does not have
-    are read as numbers.
+    are read as numbers. With ``names_primitives``, a type without a name has that of its kind, such as ``int``, for
+    subjects.
     """
 
     schema_type = SchemaType.AVRO
@@ -92,7 +93,9 @@ class AvroCodec(BareBodies):
         missing_is_null: bool = False,
         exact: bool = True,
         far_as_numbers: bool = False,
+        names_primitives: bool = False,
     ) -> None:
+        self._names_primitives = names_primitives
         self._strict = strict
         self._is_exact = exact
         self._far_as_numbers = far_as_numbers
@@ -112,6 +115,10 @@ class AvroCodec(BareBodies):
     def record_name(self, parsed: AvroSchema, suffix: bytes) -> str | None:
         """Return the full name of the top-level type."""
         del suffix
+        from counterfoil.schema.formats.avro.types import Kind
+
+        if parsed.name is None and self._names_primitives and parsed.root.kind is not Kind.UNION:
+            return parsed.root.kind.value
         return parsed.name
 
     def encoder(self, parsed: AvroSchema) -> Encode:
@@ -197,6 +204,8 @@ class AvroSerializer(Serializer[T_contra]):
     The other arguments are those of :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
 
+    _names_primitives: ClassVar[bool] = False
+
     def __init__(
         self,
         registry: AnyRegistry,
@@ -218,7 +227,11 @@ class AvroSerializer(Serializer[T_contra]):
         described = described_model(model, to_dict, setting="to_dict")
         super().__init__(
             AvroCodec(
-                strict=strict, model=described, missing_is_null=missing_is_null, exact=not checked_flag(allow_rounding)
+                strict=strict,
+                model=described,
+                missing_is_null=missing_is_null,
+                exact=not checked_flag(allow_rounding),
+                names_primitives=self._names_primitives,
             ),
             registry,
             described.schema if schema is None and described is not None else schema,
@@ -264,6 +277,8 @@ class AvroDeserializer(Deserializer[T_co]):
     number in the message. The other arguments are those of :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
     """
 
+    _names_primitives: ClassVar[bool] = False
+
     def __init__(
         self,
         registry: AnyRegistry,
@@ -291,6 +306,7 @@ class AvroDeserializer(Deserializer[T_co]):
                 max_empty_items=max_empty_items,
                 model=described,
                 far_as_numbers=reads_numbers(out_of_range),
+                names_primitives=self._names_primitives,
             ),
             registry,
             reader=described.schema if derives and described is not None else reader,
