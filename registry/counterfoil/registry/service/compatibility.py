@@ -219,7 +219,8 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            validation = format_for(content.schema_type).validation_to_compare
+            is_compared = content.schema_type is candidate.parsed.schema_type
+            validation = format_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:
@@ -330,7 +331,7 @@ class CompatibilityTest:
             reading = await self._reader.read(
                 subject.context,
                 request,
-                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
+                validation=Validation.LOOKUP if config.validate_new_schemas is False else Validation.STRICT,
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )
