@@ -48,6 +48,7 @@ class Snippet:
             if _is_whole(pending):
                 found.append(Command(pending.strip()))
                 pending = ""
+        assert not pending, f"{self.place}: this command has no end: {pending}"
         return [command for command in found if command.words]
 
 

@@ -5,7 +5,7 @@ The modules ``command`` of the other folders, and :mod:`counterfoil.converter.co
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import reduce, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +60,23 @@ _CHECKPOINT = click.option(
 
 
 def _formats(names: str) -> Callable[..., Any]:
-    """Return the option ``--format`` of a report that has these formats."""
-    return click.option(
+    """Return the options ``--format`` and ``--json`` of a report that has these formats, as ``formats``."""
+    given = click.option(
         "--format",
         "formats",
         multiple=True,
         metavar=f"{names}[=FILE]",
         help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
     )
+    short = click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: Any) -> Any:
+            return command(formats=(*formats, "json") if is_json else formats, **options)
+
+        return _options(given, short)(update_wrapper(with_formats, command))
+
+    return decorate
 
 
 _PLAN_FORMAT = _formats("text|json")

@@ -117,7 +117,7 @@ def _misfits_of_journal(store: str, verifier: Verifier) -> Iterator[Misfit]:
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @registry_options(THE_REGISTRY)
 def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **wanted: Any) -> ExitCode:
-    """Print the events in audit files, or without files those of the registry at --url, one a line."""
+    """Print the events in audit files, or without files those of the registry at --registry, one a line."""
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.audit.showing import event_text, shown_lines
         from counterfoil.registry.domain.audit.selection import Selection
@@ -127,7 +127,7 @@ def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **
             click.echo(line)
         return ExitCode.OK
     if registry.url is None:
-        raise click.UsageError("name audit files, or the registry by --url")
+        raise click.UsageError("name audit files, or the registry by --registry")
     for facts in _events_of(registry, wanted):
         click.echo(json.dumps(facts, ensure_ascii=False, sort_keys=True) if as_json else event_text(facts))
     return ExitCode.OK

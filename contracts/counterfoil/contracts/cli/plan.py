@@ -11,6 +11,7 @@ from counterfoil.contracts.cli.options import chain, shown_address
 from counterfoil.contracts.cli.output import ReportWriter, output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option
 from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("text", "json", "markdown")
 _options: Final = chain(
     project_option,
-    click.option(
-        "--env",
-        "--environment",
-        "environment",
-        metavar="ENV",
-        help="The registry is the one that the servers of the contract files name for this environment.",
+    environment_option(
+        "The registry is the one that the servers of the contract files name for this environment.",
     ),
     registry_options(THE_REGISTRY),
     click.option(
@@ -200,7 +197,7 @@ def _address_in(environment: str, comparison: Comparison, *, given: str | None) 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)
-        raise click.UsageError(f"--env {environment} is {address}, and the registry given is {shown}; give one of them")
+        raise click.UsageError(f"--environment {environment} is {address}, and the registry given is {shown}; give one of them")
     return address
 
 

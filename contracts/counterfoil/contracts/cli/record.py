@@ -10,6 +10,7 @@ import click
 from counterfoil.contracts.cli.options import chain
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 _options: Final = chain(
     click.argument("version", metavar="APP@VERSION", type=VersionedName("APP@VERSION")),
-    click.option("--env", "environment", required=True, metavar="ENV", help="The environment."),
+    environment_option("The environment.", required=True),
     project_option,
     registry_options(THE_REGISTRY),
 )
