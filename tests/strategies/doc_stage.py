@@ -143,6 +143,8 @@ class Stage:
             SETUPS[setup](self)
         if name := snippet.notes.get("file"):
             (self.folder / name).write_text(self._with_addresses(snippet.text))
+        elif name := snippet.notes.get("made"):
+            assert (self.folder / name).read_text() == self._with_addresses(snippet.text), snippet.place
         elif snippet.language == "python":
             self._run_python(snippet)
         elif snippet.language == "yaml":
@@ -156,6 +158,8 @@ class Stage:
         words = [word for word in command.words if not re.fullmatch(r"[A-Z_]+=\w*", word)]
         if words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), snippet.place
+        elif words[0] == "cd":
+            self.folder /= words[1]
         elif command.words[0] == "export":
             name, _, value = command.words[1].partition("=")
             self.environment[name] = self._with_addresses(value)

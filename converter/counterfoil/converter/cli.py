@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.sdk.commands.output import as_json
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
@@ -206,10 +207,13 @@ def check(**options: Any) -> ExitCode:
     metavar="HOST",
     help="The address at which the measures are served.",
 )
-def run(**options: Any) -> ExitCode:
+@click.option("--json", "is_json", is_flag=True, help="The same as --progress json.")
+def run(*, is_json: bool, **options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
     from counterfoil.converter.commands.run import run_bridge
 
+    if is_json:
+        options["progress"] = "json"
     return run_bridge(**options)
 
 
@@ -279,6 +283,7 @@ def status(**options: Any) -> ExitCode:
     show_default=True,
     help="The file to write; - prints the page.",
 )
+@as_json
 def report(**options: Any) -> ExitCode:
     """Write one HTML page about a bridge: plan, runs, throughput, lag, dead letters, verification.
 
@@ -290,7 +295,7 @@ def report(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_JARS)
+@_options(_JARS, as_json)
 def prepare(**options: Any) -> ExitCode:
     """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
     from counterfoil.converter.spark.command import prepare_spark

@@ -13,6 +13,7 @@ import click
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.commands.output import as_json, print_json
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ def audit() -> None:
     help="A public key in PEM form, with which heads must be signed; repeated for the keys before it.",
 )
 @click.option("--continued", is_flag=True, help="Files from before are missing: chains may begin in the middle.")
-def verify(*, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Path, ...], continued: bool) -> ExitCode:
+@as_json
+def verify(
+    *, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Path, ...], continued: bool, as_json: bool
+) -> ExitCode:
     """Verify that no line of audit files was edited, removed or exchanged; exit code 1 when one was.
 
     Name the files in the order in which they were written, the oldest first. Without --store, lines that were cut off
@@ -67,9 +71,16 @@ def verify(*, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Pat
         verifier = Verifier(keys=keys, heads=heads, is_continued=continued)
         misfits = chain(mistaken, verifier.misfits(read_lines(paths)), _misfits_of_journal(store, verifier))
     number = 0
+    kept: list[str] = []
     for misfit in misfits:
-        click.echo(str(misfit))
+        if as_json:
+            kept.append(str(misfit))
+        else:
+            click.echo(str(misfit))
         number += 1
+    if as_json:
+        print_json({"lines": verifier.count, "whole": not kept, "misfits": kept})
+        return ExitCode.BROKEN if number else ExitCode.OK
     found = counted(number, "line does not fit", "lines do not fit") if number else "whole"
     click.echo(f"{counted(verifier.count, 'line', spec=',')}: {found}")
     return ExitCode.BROKEN if number else ExitCode.OK

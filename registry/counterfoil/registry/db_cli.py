@@ -7,6 +7,7 @@ import click
 from counterfoil.registry.settings import DEFAULT_STORE
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.commands.output import print_json
 
 _STORE = click.option(
     "--store",
@@ -34,7 +35,8 @@ def db() -> None:
     metavar="FORMAT",
     help="With --sql: the format to begin with, 0 for a new store; the store is not opened then.",
 )
-def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
+@_JSON
+def upgrade(*, store: str, sql: bool, found: int | None, as_json: bool) -> ExitCode:
     """Upgrade a store to this version's format, in one transaction.
 
     Stop its servers and back it up first. An empty PostgreSQL database becomes a new store. A SQLite file that does not
@@ -46,9 +48,17 @@ def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
         from counterfoil.registry.store import upgrading
     if sql:
         begun = upgrading.find_format(store) if found is None else found
-        click.echo(upgrading.upgrade_sql(store, begun), nl=False)
+        text = upgrading.upgrade_sql(store, begun)
+        if as_json:
+            print_json({"from": begun, "to": upgrading.FORMAT, "sql": text})
+        else:
+            click.echo(text, nl=False)
+        return ExitCode.OK
+    done = upgrading.upgrade(store)
+    if as_json:
+        print_json({"store": done.shown, "from": done.found, "to": upgrading.FORMAT, "changed": done.is_changed})
     else:
-        click.echo(upgrading.upgrade(store).sentence)
+        click.echo(done.sentence)
     return ExitCode.OK
 
 
