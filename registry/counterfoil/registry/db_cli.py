@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from counterfoil.registry.settings import DEFAULT_STORE
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.commands.output import print_json
 
 _STORE = click.option(
     "--store",
@@ -50,13 +51,14 @@ def upgrade(*, store: str, sql: bool, found: int | None, as_json: bool) -> ExitC
         begun = upgrading.find_format(store) if found is None else found
         text = upgrading.upgrade_sql(store, begun)
         if as_json:
-            print_json({"from": begun, "to": upgrading.FORMAT, "sql": text})
+            click.echo(json.dumps({"from": begun, "to": upgrading.FORMAT, "sql": text}, indent=2))
         else:
             click.echo(text, nl=False)
         return ExitCode.OK
     done = upgrading.upgrade(store)
     if as_json:
-        print_json({"store": done.shown, "from": done.found, "to": upgrading.FORMAT, "changed": done.is_changed})
+        facts = {"store": done.shown, "from": done.found, "to": upgrading.FORMAT, "changed": done.is_changed}
+        click.echo(json.dumps(facts, indent=2))
     else:
         click.echo(done.sentence)
     return ExitCode.OK
