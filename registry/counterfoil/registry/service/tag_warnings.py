@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.summary import tags_without_effect
+from counterfoil.schema.summary import TagsAsked, tags_without_effect
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.equivalence import Candidate
@@ -16,29 +16,33 @@ if TYPE_CHECKING:
 _LOGGER: Final = logging.getLogger("counterfoil.registry")
 _MOST: Final = 5
 _FEW_PATHS: Final = 16
+_ENCRYPT: Final = "ENCRYPT"
 
 
 async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: SchemaReader) -> None:
     """Log, for a schema that is to be registered, the tags of its rules that mark what field rules do not reach.
 
-    The paths of its metadata that name no field are logged as well; many of them are compared beside the event loop.
-    The version is registered all the same: Confluent's registries accept it, and serializers refuse to encrypt.
+    Tags of rules ENCRYPT that mark what cannot be encrypted, and paths of its metadata that name no field, are logged
+    as well; many of them are compared beside the event loop. The version is registered all the same: Confluent's
+    registries accept it, and serializers refuse to encrypt.
     """
     content = candidate.content
     rules = content.rule_set.domain_rules if content.rule_set is not None else ()
-    wanted = frozenset(tag for rule in rules for tag in rule.tags)
-    by_path = content.metadata.tags if content.metadata is not None else {}
-    if not wanted and not by_path:
+    asked = TagsAsked(
+        by_path=content.metadata.tags if content.metadata is not None else {},
+        of_rules=frozenset(tag for rule in rules for tag in rule.tags),
+        encrypted=frozenset(tag for rule in rules if rule.type == _ENCRYPT for tag in rule.tags),
+        most=_MOST,
+    )
+    if not asked.of_rules and not asked.by_path:
         return
-    parsed = candidate.parsed
     try:
-        if len(by_path) > _FEW_PATHS:
-            unreached, unnamed = await reader.beside(tags_without_effect, parsed, by_path, wanted, _MOST)
+        if len(asked.by_path) > _FEW_PATHS:
+            found = await reader.beside(tags_without_effect, candidate.parsed, asked)
         else:
-            unreached, unnamed = await reader.about(parsed, tags_without_effect, by_path, wanted, _MOST)
+            found = await reader.about(candidate.parsed, tags_without_effect, asked)
     except CounterfoilError:
         return  # what cannot be described is refused when it is written
-    for each in unreached:
-        _LOGGER.warning("a tag marks what no rule changes", extra={"subject": str(subject), "cause": each})
-    for each in unnamed:
-        _LOGGER.warning("a path of tags names nothing", extra={"subject": str(subject), "cause": each})
+    for text, causes in found.items():
+        for cause in causes:
+            _LOGGER.warning(text, extra={"subject": str(subject), "cause": cause})
