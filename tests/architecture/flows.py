@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/strategies")]
-_OURS: Final = tuple(str(ROOT / room / "counterfoil") for room in ("schema", "sdk", "contracts", "registry", "converter"))
+_ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+_OURS: Final = tuple(str(ROOT / room / "counterfoil") for room in _ROOMS)
 _TYPES: Final = ("int", "long", "float", "double")
 
 
@@ -96,7 +97,7 @@ def check() -> set[str]:
         file.write_text(record("long"), encoding="utf-8")
 
         def checked() -> None:
-            with contextlib.redirect_stdout(open(os.devnull, "w", encoding="utf-8")):
+            with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
                 assert run(root_command(), ["check", "--against", "main"]) == 0
 
         checked()
