@@ -68,4 +68,4 @@ def tags_without_effect(
     """
     unreached = unreached_tags(schema, by_path) if wanted else []
     missed = [each.text for each in unreached if wanted.intersection(each.tags)]
-    return tuple(missed[:most]), tuple(each.text for each in unnamed_paths_of(schema, by_path)[:most])
+    return tuple(missed[:most]), tuple(each.text for each in unnamed_paths_of(schema, by_path, most=most))

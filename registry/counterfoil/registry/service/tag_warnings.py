@@ -15,13 +15,18 @@ if TYPE_CHECKING:
 
 _LOGGER: Final = logging.getLogger("counterfoil.registry")
 _MOST: Final = 5
-_FEW_PATHS: Final = 16
+_QUICK: Final = 20_000
+"""Paths times characters of the schema that are examined in the event loop, in some milliseconds."""
+
+_LONGEST: Final = 2_000_000
+"""Those that are examined at all, in about a second: a warning must not keep a registration waiting for longer."""
 
 
 async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: SchemaReader) -> None:
     """Log, for a schema that is to be registered, the tags of its rules that mark what field rules do not reach.
 
-    The paths of its metadata that name no field are logged as well; many of them are compared beside the event loop.
+    The paths of its metadata that name no field are logged as well; many of them are examined beside the event loop,
+    and of too many the log says that they were not examined.
     The version is registered all the same: Confluent's registries accept it, and serializers refuse to encrypt.
     """
     content = candidate.content
@@ -31,8 +36,13 @@ async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: 
     if not wanted and not by_path:
         return
     parsed = candidate.parsed
+    cost = (1 + len(by_path)) * (len(parsed.text) + parsed.referenced_chars)
+    if cost > _LONGEST:
+        extra = {"subject": str(subject), "count": len(by_path)}
+        _LOGGER.warning("too many paths of tags to examine which of them name nothing", extra=extra)
+        return
     try:
-        if len(by_path) > _FEW_PATHS:
+        if cost > _QUICK and by_path:
             unreached, unnamed = await reader.beside(tags_without_effect, parsed, by_path, wanted, _MOST)
         else:
             unreached, unnamed = await reader.about(parsed, tags_without_effect, by_path, wanted, _MOST)
