@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from counterfoil.schema.tags.reach import unnamed_paths_of, unreached_tags
+from counterfoil.schema.tags.reach import unencryptable_tags, unnamed_paths_of, unreached_tags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,13 +59,28 @@ def placed_warnings(schema: ParsedSchema) -> tuple[PlacedWarning, ...]:
     )
 
 
-def tags_without_effect(
-    schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], wanted: frozenset[str], most: int
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is wrong with tags, in sentences, at most so many: marks that no rule reaches, paths without a field.
+@dataclass(frozen=True, slots=True)
+class TagsAsked:
+    """Tags of a schema: ``by_path`` those of its metadata, ``of_rules`` those that its rules name.
 
-    ``by_path`` are the tags of the schema's metadata, ``wanted`` those of its rules.
+    ``encrypted`` are the tags of its rules ENCRYPT. At most ``most`` findings of each kind are wanted.
     """
-    unreached = unreached_tags(schema, by_path) if wanted else []
-    missed = [each.text for each in unreached if wanted.intersection(each.tags)]
-    return tuple(missed[:most]), tuple(each.text for each in unnamed_paths_of(schema, by_path, most=most))
+
+    by_path: Mapping[str, Sequence[str]]
+    of_rules: frozenset[str]
+    encrypted: frozenset[str]
+    most: int
+
+
+def tags_without_effect(schema: ParsedSchema, asked: TagsAsked) -> dict[str, tuple[str, ...]]:
+    """Return what is wrong with tags: by a kind of finding in words, its cause at each place."""
+    by_path, most = asked.by_path, asked.most
+    unreached = unreached_tags(schema, by_path) if asked.of_rules else []
+    unfit = unencryptable_tags(schema, by_path) if asked.encrypted else []
+    missed = [each.text for each in unreached if asked.of_rules.intersection(each.tags)]
+    plain = [each.text for each in unfit if asked.encrypted.intersection(each.tags)]
+    return {
+        "a tag marks what no rule changes": tuple(missed[:most]),
+        "a tag marks what cannot be encrypted": tuple(plain[:most]),
+        "a path of tags names nothing": tuple(each.text for each in unnamed_paths_of(schema, by_path, most=most)),
+    }

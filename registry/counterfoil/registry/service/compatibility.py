@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.rights import knows_all
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.domain.versions import version_not_found
-from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
 from counterfoil.registry.service.unparsed import UnparsedSchema
@@ -37,9 +37,10 @@ from counterfoil.schema.rest.versions import Compatibility
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from counterfoil.registry.domain.access.rights import Knows
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.admission import Admission, Knows
+    from counterfoil.registry.service.admission import Admission
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
@@ -218,7 +219,8 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            validation = format_for(content.schema_type).validation_to_compare
+            is_compared = content.schema_type is candidate.parsed.schema_type
+            validation = format_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:
@@ -329,7 +331,7 @@ class CompatibilityTest:
             reading = await self._reader.read(
                 subject.context,
                 request,
-                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
+                validation=Validation.LOOKUP if config.validate_new_schemas is False else Validation.STRICT,
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )

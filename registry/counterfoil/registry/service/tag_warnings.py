@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.errors import CounterfoilError
-from counterfoil.schema.summary import tags_without_effect
+from counterfoil.schema.summary import TagsAsked, tags_without_effect
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.equivalence import Candidate
@@ -20,35 +20,39 @@ _QUICK: Final = 20_000
 
 _LONGEST: Final = 2_000_000
 """Those that are examined at all, in about a second: a warning must not keep a registration waiting for longer."""
+_ENCRYPT: Final = "ENCRYPT"
 
 
 async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: SchemaReader) -> None:
     """Log, for a schema that is to be registered, the tags of its rules that mark what field rules do not reach.
 
-    The paths of its metadata that name no field are logged as well; many of them are examined beside the event loop,
-    and of too many the log says that they were not examined.
+    Tags of rules ENCRYPT that mark what cannot be encrypted, and paths of its metadata that name no field, are logged
+    as well; many of them are examined beside the event loop, and of too many the log says that they were not examined.
     The version is registered all the same: Confluent's registries accept it, and serializers refuse to encrypt.
     """
     content = candidate.content
     rules = content.rule_set.domain_rules if content.rule_set is not None else ()
-    wanted = frozenset(tag for rule in rules for tag in rule.tags)
-    by_path = content.metadata.tags if content.metadata is not None else {}
-    if not wanted and not by_path:
+    asked = TagsAsked(
+        by_path=content.metadata.tags if content.metadata is not None else {},
+        of_rules=frozenset(tag for rule in rules for tag in rule.tags),
+        encrypted=frozenset(tag for rule in rules if rule.type == _ENCRYPT for tag in rule.tags),
+        most=_MOST,
+    )
+    if not asked.of_rules and not asked.by_path:
         return
     parsed = candidate.parsed
-    cost = (1 + len(by_path)) * (len(parsed.text) + parsed.referenced_chars)
+    cost = (1 + len(asked.by_path)) * (len(parsed.text) + parsed.referenced_chars)
     if cost > _LONGEST:
-        extra = {"subject": str(subject), "count": len(by_path)}
+        extra = {"subject": str(subject), "count": len(asked.by_path)}
         _LOGGER.warning("too many paths of tags to examine which of them name nothing", extra=extra)
         return
     try:
-        if cost > _QUICK and by_path:
-            unreached, unnamed = await reader.beside(tags_without_effect, parsed, by_path, wanted, _MOST)
+        if cost > _QUICK and asked.by_path:
+            found = await reader.beside(tags_without_effect, parsed, asked)
         else:
-            unreached, unnamed = await reader.about(parsed, tags_without_effect, by_path, wanted, _MOST)
+            found = await reader.about(parsed, tags_without_effect, asked)
     except CounterfoilError:
         return  # what cannot be described is refused when it is written
-    for each in unreached:
-        _LOGGER.warning("a tag marks what no rule changes", extra={"subject": str(subject), "cause": each})
-    for each in unnamed:
-        _LOGGER.warning("a path of tags names nothing", extra={"subject": str(subject), "cause": each})
+    for text, causes in found.items():
+        for cause in causes:
+            _LOGGER.warning(text, extra={"subject": str(subject), "cause": cause})

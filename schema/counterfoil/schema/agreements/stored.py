@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from counterfoil.schema.agreements.model import Agreement
+    from counterfoil.schema.model import Schema
+    from counterfoil.schema.rest.contracts import PublishedContract
 
 
 def stored_agreement(text: str) -> Agreement | None:
@@ -21,11 +23,11 @@ def stored_agreement(text: str) -> Agreement | None:
     return read_agreement(text, is_validated=True).agreement
 
 
-def hash_of_file(text: str, fingerprints: Mapping[str, str]) -> str:
-    """Return the hash of what affects a verdict in a valid contract file; ``fingerprints`` are of its schemas."""
+def hash_of_file(text: str, schemas: Mapping[str, Schema]) -> str:
+    """Return the hash of the content of a valid contract file with its schemas."""
     agreement = read_agreement(text).agreement
     assert agreement is not None  # noqa: S101 - it is valid
-    return content_hash(agreement, fingerprints=fingerprints)
+    return hash_of_contract(agreement, schemas)
 
 
 def ports_of(text: str) -> dict[str, list[Any]]:
@@ -33,3 +35,20 @@ def ports_of(text: str) -> dict[str, list[Any]]:
     root = read_yaml(text)
     found = {} if root is None else ports_by_contract(root)
     return {contract: [node_json(each) for each in ports] for contract, ports in found.items()}
+
+
+def hash_of_contract(agreement: Agreement, schemas: Mapping[str, Schema]) -> str:
+    """Return the hash of a contract's content with its schemas."""
+    prints = {link: f"{each.schema_type}:{each.text}:{each.references}" for link, each in schemas.items()}
+    return content_hash(agreement, fingerprints=prints)
+
+
+def are_the_same(one: PublishedContract, other: PublishedContract) -> bool:
+    """Return whether two contracts have the same content, whatever release computed the hashes with which they came."""
+    if one.text == other.text and one.schemas == other.schemas:
+        return True
+    hashes = []
+    for each in (one, other):
+        agreement = stored_agreement(each.text)
+        hashes.append(each.hash if agreement is None else hash_of_contract(agreement, each.schemas))
+    return hashes[0] == hashes[1]

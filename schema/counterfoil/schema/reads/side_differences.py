@@ -10,7 +10,7 @@ from counterfoil.schema.diff import find_changes
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.judgement.judge import judge
 from counterfoil.schema.paths import print_path
-from counterfoil.schema.reads.judge import judge_change
+from counterfoil.schema.reads.judge import judge_promises
 from counterfoil.schema.rest.contract_diffs import ContractChange, JudgedDifference
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def compare_sides(before: Side, after: Side) -> tuple[tuple[ContractChange, ...]
             findings.append(JudgedDifference(subject, _UNDECIDED, "", text, is_breaking=True))
         findings += (
             JudgedDifference(subject, each.rule, print_path(each.element), each.text, is_breaking=each.is_breaking)
-            for each in judge_change(was, now, [])
+            for each in judge_promises(was, now)
         )
     read_before, read_after = _reads(before), _reads(after)
     for contract in read_before.keys() | read_after.keys():

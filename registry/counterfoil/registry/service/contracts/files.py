@@ -162,8 +162,7 @@ class ContractFiles:
         reads: Mapping[str, list[Any]] | None = None,
     ) -> ReadContract:
         kind = ContractKind.ODCS if isinstance(agreement, Contract) else ContractKind.ODPS
-        prints = {link: f"{each.schema_type}:{each.text}:{each.references}" for link, each in schemas.items()}
-        found = await self._reader.of_text(given.text, hash_of_file, prints)
+        found = await self._reader.of_text(given.text, hash_of_file, schemas)
         contract = PublishedContract(agreement.id, kind, agreement.version or version, found, given.text, schemas)
         return ReadContract(contract, subjects, reads or {})
 
