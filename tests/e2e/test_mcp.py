@@ -120,11 +120,9 @@ def test_a_change_is_checked_with_its_witness_and_nothing_is_registered(story) -
         url=url,
     )
     [finding] = [each for each in refused["findings"] if each["severity"] == "error"]
-    assert (refused["exitCode"], finding["rule"], finding["witness"]["datum"]) == (
-        1,
-        "type-mismatch",
-        {"fare": 0.0},
-    ) or (finding["witness"]["datum"].keys() >= {"fare"})
+    assert (refused["exitCode"], finding["rule"], finding["witness"]["datum"]) == (1, "type-mismatch", {"fare": 0.0}) or (
+        finding["witness"]["datum"].keys() >= {"fare"}
+    )
     assert accepted["exitCode"] == 0
     assert rule["why"]
     assert rule["fix"]

@@ -51,7 +51,7 @@ def server_of(tools: "Tools", *, version: str) -> MCPServer[Any]:
         return _answer(lambda: tools.compare_schemas(earlier, later))
 
     @server.tool(annotations=_READ_ONLY)
-    def check_change(
+    def check_change(  # noqa: PLR0913 (the parameters of a tool)
         schema: Annotated[str, Field(description="The text of the proposed schema.")],
         schema_type: Annotated[str, Field(description="AVRO, PROTOBUF or JSON.")] = "AVRO",
         subject: Annotated[str | None, Field(description="Compare with the versions of this subject.")] = None,

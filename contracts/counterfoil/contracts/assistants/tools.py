@@ -187,7 +187,9 @@ def _rules() -> dict[str, dict[str, Any]]:
         name: {"about": "files", "why": rule.why, "fix": rule.fix}
         for name, rule in (*LINT_RULE_BY_ID.items(), *FILE_RULE_BY_ID.items())
     }
-    texts |= {name: {"about": "what consumers read", "why": rule.why, "fix": rule.fix} for name, rule in READS.items()}
+    texts |= {
+        name: {"about": "what consumers read", "why": rule.why, "fix": rule.fix} for name, rule in READS.items()
+    }
     texts |= {
         name: {
             "about": f"compatibility of {rule.schema_type or 'every language'}",
