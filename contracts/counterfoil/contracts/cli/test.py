@@ -11,6 +11,7 @@ from counterfoil.contracts.cli.options import fail_on_option
 from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import project_option, registry_of
 from counterfoil.sdk.kafka.options import kafka_options
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -81,12 +82,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the results in the registry: as verifications of the contracts, and as statistics of the topics.",
 )
-@click.option(
-    "--env",
-    "--environment",
-    "environment",
-    metavar="ENV",
-    help="The environment of the records. Default: that of the server that --server names.",
+@environment_option(
+    "The environment of the records. Default: that of the server that --server names.",
 )
 @click.option("--build-url", metavar="URL", help="With --publish: the address of the build.")
 @fail_on_option

@@ -18,13 +18,13 @@ from counterfoil.schema.documents.nodes import InvalidDocument, Repair
 from counterfoil.schema.paths import print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reports.model import Severity
-from counterfoil.schema.tags.reach import has_tags, unnamed_paths_of, unreached_tags
+from counterfoil.schema.tags.reach import has_tags, unencryptable_tags, unnamed_paths_of, unreached_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from counterfoil.contracts.linting.fixing import Fix
+    from counterfoil.contracts.linting.findings import Fix
     from counterfoil.contracts.model import Finding
     from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
@@ -55,6 +55,7 @@ class LintInput:
 
 BYTE_ORDER_MARK: Final = "\ufeff"
 UNREACHED: Final = "tag-not-reached"
+UNENCRYPTABLE: Final = "tag-not-encryptable"
 """The rule about tags that no field rule reaches."""
 UNKNOWN_PATH: Final = "tag-path-unknown"
 """The rule about paths of metadata that name no field."""
@@ -160,9 +161,11 @@ def _add_warnings(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], fi
 
 
 def _add_tags(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], findings: FileFindings) -> None:
-    """Add the tags at places that no field rule reaches, and the paths of metadata that mark nothing."""
+    """Add the tags that no field rule reaches or that mark what cannot be encrypted, and paths that mark nothing."""
     for each in unreached_tags(schema, by_path):
         findings.add(UNREACHED, each.text, schema.locate(each.pointer), element=each.place)
+    for other in unencryptable_tags(schema, by_path):
+        findings.add(UNENCRYPTABLE, other.text, schema.locate(other.pointer), element=other.place)
     for path in unnamed_paths_of(schema, by_path):
         findings.add(UNKNOWN_PATH, path.text, None, element=path.path)
 

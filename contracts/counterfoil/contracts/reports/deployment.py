@@ -105,7 +105,10 @@ def text_verdict(question: Question, verdict: DeploymentVerdict, *, is_explained
 def summary(question: Question, verdict: DeploymentVerdict) -> str:
     """Return the last line: the answer, how many reasons there are for it, and the exit code that stands for it."""
     fine = sum(each.reason is Reason.OK for each in verdict.reasons)
-    counts = f"{counted(len(verdict.reasons) - fine, 'finding')}, {fine} without a finding"
+    found = len(verdict.reasons) - fine
+    counts = counted(found, "finding") if found else "no finding"
+    if fine:
+        counts += f", {counted(fine, 'check')} passed"
     return f"{question.answer(verdict)}: {counts} (exit {int(exit_code_of(verdict))})"
 
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.recent_values import RecentValues
 
@@ -58,8 +59,11 @@ def make_mapping(members: dict[Any, Any]) -> MappingProxyType[Any, Any]:
 
 
 def parsed_from(source: SchemaSource) -> ParsedSchema:
-    """Return the schema that is made of ``source``."""
-    return parse_schema(source.text, source.schema_type, references=source.references, validation=source.validation)
+    """Return the schema that is made of ``source``; raise ``InvalidSchema`` if it is not valid."""
+    try:
+        return parse_schema(source.text, source.schema_type, references=source.references, validation=source.validation)
+    except RecursionError:
+        raise InvalidSchema("The schema is nested too deeply to be read") from None
 
 
 class _Packer(pickle.Pickler):

@@ -274,7 +274,7 @@ class Registration:
                 )
         else:
             check_next_version(now.subject, now.history, version)
-        warn_of_tags(now.subject, reading.candidate)
+        await warn_of_tags(now.subject, reading.candidate, self._reader)
         return await plan_version(
             self._storage,
             SubjectState(now.subject, now.history, now.terms.settings_revision),
