@@ -205,7 +205,9 @@ def _address_in(environment: str, comparison: Comparison, *, given: str | None) 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)
-        raise click.UsageError(f"--environment {environment} is {address}, and the registry given is {shown}; give one of them")
+        raise click.UsageError(
+            f"--environment {environment} is {address}, and the registry given is {shown}; give one of them"
+        )
     return address
 
 

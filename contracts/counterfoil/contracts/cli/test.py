@@ -10,8 +10,8 @@ from counterfoil.contracts.cli.kafka import opened_once
 from counterfoil.contracts.cli.options import fail_on_option
 from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import project_option, registry_of
-from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.commands.spellings import environment_option
+from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
