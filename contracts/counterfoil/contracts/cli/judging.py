@@ -71,12 +71,13 @@ class Judging(NamedTuple):
         from counterfoil.contracts.check import check_files
         from counterfoil.contracts.checking.request import Before
         from counterfoil.contracts.cli.defects import defects_on_stderr
+        from counterfoil.contracts.cli.waiting import Waiting
         from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
         from counterfoil.schema.compatibility.policies import parse_policy
 
         comparison = open_comparison(self._request())
-        with defects_on_stderr():
+        with defects_on_stderr(), Waiting("checking schemas"):
             report = check_files(
                 comparison.head,
                 comparison.selected,
