@@ -247,8 +247,8 @@ class Comparison:
         note = ""
         if base == repository.commit(HEAD):
             note = (
-                f"{branch} has every commit that HEAD has, so only uncommitted changes are judged; --against HEAD^ judges "
-                "the last commit"
+                f"{branch} has every commit that HEAD has, so only uncommitted changes are judged; --against HEAD^ "
+                "judges the last commit"
             )
         return self._at_commit(repository, base, ref=branch, note=note)
 

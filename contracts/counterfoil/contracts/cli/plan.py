@@ -159,6 +159,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import Request, open_comparison
     from counterfoil.contracts.cli.defects import defects_on_stderr
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.state.planning import Planning
@@ -176,9 +177,9 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
         notes = (*notes_of(project, found.head, found.undeclared), *_changed_subjects(found, paths))
-        yield _Planned(
-            planning.plan(label=label, prune=prune, notes=notes), planning.registration, client, found.scope.prefix
-        )
+        with Waiting("planning"):
+            made = planning.plan(label=label, prune=prune, notes=notes)
+        yield _Planned(made, planning.registration, client, found.scope.prefix)
 
 
 def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
@@ -205,7 +206,9 @@ def _address_in(environment: str, comparison: Comparison, *, given: str | None) 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)
-        raise click.UsageError(f"--environment {environment} is {address}, and the registry given is {shown}; give one of them")
+        raise click.UsageError(
+            f"--environment {environment} is {address}, and the registry given is {shown}; give one of them"
+        )
     return address
 
 
