@@ -21,7 +21,8 @@ def warn_of_tags(subject: QualifiedSubject, candidate: Candidate) -> None:
     """Log, for a schema that is to be registered, the tags of its rules that mark what field rules do not reach.
 
     Tags of rules ENCRYPT that mark what cannot be encrypted, and paths of its metadata that name no field, are logged
-    as well. The version is registered all the same: Confluent's registries accept it, and serializers refuse to encrypt.
+    as well. The version is registered all the same: Confluent's registries accept it, and serializers refuse to
+    encrypt.
     """
     content = candidate.content
     rules = content.rule_set.domain_rules if content.rule_set is not None else ()
