@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.parsed import ParsedSchema
 
 SEARCH_STEPS: Final = 1_500_000
-"""The steps of all searches for witnesses of one judgement of small schemas; an ordinary search takes a few thousand."""
+"""The steps of all searches of one judgement of small schemas; an ordinary search takes a few thousand."""
 
 MAX_SEARCHES_A_CAUSE: Final = 10
 """The largest number of ways to one difference for which a witness is searched for."""
