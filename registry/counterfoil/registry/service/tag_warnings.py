@@ -38,8 +38,9 @@ async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: 
     """Log, for a schema that is to be registered, the tags of its rules that mark what field rules do not reach.
 
     So are rules that encrypt in one direction only, tags of rules ENCRYPT that mark what cannot be encrypted, and paths
-    of its metadata that name no field; many of them are examined beside the event loop, and of too many the log says that they were not examined.
-    The version is registered all the same: Confluent's registries accept it, and serializers refuse to encrypt.
+    of its metadata that name no field; many of them are examined beside the event loop, and of too many the log says
+    that they were not examined. The version is registered all the same: Confluent's registries accept it, and
+    serializers refuse to encrypt.
     """
     content = candidate.content
     rules = content.rule_set.domain_rules if content.rule_set is not None else ()

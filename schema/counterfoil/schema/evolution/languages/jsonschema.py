@@ -50,30 +50,17 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
-<<<<<<< HEAD
 _UNCHECKED: Final = frozenset(
-    {
-        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *(
-            "multipleOf",
-            "uniqueItems",
-            "minItems",
-            "maxItems",
-            "minProperties",
-            "maxProperties",
-            "contains",
-            "not",
-            "if",
-        ),
-        *("propertyNames", "dependentRequired", "dependentSchemas", "dependencies", "patternProperties"),
-    }
+    (
+        "pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf uniqueItems minItems "
+        "maxItems minProperties maxProperties contains not if propertyNames dependentRequired dependentSchemas "
+        "dependencies patternProperties"
+    ).split()
 )
 """The keywords that a tree does not have; a range of numbers only chooses their type."""
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples"})
-=======
 _STEPS_A_NAME: Final = 1_000
->>>>>>> side-b
 _ANY: Final = Opaque("any JSON value", "json: true")
 _BOOLEAN: Final = Scalar("boolean", "boolean")
 _NUMBER: Final = Scalar("number", "number")
