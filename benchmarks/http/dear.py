@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "strategies"))
 
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.sketch import PartSketch, TopicSketch, WriterSchema, make_sketcher
+from counterfoil.schema.sketch.document import sketch_document
 from dear_inputs import GENES, Genome, avro_text, contract_text, json_text, protobuf_text
 
 if TYPE_CHECKING:
@@ -221,7 +224,9 @@ def _tagged(schema: DearSchema, number: int) -> tuple[Sequence[Asked], Asked]:
 def _contract(text: str, application: str, number: int) -> tuple[Sequence[Asked], Asked]:
     document = json.loads(text)
     document["id"] = f"dear-{number}"
-    contract = {"content": json.dumps(document)}
+    for each in document["schema"]:
+        each["authoritativeDefinitions"] = [{"type": "schema", "url": "./schema"}]
+    contract = {"content": json.dumps(document), "schemas": {"./schema": {"schema": '"string"'}}}
     return (), ("POST", "/contracts/v1/check", {"application": application, "contract": contract})
 
 
@@ -272,7 +277,7 @@ def _bridge(schema: DearSchema, fields: str, number: int) -> tuple[Sequence[Aske
     plan = (
         f"bridge: dear-{number}\nsource: {{topic: a, subject: {subject}}}\ntarget: {{topic: b, subject: {subject}}}\n"
     )
-    body = {"plan": plan + fields, "sourceSchema": _body(schema, later), "registerSource": True}
+    body = {"plan": plan + fields, "owner": "dear", "sourceSchema": _body(schema, later), "registerSource": True}
     return before, ("POST", "/bridges/v1", body)
 
 
@@ -281,9 +286,12 @@ _RENAMES: Final = "fields:\n" + "".join(f"  f{at}: {{from: f{at + 1}}}\n" for at
 
 
 def _sketch(number: int) -> tuple[Sequence[Asked], Asked]:
-    counts: dict[str, Any] = {f"f{at}": {"kind": "record", "fields": {}} for at in range(1_500)}
-    document = {"topic": "t", "value": {"writers": {"1": {"fields": counts}}}, "valueSubject": f"dear-{number}"}
-    return (), ("PUT", f"/sketches/v1/subjects/dear-{number}", document)
+    schema = parse_schema(_avro_fields(700, number, is_later=False))
+    sketcher = make_sketcher(schema, WriterSchema(schema.schema_type, schema.text))
+    for value in range(3):
+        sketcher.add({f"f{at}": at * value for at in range(700)}, 0)
+    sketch = TopicSketch("dear", value=PartSketch({"1": sketcher.finish()}), value_subject=f"dear-{number}")
+    return (), ("PUT", f"/sketches/v1/subjects/dear-{number}", sketch_document(sketch))
 
 
 def _rule_set(number: int) -> tuple[Sequence[Asked], Asked]:

@@ -82,5 +82,5 @@ def tags_without_effect(schema: ParsedSchema, asked: TagsAsked) -> dict[str, tup
     return {
         "a tag marks what no rule changes": tuple(missed[:most]),
         "a tag marks what cannot be encrypted": tuple(plain[:most]),
-        "a path of tags names nothing": tuple(each.text for each in unnamed_paths_of(schema, by_path)[:most]),
+        "a path of tags names nothing": tuple(each.text for each in unnamed_paths_of(schema, by_path, most=most)),
     }

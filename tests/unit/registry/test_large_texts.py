@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COUNT = 400
 """Fields, so that each text has more than 8 kB."""
 
-_WORKS = {"summary_of", "answer", "messages_only", "find_tags", "edit_tags", "compare_sides", "read_plan"}
+_WORKS = {"summary_of", "answer", "messages_only", "find_tags", "edit_tags", "compare_sides", "plan_head"}
 PLAN = """\
 bridge: b
 source: {topic: a, subject: s}

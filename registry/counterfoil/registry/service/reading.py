@@ -171,9 +171,9 @@ class SchemaReader:
             return work(parsed, *given)
         return await self.beside(work, parsed, *given)
 
-    async def of_text(self, text: str, work: Callable[[str], _T]) -> _T:
-        """Return ``work(text)``, for a function of the schema room; beside the event loop for a large text."""
-        return work(text) if len(text) <= _LARGE_CHARS else await self.beside(work, text)
+    async def of_text(self, text: str, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(text, *given)``, for a function of the schema room; beside the event loop for a large text."""
+        return work(text, *given) if len(text) <= _LARGE_CHARS else await self.beside(work, text, *given)
 
     async def beside(self, work: Callable[..., _T], *given: object) -> _T:
         """Return ``work(*given)``, for a function of the schema room, beside the event loop."""

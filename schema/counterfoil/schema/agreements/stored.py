@@ -23,6 +23,13 @@ def stored_agreement(text: str) -> Agreement | None:
     return read_agreement(text, is_validated=True).agreement
 
 
+def hash_of_file(text: str, schemas: Mapping[str, Schema]) -> str:
+    """Return the hash of the content of a valid contract file with its schemas."""
+    agreement = read_agreement(text).agreement
+    assert agreement is not None  # noqa: S101 - it is valid
+    return hash_of_contract(agreement, schemas)
+
+
 def ports_of(text: str) -> dict[str, list[Any]]:
     """Return the input ports of a product file as JSON, by the contract that they read."""
     root = read_yaml(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from counterfoil.schema.bridges.document import read_bridge
@@ -37,6 +37,14 @@ class StoredHashes(NamedTuple):
 NO_HASHES: Final = StoredHashes()
 
 
+def plan_head(text: str) -> BridgeFile:
+    """Return the bridge file in ``text`` without its rules, of which there may be thousands.
+
+    Raise ``InvalidBridge`` with line and column of a mistake.
+    """
+    return replace(read_plan(text), rules=PlanRules(), positions={})
+
+
 def read_plan(text: str, named: str = "The plan") -> BridgeFile:
     """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
     try:
@@ -46,15 +54,16 @@ def read_plan(text: str, named: str = "The plan") -> BridgeFile:
 
 
 def derived_plan(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str = "", stored: StoredHashes = NO_HASHES
+    text: str, source: ParsedSchema, target: ParsedSchema, reverse: str = "", stored: StoredHashes = NO_HASHES
 ) -> DerivedPlan:
-    """Return the plan of ``file`` from ``source`` to ``target``, and the one back.
+    """Return the plan of the bridge file in ``text`` from ``source`` to ``target``, and the one back.
 
     ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
     have problems. ``stored`` are the hashes of the plans that are stored, which keep their meaning where versions
     before derived other ones. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in
     the details.
     """
+    file = read_plan(text)
     source, target = with_message(source, file.source_message), with_message(target, file.target_message)
     plan = derive_plan(source, target, file.rules)
     earlier = stored_plan(plan, file.rules) if stored.there else None

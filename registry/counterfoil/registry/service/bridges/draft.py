@@ -73,7 +73,7 @@ class Drafting:
         source = await self._source(file, request, target.side)
         reverse = request.reverse_plan or ""
         derived = await self._plans.derived(
-            file, await self._parsed(source), await self._parsed(target), reverse=reverse, stored=stored
+            text, await self._parsed(source), await self._parsed(target), reverse=reverse, stored=stored
         )
         bridge = Bridge(
             name=file.name,

@@ -22,19 +22,22 @@ class BridgePlans:
         self._long = long
 
     async def read(self, text: str) -> BridgeFile:
-        """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
-        from counterfoil.schema.bridges.derived import read_plan
+        """Return the bridge file in ``text`` without its rules.
 
-        return await self._long.run(read_plan, text)
+        Raise ``InvalidBridge`` with line and column of a mistake.
+        """
+        from counterfoil.schema.bridges.derived import plan_head
+
+        return await self._long.run(plan_head, text)
 
     async def derived(
-        self, file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str, stored: Bridge | None
+        self, text: str, source: ParsedSchema, target: ParsedSchema, *, reverse: str, stored: Bridge | None
     ) -> DerivedPlan:
-        """Return the plan of ``file``, and the one back; ``stored`` is the bridge of this name, if there is one.
+        """Return the plan of the bridge file in ``text``, and the one back.
 
-        Raises ``InvalidBridge``.
+        ``stored`` is the bridge of this name, if there is one. Raises ``InvalidBridge``.
         """
         from counterfoil.schema.bridges.derived import NO_HASHES, StoredHashes, derived_plan
 
         hashes = NO_HASHES if stored is None else StoredHashes(stored.plan_hash, stored.reverse.hash)
-        return await self._long.run(derived_plan, file, source, target, reverse, hashes)
+        return await self._long.run(derived_plan, text, source, target, reverse, hashes)

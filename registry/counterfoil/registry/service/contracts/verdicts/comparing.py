@@ -46,5 +46,11 @@ class Comparing:
         before = await self._sides.proposed(was, "", was.version)
         after = await self._sides.proposed(now, "", now.version)
         changes, findings = await self._long.run(compare_sides, before, after)
-        is_same = await self._long.run(are_the_same, was, now)
+        is_same = await self.are_the_same(was, now)
         return ContractDiff(now.id, now.kind, was.version, now.version, is_same, changes, findings)
+
+    async def are_the_same(self, one: PublishedContract, other: PublishedContract) -> bool:
+        """Return whether two contracts have the same content, whatever release computed their hashes."""
+        if one.text == other.text and one.schemas == other.schemas:
+            return True
+        return await self._long.run(are_the_same, one, other)
