@@ -70,9 +70,7 @@ class VerdictForms:
 
     def text(self, style: TextStyle) -> str:
         """Return the report as text; the kind of each reason has the colour of its severity."""
-        return text_verdict(
-            self.question, self.verdict, is_explained=self.is_explained, is_coloured=style.is_coloured
-        )
+        return text_verdict(self.question, self.verdict, is_explained=self.is_explained, is_coloured=style.is_coloured)
 
     def json(self) -> str:
         """Return the report as indented JSON."""
