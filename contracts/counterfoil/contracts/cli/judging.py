@@ -228,9 +228,12 @@ def _noted(comparison: Comparison, report: CheckReport) -> CheckReport:
     """Return the report with notes about files that are not checked, and entries of the project without files."""
     from dataclasses import replace
 
-    from counterfoil.contracts.project.notes import notes_of
+    from counterfoil.contracts.baselines.choose import REGISTRY
+    from counterfoil.contracts.project.notes import notes_of, unmapped_notes
 
-    notes = notes_of(comparison.project, comparison.head, comparison.undeclared)
+    notes = [*notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked)]
+    if comparison.request.against != REGISTRY:  # against a registry, each such file has a finding
+        notes += unmapped_notes(comparison.project, comparison.selected)
     return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
 
 

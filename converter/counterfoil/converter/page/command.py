@@ -9,7 +9,7 @@ import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve
-from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.monitoring.history import read_history
 from counterfoil.converter.page.dead_letters import read_dead_letters, values_of
@@ -78,7 +78,7 @@ def _verification(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as refusal:
-        raise BridgeError(f"The verification {path} cannot be read: {refusal}") from None
+        raise BridgeError(f"The verification {path} cannot be read: {why_unreadable(refusal)}") from None
     is_report = isinstance(found, dict) and {"good", "totals", "partitions"} <= found.keys()
     if not is_report or not {"source", "converted", "recomputed"} <= found["totals"].keys():
         raise BridgeError(f"{path} is not what 'counterfoil bridge verify --format json={path.name}' writes")
