@@ -8,6 +8,7 @@ The wheel is built here, and installed with pip into empty environments, from an
 from __future__ import annotations
 
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,7 @@ GOALS: Final = {
     "base install, MB": 70,
     "base install, s": 15,
     "with [registry], MB": 130,
-    "counterfoil --help, ms above Python": 60,
+    "counterfoil --help, ms of CPU above Python": 60,
     "the README's first check after the installation, s": 60,
 }
 """The largest value of each figure."""
@@ -45,7 +46,7 @@ def main() -> int:
         begun = time.monotonic()
         _first_check(python, Path(folder))
         found["the README's first check after the installation, s"] = time.monotonic() - begun
-        found["counterfoil --help, ms above Python"] = _help_ms(python)
+        found["counterfoil --help, ms of CPU above Python"] = _help_ms(python)
         _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[registry]")
         found["with [registry], MB"] = _megabytes(python.parents[1]) - before
     for name, goal in GOALS.items():
@@ -73,7 +74,7 @@ def _first_check(python: Path, folder: Path) -> None:
 
 
 def _help_ms(python: Path) -> float:
-    """Return the median of what ``counterfoil --help`` takes longer than the Python that runs nothing."""
+    """Return the median of the CPU time that ``counterfoil --help`` takes more than a Python that runs nothing."""
     pairs = [
         (_milliseconds(python.with_name("counterfoil"), "--help"), _milliseconds(python, "-c", "pass"))
         for _ in range(TURNS)
@@ -82,9 +83,11 @@ def _help_ms(python: Path) -> float:
 
 
 def _milliseconds(*command: object) -> float:
-    begun = time.perf_counter()
+    """Return the CPU time of a process, which other load on the machine changes little."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     _run(*command)
-    return (time.perf_counter() - begun) * 1000
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
 
 def _megabytes(folder: Path) -> float:

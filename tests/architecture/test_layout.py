@@ -44,9 +44,10 @@ BASE_INSTALL = """
 import sys, importlib, pkgutil
 absent = {"fastapi", "starlette", "uvicorn", "orjson", "pyspark", "pyarrow", "pandas", "confluent_kafka"}
 absent |= {"msgspec", "jsonschema_rs", "boto3", "botocore", "azure", "cryptography", "pydantic", "typing_extensions"}
-absent |= {"aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
+absent |= {"mcp", "aiokafka", "faust", "faststream", "kafka", "beavers", "bytewax", "quixstreams"}
 services = tuple(f"counterfoil.sdk.encryption.services.{name}" for name in ("aws", "azure", "gcp"))
 only_with_an_extra = (*services, "counterfoil.sdk.serde.arrow.", "counterfoil.contracts.testing.columns")
+only_with_an_extra += ("counterfoil.contracts.assistants.server",)
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in absent:
@@ -86,7 +87,7 @@ ADAPTERS = [
 ]
 EXTRAS_OF = {
     "schema": ["crypto"],
-    "contracts": ["testing"],
+    "contracts": ["mcp", "testing"],
     "sdk": ["arrow", "aws", "azure", "crypto", "gcp", "json", "rules", "rules-fast", *ADAPTERS],
 }
 # What is looked at only where the user's own program has brought it.

@@ -69,5 +69,5 @@ def test_without_a_registry_nothing_is_left(counterfoil, tmp_path, kind):
 
 def test_without_git_it_says_so(counterfoil, tmp_path):
     refused = counterfoil("tutorial", "quickstart", "start", settings={"PATH": str(tmp_path)})
-    assert (refused.code, "git is not installed, or not on the PATH" in refused.err) == (14, True), refused
+    assert (refused.code, "git is not installed, or not on the PATH: install it" in refused.err) == (14, True), refused
     assert not (tmp_path / "start").exists()

@@ -21,7 +21,7 @@ class Gone(Terminal):
     """A terminal that was closed."""
 
     def write(self, text: str) -> int:
-        raise OSError("gone")
+        raise OSError(f"gone before {text}")
 
 
 def test_a_terminal_sees_what_is_done_and_nothing_is_left() -> None:

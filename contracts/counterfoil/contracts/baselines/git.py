@@ -252,7 +252,9 @@ def run_git(folder: str, *arguments: str, given: bytes | None = None, fails: Seq
             check=False,
         )
     except FileNotFoundError:
-        raise PreconditionFailed("git is not installed, or not on the PATH") from None
+        raise PreconditionFailed(
+            "git is not installed, or not on the PATH: install it; a check without it needs --against FILE"
+        ) from None
     if done.returncode == 0:
         return done.stdout
     if done.returncode in fails:
