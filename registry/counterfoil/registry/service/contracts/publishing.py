@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
@@ -23,7 +22,7 @@ from counterfoil.registry.domain.contracts.stored import (
 )
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.plan import Plan, record_write, together
-from counterfoil.registry.service.contracts.files import are_the_same, permit_all
+from counterfoil.registry.service.contracts.files import permit_all
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.contexts import TOP_LEVEL, parse_subject
 from counterfoil.schema.errors import ContractExists, InvalidContract
@@ -137,7 +136,7 @@ class Publishing:
         """Return a contract with the hash with which it is stored: an earlier release may have computed another one."""
         contract = read.contract
         held = await self._records.published(contract.id, contract.kind, contract.version)
-        if held is None or held.hash == contract.hash or not await asyncio.to_thread(are_the_same, held, contract):
+        if held is None or held.hash == contract.hash or not await self._comparing.are_the_same(held, contract):
             return read
         return replace(read, contract=replace(contract, hash=held.hash))
 
@@ -173,7 +172,7 @@ class Publishing:
             )
             draft.values.append(CONTRACTS.write(stamped, revision=0, subjects=map(parse_subject, read.subjects)))
             draft.events.append(await self._published(stamped))
-        elif not await asyncio.to_thread(are_the_same, held, contract):
+        elif not await self._comparing.are_the_same(held, contract):
             raise _other_content(held, contract, await self._comparing.contents(held, contract))
         elif held.text != contract.text:
             draft.notices.append(

@@ -37,8 +37,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.steps import Steps
 
 _Key: TypeAlias = tuple[int, int]
+
+_STEPS_A_PAIR: Final = 5
+_STEPS_A_PART: Final = 2
+"""The steps for each field or symbol of a pair: it is looked at several times."""
 
 _VARINTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64"})
 _REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
@@ -60,14 +65,16 @@ _FILES: Final = _Pair()
 
 
 def find_misfits(reader: ProtobufSchema, writer: ProtobufSchema) -> Misfits:
-    """Return the misfits of a reader and a writer."""
-    return PairMisfits(_ProtobufPairs(reader, writer))
+    """Return the misfits of a reader and a writer; raise ``OutOfSteps``, as they do where the steps do not suffice."""
+    steps = steps_for(reader, writer)
+    return PairMisfits(_ProtobufPairs(reader, writer, steps), steps)
 
 
 class _ProtobufPairs:
     """The pairs of the messages and enums of two schemas. A record may be of any message that no other one contains."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps) -> None:
+        self._steps = steps
         self._reader = reader.types.root
         self._writer = writer.types.root
         self._differences: dict[_Key, list[ProtobufDifference]] = {}
@@ -91,6 +98,7 @@ class _ProtobufPairs:
         """Return the misfits of the two types themselves."""
         key = self.key(pair)
         if key not in self._own:
+            self._spend_for(pair)
             self._own[key] = tuple(self._misfits(pair))
         return self._own[key]
 
@@ -98,8 +106,16 @@ class _ProtobufPairs:
         """Return the pairs inside the two types."""
         key = self.key(pair)
         if key not in self._inside:
+            self._spend_for(pair)
             self._inside[key] = self._records if pair is _FILES else list(self._held_pairs(pair))
         return self._inside[key]
+
+    def _spend_for(self, pair: _Pair) -> None:
+        """Spend the steps of a look at two messages, or enums."""
+        sides = (pair.reader, pair.writer)
+        parts = sum(len(each.fields) for each in sides if isinstance(each, MessageType))
+        values = sum(len(each.names_by_number) for each in sides if isinstance(each, EnumType))
+        self._steps.spend(_STEPS_A_PAIR + _STEPS_A_PART * (parts + values))
 
     def spelled(self, path: FieldPath) -> FieldPath:
         """Return a path that names no first message, and members of oneofs as their branches."""
