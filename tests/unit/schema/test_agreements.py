@@ -107,6 +107,12 @@ def test_without_reads_or_with_a_star_the_whole_record_is_read() -> None:
             "2:7: kind must be DataContract or DataProduct, not DataContrct",
         ),
         ("v3.2.0", "v9", "1:13: apiVersion must be one of v3.2.0, v3.1.0,"),
+        (
+            "v3.2.0",
+            "''",
+            "1:13: apiVersion must be one of v3.2.0, v3.1.0, v3.0.2, v3.0.1, v3.0.0, not a text that is empty",
+        ),
+        ("v3.2.0", "[v3.2.0]", "1:13: apiVersion must be one of v3.2.0, v3.1.0, v3.0.2, v3.0.1, v3.0.0, not a list"),
         ("id: orders.placed\n", "", "1:1: the file needs id"),
         (
             "version: 2.1.0",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.agreements.model import Fault
 from counterfoil.schema.agreements.violations import INVALID, faults_of
 from counterfoil.schema.documents.blocks import likely, respelled, text_of
-from counterfoil.schema.documents.nodes import MappingNode, Repair, plain_value
+from counterfoil.schema.documents.nodes import MappingNode, Repair, ScalarNode, plain_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +62,8 @@ def standard_of(root: Node) -> tuple[Standard, str] | Fault:
         return Fault(INVALID, f"the file needs apiVersion: one of {', '.join(versions)}", root.position)
     version = text_of(version_node)
     if version not in versions:
-        problem = f"apiVersion must be one of {', '.join(versions)}, not {version}"
+        given = version or ("a text that is empty" if isinstance(version_node, ScalarNode) else "a list or a mapping")
+        problem = f"apiVersion must be one of {', '.join(versions)}, not {given}"
         return Fault(INVALID, problem, version_node.position, _meant(version_node, _with_v(version, versions)))
     return standard, versions[version]
 
