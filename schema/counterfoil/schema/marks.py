@@ -11,13 +11,13 @@ Source of what Confluent's clients reach: the values that the field rules of con
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.path_patterns import matches_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from counterfoil.schema.pointer import Pointer
 
@@ -73,7 +73,8 @@ class TaggedPlace:
     ``type`` is the type by the names of field rules: ``STRING``, ``BYTES``, ``INT`` … ``RECORD`` for an object that
     declares nothing inside, and ``ANY`` for values of every type. ``where`` says in words how the place is reached from
     the nearest field. ``pointer`` leads to the element in the text of the schema. ``logical_type`` is that of a string
-    or of bytes whose values are no texts or bytes.
+    or of bytes whose values are no texts or bytes. ``may_be`` returns False for a text that is certainly no valid value
+    of the place; None if every text is valid.
     """
 
     mark: Mark
@@ -81,6 +82,7 @@ class TaggedPlace:
     where: str = ""
     pointer: Pointer = ()
     logical_type: str = ""
+    may_be: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
 
     @property
     def tags(self) -> frozenset[str]:

@@ -101,6 +101,7 @@ SEEDED = [
     ("version-not-semantic", CONTRACT_FILE, "version: 2.1.0", "version: two", "version: two"),
     ("pii-unclassified", CONTRACT_FILE, "classification: confidential, ", "", "name: email"),
     ("tag-not-reached", SCHEMA_FILE, '"name": "Item",', '"name": "Item", "confluent:tags": ["PII"],', '"sku"'),
+    ("tag-not-encryptable", SCHEMA_FILE, '"total_cents",', '"total_cents", "confluent:tags": ["PII"],', "total_cents"),
     ("tag-path-unknown", "counterfoil.yaml", "placed-value}", f"placed-value, {UNKNOWN_TAG}}}", ""),
     ("id-taken", "copy.odcs.yaml", "", CONTRACT, "id: orders.placed"),
 ]

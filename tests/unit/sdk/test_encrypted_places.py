@@ -105,6 +105,10 @@ def test_what_a_tag_marks_is_encrypted_or_refused(case: Case) -> None:
         refused(serialize, value, CTX)
 
 
+DECIDED_BY_OTHERS = ("a short text in one of two objects", "short texts of two kinds")
+"""Objects of these schemas may fit the branch that accepts ciphertexts."""
+
+
 @some([case for case in CASES if case.theirs in ("plain", "unread", "unfit")])
 def test_by_an_option_what_confluent_does_not_reach_is_encrypted(case: Case) -> None:
     topic = Topic(case)
@@ -113,10 +117,13 @@ def test_by_an_option_what_confluent_does_not_reach_is_encrypted(case: Case) -> 
     if case.theirs == "unfit":
         refused(serialize, value, CTX)
         return
+    if case.theirs == "unread" and case.name not in DECIDED_BY_OTHERS:
+        assert "accepts no ciphertext" in refused(serialize, value, CTX).problem
+        return
     try:
         data = serialize(value, CTX)
     except ValidationError:
-        assert case.theirs == "unread"  # the schema accepts no ciphertext there
+        assert case.theirs == "unread"  # no branch accepts a ciphertext there
         return
     assert MARK.encode() not in data
     assert is_equal(topic.read(data, topic.rules()), value)
@@ -229,7 +236,19 @@ MISSPELT = [
     (json.dumps(obj(email={"type": "string"})), SchemaType.JSON, "$.emial", "$.email"),
     (FREE_PART, SchemaType.JSON, "$.emial", "$.email"),
     (json.dumps(obj(a=obj(email={"type": "string"}))), SchemaType.JSON, "$.a.emial", "$.a.email"),
-]
+    (PERSON, SchemaType.AVRO, "shop.P.email.address", "shop.P.email"),
+    (PERSON, SchemaType.AVRO, "shop.P.email.*", "shop.P.email"),
+    (PERSON, SchemaType.AVRO, "P.email", "shop.P.email"),
+    (PERSON, SchemaType.AVRO, "$.email", "shop.P.email"),
+    (PERSON_PROTO, SchemaType.PROTOBUF, ".shop.P.email", "shop.P.email"),
+    (PERSON_PROTO, SchemaType.PROTOBUF, "$.email", "shop.P.email"),
+    (json.dumps(obj(a={"type": "array", "items": obj(email={"type": "string"})})), SchemaType.JSON, "$.a[*].email",
+     "$.a.email"),
+    (json.dumps(obj(a={"type": "array", "items": obj(email={"type": "string"})})), SchemaType.JSON, "$.a.0.email",
+     "$.a.email"),
+    (json.dumps(obj(a=obj(email={"type": "string"}))), SchemaType.JSON, "a.email", "$.a.email"),
+    (json.dumps(obj(a=obj(email={"type": "string"}))), SchemaType.JSON, "$..email", "$.a.email"),
+]  # fmt: skip
 
 
 def written_with_path(text: str, schema_type: SchemaType, *paths: str) -> bytes:
@@ -247,7 +266,7 @@ def test_a_rule_is_refused_whose_path_names_no_field(
 ) -> None:
     with pytest.raises(RuleError, match="names no field") as caught:
         written_with_path(text, schema_type, path)
-    assert repr(nearest) in str(caught.value)
+    assert f"the most similar name is {nearest!r}" in str(caught.value)
     assert MARK not in str(caught.value)
 
 
@@ -256,7 +275,6 @@ def test_a_rule_is_refused_whose_path_names_no_field(
     [
         (PERSON, SchemaType.AVRO, "**.ssn"),
         (PERSON, SchemaType.AVRO, "shop.Customer.ssn"),
-        (PERSON, SchemaType.AVRO, "shop.P.email.address"),
         (PERSON_PROTO, SchemaType.PROTOBUF, "*.ssn"),
         (json.dumps(obj(email={"type": "string"})), SchemaType.JSON, "**.ssn"),
     ],

@@ -139,7 +139,7 @@ def register(
     if missing := comparison.scope.missing(comparison.head):
         raise InputNotFound(absent(missing[0], what="schema file or folder"))
     chosen = [each for each in comparison.selected if not _is_unused_part(comparison, each)]
-    for note in notes_of(comparison.project, comparison.head, comparison.undeclared):
+    for note in notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked):
         click.echo(f"note: {note}", err=True)
     if not chosen:
         click.echo("There is no schema file here, so nothing was registered.")
@@ -170,7 +170,7 @@ def _is_unused_part(comparison: Comparison, path: str) -> bool:
 def _warn_of_tags(plan: Plan, tree: SchemaTree, subjects: Subjects) -> None:
     """Print the tags of files that would be registered that mark what no field rule reaches, or nothing at all."""
     from counterfoil.contracts.registration import State
-    from counterfoil.schema.tags.reach import has_tags, unnamed_paths_of, unreached_tags
+    from counterfoil.schema.tags.reach import has_tags, unencryptable_tags, unnamed_paths_of, unreached_tags
 
     for entry in plan.entries:
         schema = tree.read(entry.path).schema
@@ -179,6 +179,8 @@ def _warn_of_tags(plan: Plan, tree: SchemaTree, subjects: Subjects) -> None:
             continue
         for each in unreached_tags(schema, by_path):
             click.echo(f"warning: {entry.path}: {each.text} (tag-not-reached)", err=True)
+        for other in unencryptable_tags(schema, by_path):
+            click.echo(f"notice: {entry.path}: {other.text} (tag-not-encryptable)", err=True)
         for path in unnamed_paths_of(schema, by_path):
             click.echo(f"warning: {entry.path}: {path.text} (tag-path-unknown)", err=True)
 

@@ -174,6 +174,15 @@ LINT_RULES: Final = (
         "Move the tag beside a string or bytes field; docs/encryption.md lists the places.",
     ),
     LintRule(
+        "tag-not-encryptable",
+        Severity.NOTICE,
+        "A tag in a schema marks values that no rule ENCRYPT can encrypt: numbers, enums, values of a logical type, "
+        "and texts of a JSON schema that accepts no ciphertext, because of maxLength or pattern. A rule ENCRYPT with "
+        "this tag is refused.",
+        "Give the field a type or limits that accept base64 of at least 24 characters, or use another tag than those "
+        "of rules ENCRYPT.",
+    ),
+    LintRule(
         "tag-path-unknown",
         Severity.WARNING,
         "A path of the metadata that a project declares names no field of the schema, so that its tags mark nothing, "

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.schema.rest.keys import Algorithm
+from counterfoil.schema.tags.ciphertexts import LEAST_BYTES, accepts_ciphertexts
 from counterfoil.sdk.errors import NotEncrypted, RuleError
 from counterfoil.sdk.serde.rules.protocol import FieldType
 
@@ -32,7 +33,7 @@ _READ, _REFUSE = "read", "refuse"
 _SHOWN: Final = 3
 _ENCRYPTED: Final = (FieldType.STRING, FieldType.BYTES)
 _DECIDED_BY_VALUE: Final = (FieldType.COMBINED, FieldType.RECORD, FieldType.ARRAY, FieldType.MAP)
-_LEAST_BYTES: Final = {Algorithm.AES256_SIV: 16}
+_LEAST_BYTES: Final = {Algorithm.AES256_SIV: LEAST_BYTES}
 _LEAST_BYTES_OF_GCM: Final = 28
 _VERSION_BYTES: Final = 5
 
@@ -74,6 +75,8 @@ def check_places(fields: Iterable[SchemaField], policy: PlacePolicy, keys: KeyPo
             problems[_unfit(field)] = None
         elif field.is_beyond and not policy.encrypts_all:
             problems[_beyond(field)] = None
+        elif not accepts_ciphertexts(field.may_be, _least_bytes(keys)):
+            problems[_closed(field, keys)] = None
     if problems:
         shown = "; ".join([*problems][:_SHOWN])
         more = f"; and {len(problems) - _SHOWN} more places" if len(problems) > _SHOWN else ""
@@ -107,6 +110,14 @@ def _beyond(field: SchemaField) -> str:
     )
 
 
+def _closed(field: SchemaField, keys: KeyPolicy) -> str:
+    least = len(binascii.b2a_base64(bytes(_least_bytes(keys)), newline=False))
+    return (
+        f"{field.place} is marked by a tag of the rule, and its schema accepts no ciphertext, which is base64 of at "
+        f"least {least} characters; remove what limits its texts (maxLength, pattern, …), or the tag"
+    )
+
+
 class PlainValues:
     """Counts the values that were read although they were never encrypted, by subject and field."""
 
@@ -127,8 +138,12 @@ class PlainValues:
 
 def may_be_ciphertext(data: bytes, keys: KeyPolicy) -> bool:
     """Return whether bytes are long enough to be a ciphertext; if not, no key is requested for them."""
-    least = _LEAST_BYTES.get(keys.algorithm, _LEAST_BYTES_OF_GCM) + (_VERSION_BYTES if keys.is_rotated else 0)
-    return len(data) >= least and (not keys.is_rotated or data[:1] == b"\0")
+    return len(data) >= _least_bytes(keys) and (not keys.is_rotated or data[:1] == b"\0")
+
+
+def _least_bytes(keys: KeyPolicy) -> int:
+    """Return the size of the ciphertext of an empty value."""
+    return _LEAST_BYTES.get(keys.algorithm, _LEAST_BYTES_OF_GCM) + (_VERSION_BYTES if keys.is_rotated else 0)
 
 
 def bytes_of_text(value: str) -> bytes | None:

@@ -273,7 +273,7 @@ def _kept_symbols(place: TypePair) -> Iterator[Misfit]:
                 f"The reader's enum {reader.full_name} lacks {symbol}, and its default {reader.default} is read instead"
             )
             pointer = place.writer_pointer("symbols", writer.symbols.index(symbol))
-            yield Misfit((), reader.full_name, symbol, text, pointer, Effect.KEPT, is_symbol=True)
+            yield Misfit((), reader.full_name, symbol, text, pointer, Effect.KEPT, symbol=symbol)
 
 
 def _misfits(place: FieldPath, difference: AvroDifference) -> Iterator[Misfit]:
@@ -284,4 +284,12 @@ def _misfits(place: FieldPath, difference: AvroDifference) -> Iterator[Misfit]:
     is_container = isinstance(there, Array | Map) and difference.kind in _OTHER_KINDS
     for expected, said in stated_by(difference):
         written = there.kind.value if is_container else said  # whatever it contains, nothing of it is read
-        yield Misfit(place, expected, written, difference.text, difference.writer_pointer, effect, is_symbol=is_symbol)
+        yield Misfit(
+            place,
+            expected,
+            written,
+            difference.text,
+            difference.writer_pointer,
+            effect,
+            symbol=said if is_symbol else "",
+        )

@@ -11,6 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from counterfoil.schema.formats.jsonschema.certain import (
+    certain_beside,
+    certain_of_item,
+    certain_of_property,
+    certain_of_unlisted,
+    may_be_text,
+)
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
@@ -19,6 +26,7 @@ from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, Steps, TaggedP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from counterfoil.schema.formats.jsonschema.certain import Certain
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 
@@ -326,27 +334,37 @@ def places(schema: JsonSchema, tags: FieldTags) -> Iterator[TaggedPlace]:
     yield from _Places(JsonMarks(tags)).of(root_of(schema))
 
 
+class _Waiting(NamedTuple):
+    """A schema that is still to be looked at; ``certain`` are schemas that every value there fits."""
+
+    schema: Schema
+    mark: Mark
+    where: str
+    certain: Certain
+
+
 class _Places:
     def __init__(self, marks: JsonMarks) -> None:
         self._marks = marks
         self._steps = Steps()
-        self._seen: dict[tuple[Schema, Mark], set[str]] = {}
-        self._waiting: list[tuple[Schema, Mark, str]] = []
+        self._seen: dict[tuple[Schema, Mark, Certain], set[str]] = {}
+        self._waiting: list[_Waiting] = []
 
     def of(self, root: WrittenSchema) -> Iterator[TaggedPlace]:
-        self._waiting = [(root, self._marks.at_root(root), "")]
+        self._waiting = [_Waiting(root, self._marks.at_root(root), "", (root,))]
         while self._waiting:
-            schema, mark, where = self._waiting.pop()
-            if not self._is_new(schema, mark):
+            each = self._waiting.pop()
+            if not self._is_new(each):
                 continue
-            described = self._marks.described(schema, mark, EVERY)
+            described = self._marks.described(each.schema, each.mark, EVERY)
             if not self._steps.take():
                 yield TaggedPlace(Mark(outer=_all_tags(root), is_beyond=True), "COMBINED")
                 return
-            yield from self._found(described, where, schema)
+            yield from self._found(described, each)
 
-    def _is_new(self, schema: Schema, mark: Mark) -> bool:
-        key = (schema, replace(mark, full_name="", name=""))
+    def _is_new(self, each: _Waiting) -> bool:
+        mark = each.mark
+        key = (each.schema, replace(mark, full_name="", name=""), each.certain)
         names = self._seen.setdefault(key, set())
         limit = _NAMES_OF_ONE_STATE if self._marks.tags.has_paths else 1
         if mark.full_name in names or len(names) >= limit:
@@ -354,9 +372,11 @@ class _Places:
         names.add(mark.full_name)
         return True
 
-    def _found(self, described: Described, where: str, schema: Schema) -> Iterator[TaggedPlace]:
+    def _found(self, described: Described, each: _Waiting) -> Iterator[TaggedPlace]:
+        schema, where = each.schema, each.where
         mark, pointer = described.mark, schema.pointer
-        named = self._add_properties(described) + self._add_items(described)
+        around = certain_beside(each.certain)
+        named = self._add_properties(described, around) + self._add_items(described, around)
         key = self._marks.of_key(described, EVERY)
         if key is not None:
             yield TaggedPlace(key, "KEY", "in the names of the properties of", pointer)
@@ -364,7 +384,8 @@ class _Places:
         word, is_known = described.open_to_texts().type_word(TYPE_BY_WORD)
         if word is not None:
             found = "ENUM" if word == "enum" else TYPE_BY_WORD[word]
-            yield TaggedPlace(mark if is_known else mark.beyond(), found, where, pointer)
+            texts = may_be_text(each.certain) if found == "STRING" else None
+            yield TaggedPlace(mark if is_known else mark.beyond(), found, where, pointer, may_be=texts)
         elif not words and not named and schema.facts.is_false is False:
             yield TaggedPlace(mark.beyond(), "COMBINED", where, pointer)
         if not named and "object" in words:
@@ -372,7 +393,7 @@ class _Places:
         if not named and "array" in words:
             yield TaggedPlace(mark.beyond(), "ARRAY", where, pointer)
 
-    def _add_properties(self, described: Described) -> int:
+    def _add_properties(self, described: Described, around: Certain) -> int:
         names: dict[str, str] = {}
         for part in described.parts:
             facts = part.schema.facts
@@ -386,19 +407,22 @@ class _Places:
                     names.setdefault(ANY_KEY, f"in {word} of")
         count = 0
         for name, where in names.items():
+            listed = certain_of_property(around, name)
             for schema, mark in self._marks.of_property(described, name):
                 count += 1
-                self._waiting.append((schema, mark, where))
+                certain = certain_of_unlisted(around, schema) if name == ANY_KEY else listed
+                self._waiting.append(_Waiting(schema, mark, where, certain))
         return count
 
-    def _add_items(self, described: Described) -> int:
+    def _add_items(self, described: Described, around: Certain) -> int:
         count = 0
         longest = max((len(part.schema.facts.prefix) for part in described.parts), default=0)
         for index in range(longest + 1):
             for schema, mark in self._marks.of_item(described, index, EVERY):
                 if schema is not ANYTHING:
                     count += 1
-                    self._waiting.append((schema, mark, "in the items of"))
+                    certain = certain_of_item(around, index)
+                    self._waiting.append(_Waiting(schema, mark, "in the items of", certain))
         return count
 
 

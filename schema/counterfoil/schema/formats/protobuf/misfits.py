@@ -199,7 +199,7 @@ class _ProtobufPairs:
                 steps = _place_of(each)
                 if (steps not in gone or _is_refused(each)) and not _is_about_symbols(each):
                     yield from _stated(each, steps)
-            yield from (each for each in _read_as_bytes(reader, writer) if each.place not in gone)
+            yield from (each for each in _read_as_bytes(reader, writer) if gone.isdisjoint(_ways_to(each.place)))
 
 
 def _held_pair(reader: Held, writer: Held) -> _Pair | None:
@@ -279,13 +279,26 @@ def _taken(reader: MessageType, writer: MessageType) -> set[FieldPath]:
 
 
 def _read_as_bytes(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
-    """Yield the fields whose messages a reader takes for bytes: it gets all of them, and not what they say."""
+    """Yield the fields and values of maps whose messages a reader takes for bytes: it gets all, and not what they say.
+
+    The values of a map are compared with those of messages in the form of its entries, too.
+    """
     for number, mine in reader.fields.items():
         theirs = writer.fields.get(number)
-        if theirs is not None and mine.holds.scalar == "bytes" and theirs.holds.message is not None:
-            words = theirs.holds.words
-            text = f"The reader has bytes in field {mine.name} = {number}, the writer {words}"
-            yield Misfit(_steps_to(mine), "bytes", words, text, theirs.pointer)
+        if theirs is None:
+            continue
+        read, written = _part_of(mine.holds, theirs.holds), _part_of(theirs.holds, mine.holds)
+        if read is not None and written is not None and read.scalar == "bytes" and written.message is not None:
+            text = f"The reader has bytes in field {mine.name} = {number}, the writer {written.words}"
+            place = (*_steps_to(mine), VALUES) if mine.holds.is_map else _steps_to(mine)
+            yield Misfit(place, "bytes", written.words, text, theirs.pointer)
+
+
+def _ways_to(place: FieldPath) -> Iterator[FieldPath]:
+    """Yield a place, and the field whose value it is in a map."""
+    yield place
+    if place[-1] == VALUES:
+        yield place[:-1]
 
 
 def _place_of(found: ProtobufDifference) -> FieldPath:
@@ -317,7 +330,8 @@ def _unknown_numbers(reader: EnumType, writer: EnumType) -> Iterator[Misfit]:
             text = f"The reader's enum {reader.local_name} lacks {names[0]} = {number}, and {what}"
             pointer = (*writer.pointer, names[0]) if writer.is_in_own_file else ()
             effect = Effect.MISREAD if reader.is_closed else Effect.KEPT
-            yield Misfit((), reader.local_name, names[0], text, pointer, effect, is_symbol=True)
+            written = f"{names[0]} = {number}"
+            yield Misfit((), reader.local_name, written, text, pointer, effect, symbol=names[0])
 
 
 def _stated(found: ProtobufDifference, place: FieldPath) -> Iterator[Misfit]:

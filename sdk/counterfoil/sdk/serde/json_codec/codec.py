@@ -123,7 +123,14 @@ class JsonCodec(BareBodies):
         from counterfoil.sdk.serde.json_codec.rule_values import JsonRuleValues
 
         fill = compile_defaults(parsed) if self._adds_defaults else None
-        return JsonRuleValues(parsed, tags, dump=self._plain, load=self._loader(parsed), fill=fill)
+        return JsonRuleValues(
+            parsed,
+            tags,
+            dump=self._plain,
+            load=self._loader(parsed),
+            fill=fill,
+            validates_writing=self._validates_writing,
+        )
 
     def _loader(self, parsed: JsonSchema) -> Callable[[Any], Any]:
         """Return the function from plain JSON values, which were not validated yet, to values of the program."""

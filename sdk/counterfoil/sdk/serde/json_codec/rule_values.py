@@ -7,6 +7,7 @@ items of an array have the name of the array.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from counterfoil.schema.formats.jsonschema.marks import (
@@ -44,7 +45,7 @@ class JsonRuleValues:
 
     ``dump`` turns a value of the program into values of JSON; it is not called for those that are. ``load`` validates
     values of JSON, and turns them into values of the program. ``fill`` adds the defaults of the schema to a migrated
-    value, in place.
+    value, in place. ``validates_writing``: what rules have changed is validated before it is written.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class JsonRuleValues:
         dump: Callable[[Any], Any],
         load: Callable[[Any], Any],
         fill: Callable[[Any], None] | None,
+        validates_writing: bool = True,
     ) -> None:
         self._parsed = parsed
+        self._validates_writing = validates_writing
         self._root = root_of(parsed)
         self._tags = tags
         self._marks = JsonMarks(tags)
@@ -92,7 +95,8 @@ class JsonRuleValues:
         for each in places(self._parsed, self._tags):
             is_key = each.type == "KEY"
             field_type = FieldType.STRING if is_key else FieldType[each.type]
-            yield SchemaField.marked(each.mark, field_type, each.where, is_key=is_key)
+            field = SchemaField.marked(each.mark, field_type, each.where, is_key=is_key)
+            yield replace(field, may_be=each.may_be) if self._validates_writing and each.may_be else field
 
     def unnamed_paths(self) -> list[UnnamedPath]:
         """Return the paths of the metadata that assign their tags to nothing."""

@@ -23,9 +23,10 @@ from uuid import UUID
 
 from counterfoil.schema.errors import MissingExtra
 from counterfoil.schema.extras import needed_by
-from counterfoil.sdk.errors import RuleError, RuleTypeMissing
+from counterfoil.sdk.errors import EncryptionError, RuleConditionFailed, RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.actions import refuse
 from counterfoil.sdk.serde.rules.keys import NEED
+from counterfoil.sdk.serde.rules.protocol import RuleMode
 from counterfoil.sdk.serde.rules.redaction import REDACTED, mentions, tags_to_hide
 
 if TYPE_CHECKING:
@@ -131,7 +132,10 @@ def _redacted(
     else:
         value = None if value is None else run.redact(value, tags, found)
         key = key if run.redact_key is None else run.redact_key(key, types, found)
-    return _bytes_of(key), _bytes_of(value), _headers(run, found)
+    if tags == frozenset() or run.scope.mode is RuleMode.WRITE:
+        return _bytes_of(key), _bytes_of(value), _headers(run, found)
+    seen = run.marked(tags) if run.marked is not None else None  # what is read is decrypted before other rules run
+    return _bytes_of(key), _bytes_of(value), _headers(run, None if seen is None else [*found, *seen])
 
 
 def _report(error: Any, message: Any) -> None:
@@ -140,8 +144,11 @@ def _report(error: Any, message: Any) -> None:
         _LOG.error("The record could not be sent to the dead letter topic %s: %s", topic, error)
 
 
-def _headers(run: RuleRun, hidden: list[Any]) -> list[tuple[str, bytes | None]]:
-    """Return the headers of the record, and those that say what failed, without a text that mentions hidden values."""
+def _headers(run: RuleRun, hidden: list[Any] | None) -> list[tuple[str, bytes | None]]:
+    """Return the headers of the record, and those that say what failed, without a text that mentions hidden values.
+
+    If these are not known, the text of no error is included that may quote a value.
+    """
     given = run.headers or []
     pairs = given.items() if isinstance(given, Mapping) else given
     scope = run.scope
@@ -156,9 +163,11 @@ def _headers(run: RuleRun, hidden: list[Any]) -> list[tuple[str, bytes | None]]:
     return [(name, _header(value)) for name, value in (*pairs, *own)]
 
 
-def _reason(error: Exception, hidden: list[Any]) -> str:
+def _reason(error: Exception, hidden: list[Any] | None) -> str:
     text = str(error)
-    return f"{type(error).__name__} ({REDACTED})" if mentions(text, hidden) else text
+    is_fixed = isinstance(error, (RuleConditionFailed, EncryptionError))
+    quotes = not is_fixed if hidden is None else mentions(text, hidden)
+    return f"{type(error).__name__} ({REDACTED})" if quotes else text
 
 
 def _header(value: Any) -> bytes | None:

@@ -12,7 +12,7 @@ Source: the rules of data contracts in Confluent's documentation, and the public
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -98,7 +98,8 @@ class SchemaField:
     ``is_key``: the values are the names of properties, which no rule can change. ``where`` is in words how the values
     are reached from the field. ``is_possible``: a value that is read may have been changed by the rule or not; one that
     was is returned as an :class:`OpenedText`. ``logical_type``: the values of this string or bytes field are of another
-    Python type, such as UUID.
+    Python type, such as UUID. ``may_be`` returns False for a text that the schema certainly refuses there when the
+    message is written; None if it refuses none.
     """
 
     full_name: str
@@ -111,6 +112,7 @@ class SchemaField:
     where: str = ""
     is_possible: bool = False
     logical_type: str = ""
+    may_be: Callable[[str], bool] | None = field(default=None, compare=False, repr=False)
 
     @classmethod
     def marked(
@@ -273,6 +275,7 @@ class RuleRun:
     serializer or deserializer: objects when writing, bytes when reading; the key is that of the key serializer's last
     call in this thread or task. ``headers`` are the record's. ``redact`` returns a copy of the value (of a key's rules:
     of the key) without what certain tags mark; ``redact_key`` one of the key, by the rules of its own schema.
+    ``marked`` returns the values that certain tags mark in the message as the rule saw it; None if that is not known.
     """
 
     scope: RuleScope
@@ -282,6 +285,7 @@ class RuleRun:
     headers: Any
     redact: Redact
     redact_key: RedactKey | None = None
+    marked: Callable[[frozenset[str] | None], list[Any] | None] | None = None
 
 
 @runtime_checkable

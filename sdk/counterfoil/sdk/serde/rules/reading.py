@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound
 from counterfoil.schema.rest.versions import Visibility
-from counterfoil.sdk.errors import DecodeError, EncodeError
+from counterfoil.sdk.errors import DecodeError, EncodeError, SerdeError
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
-from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules
+from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules, marking, quote_nothing
 from counterfoil.sdk.serde.rules.tags import find_field_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.model import Schema
+    from counterfoil.schema.model import RuleSet, Schema
     from counterfoil.schema.rest.versions import RegisteredSchema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Decode, RowSource
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.settings import Rules
-    from counterfoil.sdk.serde.rules.stages import Place, Stage
+    from counterfoil.sdk.serde.rules.stages import Marked, Place, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class ReadRules:
 
     ``migrate`` turns a message of the writer's schema into one of the reader's. ``closed`` makes the value of the
     program of a message. ``encoded`` makes its bytes in the schema of the values, of which ``row_source()`` makes rows
-    of tables.
+    of tables. ``marked`` finds values that tags mark in a message after all rules; those of the rules ENCRYPT of
+    ``rule_set`` are in no error.
     """
 
     encoding: Stage | None
@@ -42,10 +43,17 @@ class ReadRules:
     closed: Callable[[Any], Any]
     encoded: Callable[[Any], bytes]
     row_source: Callable[[], RowSource]
+    rule_set: RuleSet | None
+    marked: Marked
 
     def read(self, data: bytes, offset: int, ctx: MessageContext | None) -> Any:
         """Return the value of a message. Raises ``RuleError`` and the errors of decoding."""
-        return self.closed(self._message(data, offset, ctx))
+        message = self._message(data, offset, ctx)
+        try:
+            return self.closed(message)
+        except SerdeError as error:
+            quote_nothing(error, self.rule_set, lambda tags: self.marked(message, tags))
+            raise
 
     def body(self, data: bytes, offset: int, ctx: MessageContext | None) -> bytes:
         """Return a message after all rules, encoded in the schema of the values. Raises the errors of :meth:`read`."""
@@ -53,6 +61,7 @@ class ReadRules:
         try:
             return self.encoded(message)
         except EncodeError as error:
+            quote_nothing(error, self.rule_set, lambda tags: self.marked(message, tags))
             problem = f"What the rules returned is no value of the reader's schema: {error.problem}"
             raise DecodeError(problem, path=error.path) from error
 
@@ -114,13 +123,15 @@ def compile_read_rules(reading: Reading, place: Place) -> Script[ReadRules | Non
     domain = yield from compile_stage(reading.ruled, RuleMode.READ, RulePhase.DOMAIN, place, values)
     migrate = None
     if migrations:
-        decode = bare.decoder(reading.parsed_writer, None, reading.suffix)
-        to_json = bare.rule_values(reading.parsed_writer, reading.suffix, tags).to_json
+        migrated = bare.to_migrate(reading.parsed_writer, reading.suffix)
+        decode = migrated.decoder(reading.parsed_writer, None, reading.suffix)
+        to_json = migrated.rule_values(reading.parsed_writer, reading.suffix, tags).to_json
         migrate = _migration(migrations, to_json, values.from_json)
     else:
         decode = bare.decoder(reading.parsed_writer, reading.parsed_reader, reading.suffix)
+    hidden = (reading.ruled.rule_set, marking(values))
     row_source = cache(lambda: codec.row_source(target, None, suffix))
-    return ReadRules(encoding, decode, migrate, domain, values.closed, values.encoded, row_source)
+    return ReadRules(encoding, decode, migrate, domain, values.closed, values.encoded, row_source, *hidden)
 
 
 def _tags(reading: Reading, place: Place) -> Script[Any]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.sdk.errors import EncodeError, RuleError, ValidationError
 from counterfoil.sdk.serde.rules.protocol import FieldType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from counterfoil.schema.model import RuleSet
+    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.serde.rules.protocol import Change, SchemaField
 
 REDACTED: Final = "<REDACTED>"
+FIELDS: Final = ("ENCRYPT",)
+"""The types of rules that encrypt fields."""
 _BYTES: Final = REDACTED.encode()
 _SHORT: Final = 4
 """Texts of fewer characters, and numbers, are only found in a sentence where they are words of it."""
+_CUT_OFF: Final = 16
+"""Of a longer text, its first characters are looked for: messages cut off long texts."""
 
 
 class Hiding:
@@ -76,8 +84,45 @@ def mentions(text: str, values: Iterable[Any]) -> bool:
 
 def _is_in(text: str, leaf: str) -> bool:
     if len(leaf) >= _SHORT and not leaf.isdigit():
-        return leaf in text or repr(leaf)[1:-1] in text
+        return any(each in text for each in _written(leaf))
     return bool(leaf) and re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", text) is not None
+
+
+def _written(leaf: str) -> Iterator[str]:
+    """Yield how a text is written in sentences: as it is, as Python and JSON write it, each also cut off."""
+    forms = (leaf, repr(leaf)[1:-1], json.dumps(leaf)[1:-1], json.dumps(leaf, ensure_ascii=False)[1:-1])
+    yield from dict.fromkeys(each[:_CUT_OFF] for each in forms)
+
+
+def without_values(error: SerdeError, hidden: Iterable[Any]) -> None:
+    """Remove the sentence of an error that mentions one of the values, and each of its causes that does."""
+    hidden = [*hidden]
+    facts = (error.problem, getattr(error, "got", None), *(each.message for each in getattr(error, "violations", ())))
+    if any(fact is not None and mentions(str(fact), hidden) for fact in facts):
+        path = getattr(error, "path", None)
+        place = f" at {path}" if path and not mentions(path, hidden) else ""
+        failed = f"The rule {error.rule!r} failed" if isinstance(error, RuleError) else f"The value is not valid{place}"
+        error.problem = f"{failed}, and the reason quotes what is encrypted: {REDACTED}"
+        error.args = (error.problem,)
+        if isinstance(error, ValidationError):
+            error.violations = tuple(replace(each, message=REDACTED) for each in error.violations)
+        if isinstance(error, EncodeError):
+            error.got = None
+    causes = [*_causes(error)]
+    if any(mentions(str(each), hidden) for each in causes):
+        error.__cause__ = error.__context__ = None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield what an error was raised from, or while it was handled."""
+    seen: list[BaseException] = []
+    waiting: list[BaseException | None] = [error.__cause__, error.__context__]
+    while waiting:
+        each = waiting.pop()
+        if each is not None and each not in seen:
+            seen.append(each)
+            yield each
+            waiting += [each.__cause__, each.__context__]
 
 
 def _leaves(value: Any) -> Iterator[str]:

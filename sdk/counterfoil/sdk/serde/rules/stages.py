@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from counterfoil.sdk.errors import (
+    EncryptionError,
     NotEncrypted,
     RegistryUnavailable,
     RuleConditionFailed,
@@ -29,8 +30,8 @@ from counterfoil.sdk.serde.rules.values import Aim, Before, DecidesByTexts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from counterfoil.schema.model import Rule, Schema
-    from counterfoil.sdk.errors import EncryptionError
+    from counterfoil.schema.model import Rule, RuleSet, Schema
+    from counterfoil.sdk.errors import SerdeError
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import Action, Change, Redact, RedactKey, SchemaField, Transform
@@ -54,6 +55,9 @@ _SECOND: Final = (RuleMode.READ, RuleMode.DOWNGRADE)
 """The modes of the second action of a pair ``onSuccess: "A,B"``; their rules run in reverse order."""
 _AIMS: Final = {RuleMode.WRITE: Aim.ENCRYPT, RuleMode.READ: Aim.DECRYPT}
 _IN_CLIENTS: Final = (None, "ALL", "CLIENT")
+
+Marked: TypeAlias = "Callable[[Any, frozenset[str] | None], list[Any] | None]"
+"""Returns the values in a message that tags mark, for None as the tags all; None if they are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,14 @@ class _Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Rules that run one after the other."""
+    """Rules that run one after the other.
+
+    What fails a rule quotes nothing that tags of rules ENCRYPT mark: neither the error, nor a dead letter.
+    """
 
     rules: tuple[_Compiled, ...]
     redact: Redact
+    marked: Marked
 
     def run(self, message: Any, record: Record) -> Any:
         """Return the message after all rules. Raises ``RuleError`` and ``RegistryUnavailable``."""
@@ -114,31 +122,50 @@ class Stage:
         for each in self.rules:
             if skipped is not None and each.scope.rule.name == skipped:
                 continue
-            try:
-                message = _applied(each, message, before)
-            except (SchemaNotCached, RegistryUnavailable):
-                raise
-            except NotEncrypted as error:
-                self._act(each, each.on_failure, error, record)
+            result, error = _outcome(each, message, before)
+            if error is None:
+                self._act(each, each.on_success, None, record, message)
+                message = result
+                continue
+            self._act(each, each.on_failure, error, record, message)
+            if isinstance(error, NotEncrypted):
                 refuse_rule(each.scope.rule, error)  # whatever the action is: the message would be plain text
-            except Exception as error:  # noqa: BLE001 - whatever a rule raises is its failure
-                self._act(each, each.on_failure, error, record)
-            else:
-                self._act(each, each.on_success, None, record)
         return message
 
-    def _act(self, each: _Compiled, action: Action | None, error: Exception | None, record: Record) -> None:
+    def _act(
+        self, each: _Compiled, action: Action | None, error: Exception | None, record: Record, message: Any
+    ) -> None:
         if action is None:
             return
+
+        def marked(tags: frozenset[str] | None) -> list[Any] | None:
+            return self.marked(message, tags)
+
         try:
             action.run(
-                RuleRun(each.scope, error, record.key, record.value, record.headers, self.redact, record.redact_key)
+                RuleRun(
+                    each.scope, error, record.key, record.value, record.headers, self.redact, record.redact_key, marked
+                )
             )
-        except RuleError:
+        except RuleError as raised:
+            quote_nothing(raised, each.scope.rule_set, marked)
             raise
         except Exception as failure:
             problem = f"An action after the rule {each.scope.rule.name!r} failed: {failure}"
             raise RuleError(problem, rule=each.scope.rule.name) from failure
+
+
+def _outcome(each: _Compiled, message: Any, before: Before) -> tuple[Any, Exception | None]:
+    """Return the message after a rule, or the error of the rule.
+
+    The error is handled by the caller, so that it is no context of errors of actions, which are logged.
+    """
+    try:
+        return _applied(each, message, before), None
+    except (SchemaNotCached, RegistryUnavailable):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a rule raises is its failure
+        return None, error
 
 
 def _applied(each: _Compiled, message: Any, before: Before) -> Any:
@@ -195,7 +222,8 @@ def compile_stage(
             error.rule = error.rule or rule.name
             error.problem = f"The rule {rule.name!r} of the schema cannot be run: {error.problem}"
             raise
-    return Stage(tuple(compiled), redaction(values, mode)) if compiled else None
+    seen = values if phase is RulePhase.DOMAIN else None
+    return Stage(tuple(compiled), redaction(values, mode), marking(seen)) if compiled else None
 
 
 def has_rules(schema: Schema | None, mode: RuleMode, phase: RulePhase, settings: Rules) -> bool:
@@ -341,3 +369,38 @@ def redaction(values: RuleValues | None, mode: RuleMode) -> Redact:
         return values.redacted(value, Hiding(tags, found))
 
     return redact
+
+
+def marking(values: RuleValues | None) -> Marked:
+    """Return what finds, in messages as rules see them, the values that tags mark; for None as the tags, all."""
+
+    def marked(message: Any, tags: frozenset[str] | None) -> list[Any] | None:
+        from counterfoil.sdk.serde.rules.redaction import Hiding
+
+        found: list[Any] = []
+        if values is None:
+            return None
+        if tags != frozenset():
+            try:
+                values.redacted(message, Hiding(tags, found))
+            except Exception:  # noqa: BLE001 - what is no value of the schema may have everything anywhere
+                return [*message.values()] if isinstance(message, dict) else [message]
+        return found
+
+    return marked
+
+
+def quote_nothing(
+    error: SerdeError, rule_set: RuleSet | None, marked: Callable[[frozenset[str] | None], list[Any] | None]
+) -> None:
+    """Remove from an error what tags of rules ENCRYPT mark; ``marked`` returns these values, if they are known.
+
+    Errors of encryption contain no values.
+    """
+    if isinstance(error.__cause__, EncryptionError):
+        return
+    from counterfoil.sdk.serde.rules.redaction import FIELDS, tags_to_hide, without_values
+
+    tags = tags_to_hide(rule_set, FIELDS)
+    if tags != frozenset():
+        without_values(error, marked(tags) or [])

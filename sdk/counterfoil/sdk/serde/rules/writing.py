@@ -5,27 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.sdk.errors import SerdeError
 from counterfoil.sdk.serde.references import resolve_references
 from counterfoil.sdk.serde.rules.checks import compile_check
 from counterfoil.sdk.serde.rules.protocol import RuleMode, RulePhase
-from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules, redaction
+from counterfoil.sdk.serde.rules.stages import Record, compile_stage, has_rules, marking, quote_nothing, redaction
 from counterfoil.sdk.serde.rules.tags import find_field_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from counterfoil.schema.model import Schema
+    from counterfoil.schema.model import RuleSet, Schema
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.serde.codec import Codec, Encode
     from counterfoil.sdk.serde.context import MessageContext
     from counterfoil.sdk.serde.rules.protocol import RedactKey
-    from counterfoil.sdk.serde.rules.stages import Place, Stage
+    from counterfoil.sdk.serde.rules.stages import Marked, Place, Stage
     from counterfoil.sdk.serde.rules.values import RuleValues
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """The rules of writing to one subject. ``redact_key`` is for the rules of the value whose key this is."""
+    """The rules of writing to one subject. ``redact_key`` is for the rules of the value whose key this is.
+
+    ``marked`` finds the values that tags mark in a value of the program; those of the rules ENCRYPT of ``rule_set`` are
+    in no error.
+    """
 
     opened: Callable[[Any], Any]
     encode: Encode
@@ -34,9 +39,18 @@ class WriteRules:
     after: Callable[[Any], None] | None
     encoding: Stage | None
     redact_key: RedactKey
+    rule_set: RuleSet | None
+    marked: Marked
 
     def write(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
         """Return the message for a value. Raises ``RuleError``, ``ValidationError``, and the errors of encoding."""
+        try:
+            return self._written(value, prefix, ctx)
+        except SerdeError as error:
+            quote_nothing(error, self.rule_set, lambda tags: self.marked(value, tags))
+            raise
+
+    def _written(self, value: Any, prefix: bytes, ctx: MessageContext | None) -> bytes:
         record = Record.of(ctx, value)
         message = self.opened(value)
         if self.before is not None:
@@ -75,6 +89,8 @@ def compile_write_rules(codec: Codec[Any], parsed: Any, schema: Schema, place: P
         after=check if settings.check == "after" else None,
         encoding=encoding,
         redact_key=_key_redaction(values, schema),
+        rule_set=schema.rule_set,
+        marked=marking(values),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.errors import MissingExtra
@@ -17,6 +18,7 @@ from counterfoil.sdk.errors import RuleError, RuleTypeMissing
 from counterfoil.sdk.serde.rules.cel.expression import function_alias
 from counterfoil.sdk.serde.rules.cel.functions import FUNCTIONS
 from counterfoil.sdk.serde.rules.cel.rust_engine import find_engine
+from counterfoil.sdk.serde.rules.redaction import mentions
 
 if TYPE_CHECKING:
     from counterfoil.sdk.serde.rules.cel.expression import Expression
@@ -25,7 +27,27 @@ Evaluate: TypeAlias = Callable[[dict[str, Any]], Any]
 """Evaluates an expression with variables; raises ``CelError``."""
 
 rust = find_engine()
-_OWN: Final[Mapping[str, Callable[..., Any]]] = {function_alias(name): call for name, call in FUNCTIONS.items()}
+
+
+def _quoting_nothing(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose errors quote no value: the engine in Rust writes them to its log."""
+
+    @wraps(call)
+    def called(*arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text may have the value
+            reason = str(error)
+        if mentions(reason, arguments):
+            reason = "a value that it cannot be applied to"
+        raise ValueError(reason)
+
+    return called
+
+
+_OWN: Final[Mapping[str, Callable[..., Any]]] = {
+    function_alias(name): _quoting_nothing(call) for name, call in FUNCTIONS.items()
+}
 _EXACT: Final = frozenset(function_alias(name) for name in FUNCTIONS if name.startswith("decimal"))
 _INT_MAX: Final = 2**63 - 1
 _INT_MIN: Final = -(2**63)
