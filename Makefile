@@ -82,7 +82,7 @@ test-long: install  ## every test in depth: COUNTERFOIL_EXAMPLES (500) for each 
 fuzz: install  ## the parsers and the check, coverage-guided, FUZZ_SECONDS (60) for each of ten targets
 	@$(BIN)/python tests/fuzz/fuzz.py
 
-fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 17 targets
+fuzz-cost: install  ## small inputs that take long: hill-climbing on CPU and memory, FUZZ_SECONDS (60) for each of 23 targets
 	@$(BIN)/python tests/fuzz/cost.py
 
 FUZZ_ACCELERATOR = COUNTERFOIL_REQUIRE_ACCELERATOR=1 $(BIN)/python $(ACCELERATOR)/fuzz/decoder.py \

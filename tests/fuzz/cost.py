@@ -25,6 +25,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "strategies")]
 
 from counterfoil.schema.agreements.document import read_agreement  # noqa: E402
+from counterfoil.schema.agreements.model import Expectation, Read  # noqa: E402
 from counterfoil.schema.bridges.document import read_bridge  # noqa: E402
 from counterfoil.schema.compatibility.levels import CompatibilityLevel  # noqa: E402
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy  # noqa: E402
@@ -39,7 +40,12 @@ from counterfoil.schema.model import SchemaType  # noqa: E402
 from counterfoil.schema.parsing import parse_schema  # noqa: E402
 from counterfoil.schema.path_patterns import matches_path  # noqa: E402
 from counterfoil.schema.paths.text import parse_path  # noqa: E402
+from counterfoil.schema.position import Position  # noqa: E402
+from counterfoil.schema.reads.judge import judge_reader  # noqa: E402
+from counterfoil.schema.reads.model import Offer, Reader  # noqa: E402
 from counterfoil.schema.sketch.document import read_sketch  # noqa: E402
+from counterfoil.schema.sketch.model import WriterSchema  # noqa: E402
+from counterfoil.schema.sketch.sketcher import make_sketcher  # noqa: E402
 from dear_inputs import (  # noqa: E402 - the folder is added to the path above
     TEXTS,
     Genome,
@@ -129,6 +135,53 @@ def _plan(language: str) -> Target:
     return plan
 
 
+READS: Final = (
+    "f{at}",
+    "r{at}.**",
+    "**",
+    "**.f{at}",
+    "d.p0.p0.x{at}",
+    "u.b{at}",
+    "c.n.n.v",
+    "l0.l0.l0.f{at}",
+    "n.n.n.v",
+)
+"""The paths of a consumer; the number stands in each."""
+
+
+def _reads(language: str) -> Target:
+    """``can-i-deploy``, ``/contracts/v1/…``, ``counterfoil check --consumers``: two consumers, one with a schema."""
+
+    def reads(genome: Genome) -> int:
+        schemas, size = _schemas(language, genome)
+        if not schemas:
+            return size
+        texts = [READS[at % len(READS)].format(at=at // len(READS)) for at in range(genome["reads"])]
+        paths: list[Read] = []
+        for text in texts:
+            with suppress(CounterfoilError, ValueError):
+                paths.append(Read(parse_path(text), Position(1, 1)))
+        for chosen, declared in ((None, schemas[1]), (tuple(paths) or None, None), (tuple(paths) or None, schemas[1])):
+            expectation = Expectation("orders", "orders", "1", Position(1, 1), chosen)
+            reader = Reader("ui", expectation, schema=declared)
+            list(judge_reader(Offer(schemas[0]), reader, reads_with=Offer(schemas[1])))
+        return size
+
+    return reads
+
+
+def _sketched(language: str) -> Target:
+    """``counterfoil sketch``: what counts the values of a schema."""
+
+    def sketched(genome: Genome) -> int:
+        schemas, size = _schemas(language, genome)
+        for schema in schemas:
+            make_sketcher(schema, WriterSchema(schema.schema_type, schema.text)).finish()
+        return size
+
+    return sketched
+
+
 def _documents(genome: Genome) -> int:
     """``/contracts/v1``, ``/bridges/v1``, sketches: the documents alone."""
     texts = [contract_text(genome), json.dumps({"rules": bridge_rules(genome)}), "[" * genome["depth"] * 20]
@@ -157,6 +210,8 @@ def _targets() -> Iterator[tuple[str, Target]]:
         yield f"read-{language}", _read(language)
         yield f"changes-{language}", _changes(language)
         yield f"plan-{language}", _plan(language)
+        yield f"reads-{language}", _reads(language)
+        yield f"sketch-{language}", _sketched(language)
     yield "documents", _documents
     yield "paths", _paths
 

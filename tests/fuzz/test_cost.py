@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 
 SEARCH = Path(__file__).with_name("cost.py")
-GROUPS = ("judge", "sound", "plan", "others")
+GROUPS = ("judge", "sound", "plan", "reads", "others")
 LIMITS = {"COST_LIMIT_S": "50", "COST_LIMIT_MB": "500"}  # ten times what is reached: other work may take the processor
 
 
 def _targets(group: str) -> list[str]:
     if group == "others":
-        return [*(f"{kind}-{each}" for kind in ("read", "changes") for each in LANGUAGES), "documents", "paths"]
+        return [
+            *(f"{kind}-{each}" for kind in ("read", "changes", "sketch") for each in LANGUAGES),
+            "documents",
+            "paths",
+        ]
     return [f"{group}-{each}" for each in LANGUAGES]
 
 

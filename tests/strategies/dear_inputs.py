@@ -33,6 +33,12 @@ GENES: Final[Mapping[str, tuple[int, int]]] = {
     "change": (0, 5),
     "rules": (0, 40),
     "stars": (0, 60),
+    "ring": (0, 900),
+    "maps": (0, 60),
+    "extensions": (0, 60),
+    "ranges": (0, 60),
+    "options": (0, 60),
+    "reads": (0, 200),
 }
 """The least and the largest number of each gene."""
 
@@ -73,7 +79,13 @@ def json_text(genome: Genome, *, is_later: bool) -> str:
         properties = {f"p{link}": ref for link, ref in enumerate(refs)}
         definitions[f"d{at}"] = {combination: refs} if is_acyclic and refs else {"properties": properties}
     definitions[f"d{count - 1}"] = _json_leaf(genome, kind)
+    ring = _ring_length(genome, is_later=is_later)
+    for at in range(ring):
+        next_one = {"n": {"$ref": f"#/definitions/c{(at + 1) % ring}"}}
+        definitions[f"c{at}"] = {"properties": {**next_one, **({} if at else {"v": {"type": kind}})}}
     schema: dict[str, Any] = {"$ref": "#/definitions/d0"}
+    if ring:
+        schema = {"properties": {"d": schema, "c": {"$ref": "#/definitions/c0"}}}
     branches = [_json_branch(genome, at, kind, is_later=is_later) for at in range(genome["union"])]
     if branches:
         schema = {"properties": {"r": schema, "u": {COMBINATIONS[genome["combination"]]: branches}}}
@@ -83,6 +95,11 @@ def json_text(genome: Genome, *, is_later: bool) -> str:
         schema = {"if": {"properties": {"c": {"minimum": at}}}, "then": schema, "else": {"required": [f"e{at}"]}}
     draft = "https://json-schema.org/draft/2020-12/schema" if genome["draft"] else None
     return json.dumps({**({"$schema": draft} if draft else {}), **schema, "definitions": definitions})
+
+
+def _ring_length(genome: Genome, *, is_later: bool) -> int:
+    """Return the number of types in a circle: another one in the later schema, so that each meets each of the other."""
+    return genome["ring"] + (1 if is_later and genome["ring"] else 0)
 
 
 def _json_branch(genome: Genome, at: int, kind: str, *, is_later: bool) -> Any:
@@ -118,6 +135,15 @@ def avro_text(genome: Genome, *, is_later: bool) -> str:
             symbols = [f"S{value}{suffix}" for value in range(genome["values"])]
             fields.append({"name": "e", "type": {"type": "enum", "name": f"E{suffix}", "symbols": symbols}})
         records.append({"type": "record", "name": f"R{at}{suffix}", "fields": fields})
+    ring = _ring_length(genome, is_later=is_later)
+    for at in range(ring):  # each has the one before, so that a long chain is below the last
+        before = [{"name": "n", "type": f"C{at - 1}{suffix}"}] if at else []
+        records.append({"type": "record", "name": f"C{at}{suffix}", "fields": [{"name": "v", "type": later}, *before]})
+    if records and genome["maps"]:
+        held = [
+            {"name": f"m{at}", "type": {"type": "map", "values": records[0]["name"]}} for at in range(genome["maps"])
+        ]
+        records[-1]["fields"] += held if len(records) > 1 else []
     schema: Any = records if genome["union"] else _nested_records(records)
     for _ in range(genome["depth"]):
         schema = {"type": "array", "items": schema}
@@ -145,9 +171,27 @@ def protobuf_text(genome: Genome, *, is_later: bool) -> str:
             inner = "".join(f"{later} o{one} = {first + 100 + one};" for one in range(genome["union"]))
             fields.append(f"oneof u {{ {inner} }}")
         parts.append(f"message {name}{at} {{ {' '.join(fields)} }}")
+    ring = _ring_length(genome, is_later=is_later)
+    parts += [f"message C{at} {{ C{(at + 1) % ring} n = 1; {later} v = 2; }}" for at in range(ring)]
+    parts += _protobuf_extras(genome, name, later)
     nested = "".join(f"message D{at} {{ {name}0 x = 1; " for at in range(genome["depth"])) + "}" * genome["depth"]
     values = " ".join(f"V{value} = {value};" for value in range(genome["values"] + 1))
     return "\n".join([*parts, nested, f"enum E {{ {values} }}"])
+
+
+def _protobuf_extras(genome: Genome, name: str, later: str) -> list[str]:
+    """Return imports, options, and a message with maps, extensions and ranges."""
+    known = ("any", "api", "duration", "empty", "struct", "timestamp", "wrappers")[: genome["imports"]]
+    parts = [f'import "google/protobuf/{each}.proto";' for each in known]
+    maps = "".join(f"map<string, {name}0> m{at} = {at + 1};" for at in range(genome["maps"]))
+    ranges = "".join(f"reserved {10_000 + at * 3} to {10_001 + at * 3};" for at in range(genome["ranges"]))
+    options = "".join(f"optional {later} p{at} = {1000 + at} [deprecated = true];" for at in range(genome["options"]))
+    parts.append(f"message X {{ {maps} {ranges} {options} }}")
+    if genome["extensions"]:
+        parts.append('import "google/protobuf/descriptor.proto";')
+        added = "".join(f"{later} x{at} = {50_000 + at};" for at in range(genome["extensions"]))
+        parts.append(f"extend google.protobuf.FieldOptions {{ {added} }}")
+    return parts
 
 
 TEXTS: Final[Mapping[str, Callable[..., str]]] = {"JSON": json_text, "AVRO": avro_text, "PROTOBUF": protobuf_text}
@@ -155,8 +199,15 @@ TEXTS: Final[Mapping[str, Callable[..., str]]] = {"JSON": json_text, "AVRO": avr
 
 def bridge_rules(genome: Genome) -> dict[str, Any]:
     """Return the rules of a bridge."""
-    expression = "f0" + " + f0" * genome["rules"]
-    return {f"f{at}": {"expr": expression} for at in range(min(genome["properties"], genome["rules"]) + 1)}
+    expression = (
+        "-" * genome["depth"] + "(" * genome["depth"] + "f0" + " + f0" * genome["rules"] + ")" * genome["depth"]
+    )
+    rules: dict[str, Any] = {
+        f"f{at}": {"expr": expression} for at in range(min(genome["properties"], genome["rules"]) + 1)
+    }
+    for at in range(genome["maps"]):
+        rules[f"r{at}" + ".l0" * genome["links"]] = {"from": f"r{at}" + ".l1" * genome["links"]}
+    return rules
 
 
 def contract_text(genome: Genome) -> str:
@@ -169,8 +220,12 @@ def contract_text(genome: Genome) -> str:
     properties: list[Any] = [{**field, "name": f"f{at}"} for at in range(genome["properties"] + 1)]
     for at in range(genome["depth"]):
         properties = [{"name": f"o{at}", "logicalType": "object", "properties": properties}]
+    checks = [
+        {"type": "library", "rule": "rowCount", "mustBeBetween": [at, at + 1]} for at in range(genome["required"])
+    ]
     entries = [
-        {"name": f"t{at}", "logicalType": "object", "properties": properties} for at in range(genome["links"] + 1)
+        {"name": f"t{at}", "logicalType": "object", "properties": properties, "quality": checks}
+        for at in range(genome["links"] + 1)
     ]
     return json.dumps(
         {

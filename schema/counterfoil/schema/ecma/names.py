@@ -12,7 +12,6 @@ from typing import Final
 
 import regex
 
-from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.ecma.syntax import LAST_CODE_POINT, Span
 
 _CATEGORIES: Final = """
@@ -43,7 +42,7 @@ _FULL_NAMES: Final = {"IDC": "ID_Continue", "VS": "Variation_Selector"}
 
 _OF_SCRIPT: Final = frozenset(("Script", "sc", "Script_Extensions", "scx"))
 _LONGEST_NAME: Final = 100
-"""The length of the longest name of a script for which it is remembered whether there is one."""
+"""A bound for the lengths of the names of scripts; longer texts are none, and are not remembered."""
 _SCRIPT: Final = re.compile(r"[A-Z][a-z]+(?:_[A-Z][a-z]+)*|Nko|SignWriting|Phags_Pa")
 
 
@@ -58,10 +57,10 @@ def is_property(text: str) -> bool:
         return name in _NAMES
     if name in {"General_Category", "gc"}:
         return value in _VALUES
-    return name in _OF_SCRIPT and _is_script(value)
+    return name in _OF_SCRIPT and len(value) <= _LONGEST_NAME and _is_script(value)
 
 
-@cached_if_short(256, longest=_LONGEST_NAME)
+@lru_cache(maxsize=256)
 def _is_script(value: str) -> bool:
     if not _SCRIPT.fullmatch(value):
         return False

@@ -48,7 +48,7 @@ _Key: TypeAlias = tuple[int, int]
 _MISREAD: Final = frozenset({rules.LOGICAL_TYPE_CHANGED, rules.DECIMAL_CHANGED, rules.INTEGER_AS_FLOAT})
 """The rules of values that are read as others without an error; at all other differences a decoder raises."""
 
-_STEPS_A_PAIR: Final = 5
+_STEPS_A_PAIR: Final = 15
 
 _OTHER_KINDS: Final = frozenset({rules.TYPE_MISMATCH, rules.MISSING_UNION_BRANCH})
 """The rules of values of a kind that the reader does not have."""

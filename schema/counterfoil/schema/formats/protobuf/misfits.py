@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _Key: TypeAlias = tuple[int, int]
 
-_STEPS_A_PAIR: Final = 5
-_STEPS_A_PART: Final = 2
+_STEPS_A_PAIR: Final = 15
+_STEPS_A_PART: Final = 6
 """The steps for each field or symbol of a pair: it is looked at several times."""
 
 _VARINTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64"})

@@ -1,0 +1,87 @@
+"""Dear inputs that were found, one of each kind: the steps that they take are counted, and no clock is read.
+
+Without the bound that holds one of them, the steps are used up, or are many times as many.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from counterfoil.schema.agreements.model import Expectation
+from counterfoil.schema.compatibility.policies import CompatibilityPolicy
+from counterfoil.schema.formats.table import format_for
+from counterfoil.schema.model import SchemaType
+from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.paths.model import VALUES, member
+from counterfoil.schema.position import Position
+from counterfoil.schema.reads.judge import judge_reader
+from counterfoil.schema.reads.model import Offer, Reader
+from counterfoil.schema.reads.rules import UNDECIDED
+from counterfoil.schema.steps import steps_for
+from dear_inputs import GENES, TEXTS, Genome
+
+if TYPE_CHECKING:
+    from counterfoil.schema.parsed import ParsedSchema
+
+STRICT, SOUND = CompatibilityPolicy.STRICT, CompatibilityPolicy.SOUND
+AT = Position(1, 1)
+
+
+def genome(**numbers: int) -> Genome:
+    """Return the genome with the least of each number but these."""
+    return {gene: low for gene, (low, _) in GENES.items()} | numbers
+
+
+def schemas_of(language: str, made: Genome) -> list[ParsedSchema]:
+    """Return the later and the earlier schema of a genome."""
+    return [parse_schema(TEXTS[language](made, is_later=is_later), SchemaType(language)) for is_later in (True, False)]
+
+
+KNOWN = [
+    pytest.param("AVRO", STRICT, genome(definitions=49, links=4, union=4, properties=11), 300_000, id="avro-links"),
+    pytest.param("AVRO", SOUND, genome(definitions=49, links=4, union=4, properties=11), 600_000, id="avro-sound"),
+    pytest.param("AVRO", STRICT, genome(union=300, renamed=1), 300_000, id="avro-union"),
+    pytest.param("JSON", STRICT, genome(definitions=60, links=2, change=1), 150_000, id="json-fan-out"),
+    pytest.param("JSON", STRICT, genome(ring=40, change=1), 600_000, id="json-circles"),
+    pytest.param("JSON", SOUND, genome(patterns=40, change=1), 400_000, id="json-patterns"),
+    pytest.param("PROTOBUF", STRICT, genome(definitions=60, links=8, union=20, change=1), 100_000, id="proto-links"),
+    pytest.param("PROTOBUF", SOUND, genome(ring=300, change=1), 1_500_000, id="proto-circles"),
+    pytest.param("PROTOBUF", SOUND, genome(maps=60, options=60, extensions=60, change=1), 100_000, id="proto-maps"),
+]
+
+
+@pytest.mark.parametrize(("language", "policy", "made", "most"), KNOWN)
+def test_a_dear_comparison_takes_few_steps(language: str, policy: CompatibilityPolicy, made: Genome, most: int):
+    later, earlier = schemas_of(language, made)
+    steps = steps_for(later, earlier)
+    before = steps.left
+    format_for(SchemaType(language)).find_differences(later, earlier, policy=policy, steps=steps)
+    assert before - steps.left < most
+
+
+@pytest.mark.parametrize(
+    ("language", "made", "most"),
+    [
+        pytest.param("AVRO", genome(ring=300, change=1), 400_000, id="avro-chain"),
+        pytest.param("AVRO", genome(definitions=40, links=4, change=1), 1_000_000, id="avro-fan-out"),
+        pytest.param("PROTOBUF", genome(definitions=40, links=4, change=1), 400_000, id="proto-fan-out"),
+        pytest.param("PROTOBUF", genome(maps=60, definitions=10, links=3, change=1), 400_000, id="proto-maps"),
+    ],
+)
+def test_the_misfits_of_dear_schemas_take_few_steps(language: str, made: Genome, most: int):
+    later, earlier = schemas_of(language, made)
+    misfits: Any = format_for(SchemaType(language)).find_misfits(later, earlier)
+    before = misfits.steps.left
+    for path in ((), (member("l0"),) * 30, (member("m0"), VALUES), (member("c"), *[member("n")] * 30)):
+        misfits.at(path)
+    assert before - misfits.steps.left < most
+
+
+@pytest.mark.slow
+def test_a_consumer_whose_misfits_are_too_many_is_not_said_to_be_able_to_read():
+    later, earlier = schemas_of("PROTOBUF", genome(ring=600, change=1))
+    expectation = Expectation("orders", "orders", "1", AT)
+    found = list(judge_reader(Offer(later), Reader("ui", expectation, schema=earlier)))
+    assert [each.rule for each in found] == [UNDECIDED]
