@@ -80,9 +80,8 @@ def connection_lines(root: CommandTable) -> list[str]:
     """Return the options that the help of commands abbreviates, each with its help."""
     context = click.Context(root, info_name="counterfoil")
     command = root.get_command(context, "usage")
-    assert command is not None
     formatter = click.HelpFormatter(width=100, max_width=100)
-    brief = [each for each in command.params if isinstance(each, BriefOption)]
+    brief = [each for each in (command.params if command else ()) if isinstance(each, BriefOption)]
     formatter.write_dl([record for each in brief if (record := each.own_help_record(context))])
     return formatter.getvalue().rstrip().splitlines()
 

@@ -102,7 +102,16 @@ def test_reports_are_written_as_files(run, story, tmp_path):
     for version, element in (("2", "failure"), ("9", "error")):
         place = tmp_path / f"{version}.xml"
         asked = f"{story.shop}@{version}"
-        run("can-i-deploy", asked, "--environment", story.environment, "--format", f"junit={place}", "--format", "markdown")
+        run(
+            "can-i-deploy",
+            asked,
+            "--environment",
+            story.environment,
+            "--format",
+            f"junit={place}",
+            "--format",
+            "markdown",
+        )
         [case] = ET.parse(place).getroot().iter("testcase")
         assert [each.tag for each in case][:1] == [element]
     printed = run("can-i-deploy", f"{story.shop}@2", "--environment", story.environment, "--format", "markdown").out

@@ -18,10 +18,10 @@ from local_services import free_port
 OPTIONS = {
     "lint": "--rules --fix --fail-on --allow-empty --config --format --no-color -q -v",
     "diff": "--registry --offline --timeout --format --no-color -q -v",
-    "check": "--against --level --policy --gate --environment --consumers --staged --offline --registry --timeout --config "
-    "--fail-on --allow-empty --format --no-color -q -v",
-    "test": "--server --proposed --sample --limit --seed --window --from-file --show-values --publish --environment --registry "
-    "--fail-on --allow-empty --config --format --no-color -q -v",
+    "check": "--against --level --policy --gate --environment --consumers --staged --offline --registry --timeout "
+    "--config --fail-on --allow-empty --format --no-color -q -v",
+    "test": "--server --proposed --sample --limit --seed --window --from-file --show-values --publish --environment "
+    "--registry --fail-on --allow-empty --config --format --no-color -q -v",
     "generate fixtures": "--count --seed --check --out",
     "generate vectors": "--count --seed --check --out",
     "generate strategy": "--check --out",

@@ -15,7 +15,7 @@ from contract_stories import LINK, expectation, promise, schema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.contracts import Environment, NewContract, NewPublication
 from counterfoil.sdk import Registry, operations
-from local_services import free_port
+from local_services import RegistryProcess, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ def conversation(*calls: tuple[str, dict[str, Any]], url: str = "") -> list[Any]
     return asyncio.run(talk())
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def story(live_registry, unique_name) -> tuple[str, str]:
     """The address of a registry, and the name of a contract there, whose topic has a reader."""
     name = unique_name("tools")
@@ -120,9 +120,8 @@ def test_a_change_is_checked_with_its_witness_and_nothing_is_registered(story) -
         url=url,
     )
     [finding] = [each for each in refused["findings"] if each["severity"] == "error"]
-    assert (refused["exitCode"], finding["rule"], finding["witness"]["datum"]) == (1, "type-mismatch", {"fare": 0.0}) or (
-        finding["witness"]["datum"].keys() >= {"fare"}
-    )
+    assert (refused["exitCode"], finding["rule"]) == (1, "type-mismatch")
+    assert finding["witness"]["datum"]["fare"] == 0.0
     assert accepted["exitCode"] == 0
     assert rule["why"]
     assert rule["fix"]
@@ -140,7 +139,7 @@ def test_a_change_is_checked_with_its_witness_and_nothing_is_registered(story) -
             'syntax = "proto3"; message M { string a = 1; }',
             None,
         ),
-        ("json", '{"type": "object"}', '{"type": "object", "required": ["a"]}', None),
+        ("json", '{"type": "string"}', '{"type": "integer"}', None),
     ],
 )
 def test_without_a_registry_two_texts_are_compared(schema_type, before, after, rule) -> None:
@@ -189,10 +188,13 @@ def test_without_a_registry_the_tools_that_need_one_say_so() -> None:
     assert "no connection" in away
 
 
-def test_the_rights_are_those_of_the_caller(counterfoil: Callable[..., Any], serve_with_access) -> None:
-    url, reader = serve_with_access
-    [refused] = conversation(("find_schemas", {}), url=url)
-    assert isinstance(refused, str)
-    assert "401" in refused
-    [allowed] = conversation(("find_schemas", {}), url=url.replace("://", f"://{reader}@"))
-    assert allowed == {"subjects": [], "found": 0}
+def test_the_rights_are_those_of_the_caller(counterfoil: Callable[..., Any], tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/access.db"
+    password = counterfoil("auth", "init", "--store", store, "--json").report["password"]
+    with RegistryProcess(store=store) as served:
+        [refused] = conversation(("find_schemas", {}), url=served.url)
+        assert isinstance(refused, str)
+        assert "401" in refused
+        url = served.url.replace("://", f"://admin:{password}@")
+        [allowed] = conversation(("find_schemas", {}), url=url)
+        assert allowed == {"subjects": [], "found": 0}

@@ -700,3 +700,99 @@ def test_diff_names_what_breaks_through_references(counterfoil, workshop):
     workshop.write("line.avsc", {**record("Line"), "fields": [{"name": "sku", "type": "int"}]})
     result = counterfoil("diff", "HEAD:order.avsc", "order.avsc", folder=workshop.folder)
     assert "type-mismatch" in result.out, result
+
+
+# --- what one command refuses, the others name
+
+
+def test_a_symbolic_link_is_named(counterfoil, shop):
+    shop.declare("{{files: 'a/*.json', subject: '{p}-order'}}")
+    shop.write("real/order.json", JSON_ORDER)
+    (shop.folder / "a").mkdir()
+    (shop.folder / "a" / "order.json").symlink_to("../real/order.json")
+    shop.commit()
+    named = "a/order.json is a symbolic link and is not checked; map the file that it leads to"
+    for command, code in (("check", 4), ("plan", 4), ("lint", 0), ("schema register", 4)):
+        done = counterfoil(*command.split(), folder=shop.folder)
+        assert (done.code, named in " ".join((done.out + done.err).split())) == (code, True), done
+
+
+def test_a_plan_without_files_is_no_answer(counterfoil, shop):
+    shop.declare("{{files: '*.avsc', subject: '{p}-order'}}")
+    shop.commit()
+    planned = counterfoil("plan", "--fail-on-changes", folder=shop.folder)
+    assert planned.code == 4, planned
+    assert "There is no schema file here that counterfoil.yaml maps" in planned.err
+    shop.write("order.avsc", record("Order", "id"))
+    assert counterfoil("plan", folder=shop.folder).code == 0
+
+
+def test_lint_finds_aliases_that_a_plan_refuses(counterfoil, shop):
+    entries = (
+        "{{files: a.avsc, subject: '{p}-a', aliases: ['{p}-b']}}",
+        "{{files: b.avsc, subject: '{p}-b', aliases: ['{p}-c']}}",
+        "{{files: d.avsc, subject: '{p}-d', aliases: ['{p}-c']}}",
+    )
+    shop.declare(*entries)
+    for name in "abd":
+        shop.write(f"{name}.avsc", record(name.upper(), "id"))
+    shop.commit()
+    linted = counterfoil("lint", "--format", "json", folder=shop.folder)
+    found = [
+        (each["path"], each["rule"], each["element"].removeprefix(shop.prefix)) for each in linted.report["findings"]
+    ]
+    assert (linted.code, found) == (
+        1,
+        [("a.avsc", "subject-taken", "-b"), ("b.avsc", "subject-taken", "-c"), ("d.avsc", "subject-taken", "-c")],
+    )
+    planned = counterfoil("plan", folder=shop.folder)
+    assert (planned.code, "keep one of them" in planned.err) == (2, True)
+    shop.declare(
+        *(each.replace("aliases: ['{p}-", f"aliases: ['{{p}}-{number}") for number, each in enumerate(entries))
+    )
+    assert counterfoil("lint", folder=shop.folder).code == 0
+    assert counterfoil("plan", folder=shop.folder).code == 0
+
+
+def test_files_whose_names_give_them_one_subject_are_a_warning_without_a_project(counterfoil, workshop):
+    workshop.write("a/order-value.avsc", record("Order", "id"))
+    workshop.write("b/order-value.avsc", record("Order", "number"))
+    workshop.write("c/other-value.avsc", record("Other", "id"))
+    workshop.commit()
+    done = counterfoil("lint", "--format", "json", folder=workshop.folder)
+    found = [(each["path"], each["rule"], each["severity"]) for each in done.report["findings"]]
+    taken = [(f"{folder}/order-value.avsc", "subject-taken", "warning") for folder in "ab"]
+    assert (done.code, found) == (0, taken), done
+    workshop.write("b/order-value.avsc", record("Order", "id"))
+    assert counterfoil("lint", "--format", "json", folder=workshop.folder).report["findings"] == []
+
+
+def test_files_that_no_entry_maps_are_named(counterfoil, shop):
+    shop.declare("{{files: 'a.avsc', subject: '{p}-a'}}")
+    shop.write("a.avsc", record("A", "id"))
+    shop.write("b.avsc", record("B", "id"))
+    shop.commit()
+    named = "no entry of counterfoil.yaml maps b.avsc, so that plan and schema register refuse it"
+    for command in ("check", "lint"):
+        done = counterfoil(command, "--format", "json", folder=shop.folder)
+        assert (done.code, named in done.report["note"]) == (0, True), done
+    assert counterfoil("plan", folder=shop.folder).code == 2
+
+
+@pytest.mark.parametrize("name", ["ORDER.AVSC", "Order.Avsc"])
+def test_the_end_of_a_name_may_have_any_case(counterfoil, shop, name):
+    shop.declare("{{files: '*', subject: '{p}-order'}}")
+    shop.write(name, record("Order", "id"))
+    shop.commit()
+    planned = counterfoil("plan", "--format", "json", folder=shop.folder)
+    assert [each["path"] for each in planned.report["changes"]] == [name]
+    shop.write(name, {**record("Order"), "fields": [{"name": "id", "type": "int"}]})
+    assert counterfoil("check", folder=shop.folder).code == 1
+
+
+def test_json_in_capital_letters_is_json(counterfoil, shop):
+    shop.declare("{{files: '*.JSON', subject: '{p}-order'}}")
+    shop.write("ORDER.JSON", JSON_ORDER)
+    shop.commit()
+    assert counterfoil("schema", "register", folder=shop.folder).code == 0
+    assert counterfoil("plan", "--fail-on-changes", folder=shop.folder).code == 0

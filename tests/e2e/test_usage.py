@@ -132,7 +132,8 @@ def test_a_topic_whose_statistics_are_of_environments_is_asked_about_with_one(ru
     assert (asked.code, asked.out) == (4, "")
     assert asked.err == (
         f"counterfoil: Nothing is stored about the records of topic '{topic}', but there is something for "
-        f"{topic}-production (--environment {topic}-production) and for {topic}-staging (--environment {topic}-staging)\n"
+        f"{topic}-production (--environment {topic}-production) and for "
+        f"{topic}-staging (--environment {topic}-staging)\n"
     )
     assert run("usage", "--topic", topic, "--env", f"{topic}-staging").code == 0
     registry.call(operations.post_topic_stats(TopicStats(topic, records=1, schemas=(SchemaCount(1, 1),))))

@@ -38,17 +38,17 @@ AGREEMENT_SUFFIXES: Final = (".odcs.yaml", ".odcs.yml", ".odps.yaml", ".odps.yml
 
 
 def has_schema_suffix(path: str) -> bool:
-    """Return whether the file's name has the suffix of a schema.
+    """Return whether the file's name has the suffix of a schema, in any case of letters.
 
-    >>> has_schema_suffix("shop/order.proto"), has_schema_suffix("package.json")
-    (True, False)
+    >>> has_schema_suffix("shop/order.proto"), has_schema_suffix("ORDER.AVSC"), has_schema_suffix("package.json")
+    (True, True, False)
     """
-    return path.endswith(tuple(TYPE_BY_SUFFIX))
+    return path.lower().endswith(tuple(TYPE_BY_SUFFIX))
 
 
 def is_plain(path: str) -> bool:
     """Return whether the file is one with any content: JSON without the suffix of a schema."""
-    return path.endswith(tuple(_TYPE_BY_PLAIN_SUFFIX)) and not has_schema_suffix(path)
+    return path.lower().endswith(tuple(_TYPE_BY_PLAIN_SUFFIX)) and not has_schema_suffix(path)
 
 
 def looks_like_schema(data: bytes) -> bool:
@@ -87,7 +87,7 @@ def says_it_is_schema(data: bytes) -> bool:
 
 def has_known_suffix(path: str) -> bool:
     """Return whether the file's name says which language it may be in."""
-    return path.endswith((*TYPE_BY_SUFFIX, *_TYPE_BY_PLAIN_SUFFIX))
+    return path.lower().endswith((*TYPE_BY_SUFFIX, *_TYPE_BY_PLAIN_SUFFIX))
 
 
 def language_in(data: bytes) -> SchemaType | None:
@@ -105,7 +105,7 @@ def claiming_languages(path: str) -> list[SchemaType]:
     """Return the languages of which a plain file is if it declares a name in them."""
     if not is_plain(path):
         return []
-    return [each.schema_type for each in FORMATS if path.endswith(tuple(each.claimed_suffixes))]
+    return [each.schema_type for each in FORMATS if path.lower().endswith(tuple(each.claimed_suffixes))]
 
 
 def language_of(path: str) -> SchemaType:
@@ -114,7 +114,7 @@ def language_of(path: str) -> SchemaType:
     Plain JSON is JSON Schema, and a file without a known suffix is Avro.
     """
     known = {**TYPE_BY_SUFFIX, **_TYPE_BY_PLAIN_SUFFIX}
-    return next((schema_type for suffix, schema_type in known.items() if path.endswith(suffix)), DEFAULT_TYPE)
+    return next((schema_type for suffix, schema_type in known.items() if path.lower().endswith(suffix)), DEFAULT_TYPE)
 
 
 def stem_of(path: str) -> str:
@@ -125,8 +125,8 @@ def stem_of(path: str) -> str:
     """
     name = posixpath.basename(path)
     for suffix in (*TYPE_BY_SUFFIX, *_TYPE_BY_PLAIN_SUFFIX):
-        if name.endswith(suffix):
-            return name.removesuffix(suffix)
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)]
     return name
 
 

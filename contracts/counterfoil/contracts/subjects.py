@@ -129,6 +129,36 @@ class Subjects:
         shared = {name: self.shared[name] for name in self.names(path) if name in self.shared}
         return {name: tuple(each for each in paths if each != path) for name, paths in shared.items()}
 
+    def taken_aliases(self, path: str) -> list[tuple[str, str]]:
+        """Return the aliases of the subjects of a file that are taken, each with a sentence that says by what."""
+        mapping = self.of(path).mapping
+        names = self.names(path)
+        if mapping is None or not names:
+            return []
+        aliases = dict.fromkeys(mapping.line.aliases)
+        found = [(alias, alias_text(alias, names[0])) for alias in aliases if alias in self._path_by_name]
+        return found + [
+            (alias, other_alias_text(alias, *sorted({names[0], other})))
+            for alias in aliases
+            for other in self._subjects_by_alias.get(alias, ())
+            if other != names[0]
+        ]
+
+    @cached_property
+    def _path_by_name(self) -> Mapping[str, str]:
+        """A file of each subject."""
+        return {name: path for path in self.tree.paths for name in self.names(path)}
+
+    @cached_property
+    def _subjects_by_alias(self) -> Mapping[str, tuple[str, ...]]:
+        """The subjects that have each alias."""
+        found: dict[str, dict[str, None]] = {}
+        for path in self.tree.paths:
+            mapping = self.of(path).mapping
+            for alias in mapping.line.aliases if mapping is not None else ():
+                found.setdefault(alias, {}).update(dict.fromkeys(self.names(path)))
+        return {alias: tuple(subjects) for alias, subjects in found.items()}
+
     def unmapped_references(self, path: str) -> tuple[str, ...]:
         """Return the files to which a file with a subject refers, and which the project maps to nothing."""
         if not self._declares or not self.names(path):
@@ -230,6 +260,16 @@ def rivals_text(subject: str, others: Sequence[str]) -> str:
     """Return the sentence that other files have the same subject."""
     have = "has" if len(others) == 1 else "have"
     return f"{' and '.join(others)} {have} the same subject {subject!r}; a subject has one file"
+
+
+def alias_text(alias: str, subject: str) -> str:
+    """Return the sentence that an alias of a subject is the subject of a file."""
+    return f"{alias!r} is an alias of {subject!r} and the subject of a file; keep one of them"
+
+
+def other_alias_text(alias: str, subject: str, other: str) -> str:
+    """Return the sentence that two subjects have one alias."""
+    return f"{alias!r} is an alias of {subject!r} and of {other!r}; an alias is of one subject"
 
 
 def _is_relative(name: str) -> bool:

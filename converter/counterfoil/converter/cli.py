@@ -75,7 +75,7 @@ def _formats(names: str) -> Callable[..., Any]:
         def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: Any) -> Any:
             return command(formats=(*formats, "json") if is_json else formats, **options)
 
-        return _options(given, short)(update_wrapper(with_formats, command))
+        return _options(given, short)(update_wrapper(with_formats, command))  # type: ignore[no-any-return]  # a decorator
 
     return decorate
 

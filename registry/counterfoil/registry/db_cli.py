@@ -47,17 +47,18 @@ def upgrade(*, store: str, sql: bool, found: int | None, as_json: bool) -> ExitC
         raise click.UsageError("--from is the format that --sql begins with; give both options")
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store import upgrading
+        from counterfoil.registry.store.formats import FORMAT
     if sql:
         begun = upgrading.find_format(store) if found is None else found
         text = upgrading.upgrade_sql(store, begun)
         if as_json:
-            click.echo(json.dumps({"from": begun, "to": upgrading.FORMAT, "sql": text}, indent=2))
+            click.echo(json.dumps({"from": begun, "to": FORMAT, "sql": text}, indent=2))
         else:
             click.echo(text, nl=False)
         return ExitCode.OK
     done = upgrading.upgrade(store)
     if as_json:
-        facts = {"store": done.shown, "from": done.found, "to": upgrading.FORMAT, "changed": done.is_changed}
+        facts = {"store": done.shown, "from": done.found, "to": done.format, "changed": done.is_changed}
         click.echo(json.dumps(facts, indent=2))
     else:
         click.echo(done.sentence)

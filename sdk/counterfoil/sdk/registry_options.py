@@ -216,7 +216,9 @@ def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
     ]
     if role.spellings:
         about = f"{role.about}  [{role.variables}URL]"
-        url = click.option(*role.spellings, names["URL"], cls=RenamedOption, former=role.former, metavar="URL", help=about)
+        url = click.option(
+            *role.spellings, names["URL"], cls=RenamedOption, former=role.former, metavar="URL", help=about
+        )
         options.insert(0, url)
     return options
 

@@ -80,7 +80,7 @@ def test_former_names_go_on() -> None:
         for name, option in spelled(command):
             for former in option.former if isinstance(option, RenamedOption) else ():
                 assert name == FORMER[former]
-                assert former in parser._long_opt  # noqa: SLF001 (what the command accepts; click has no public list)
+                assert former in parser._long_opt
                 found.setdefault(former, set()).add(context.command_path)
     assert {former: bool(paths) for former, paths in found.items()} == dict.fromkeys(FORMER, True)
     assert len(found["--url"]) > 50

@@ -298,8 +298,8 @@ def test_protobuf_unknown_fields_are_dropped_and_the_plan_notes_it():
 
 
 def test_protobuf_two_fields_of_one_oneof_are_refused():
-    source, target = proto("string a = 1; string b = 2;"), proto("oneof x { string a = 1; string b = 2; }")
-    plan = plan_of(source, target)
+    source = proto("optional string a = 1; optional string b = 2;")
+    plan = plan_of(source, proto("oneof x { string a = 1; string b = 2; }"))
     assert converted(plan, message_of(source, a="1", b="2")) == "unencodable"
 
 

@@ -219,3 +219,28 @@ message R { int32 a = 1 [(confluent.field_meta).tags = "PII"]; }"""
 def test_other_languages_too(text: str, schema_type: SchemaType, reason: str) -> None:
     [found] = unencryptable_tags(parse_schema(text, schema_type), {})
     assert reason in found.text
+
+
+@pytest.mark.parametrize(
+    ("mode", "rule_type", "reason"),
+    [
+        ("WRITE", "ENCRYPT", "readers get ciphertext"),
+        ("READ", "ENCRYPT", "writers leave plain text"),
+        ("READ", "encrypt", "writers leave plain text"),
+        ("READ", "ENCRYPT_PAYLOAD", "writers leave plain text"),
+        ("WRITEREAD", "ENCRYPT", None),
+        ("READ", "CEL_FIELD", None),
+    ],
+)
+def test_a_registration_warns_of_a_rule_that_encrypts_in_one_direction(
+    mode: str, rule_type: str, reason: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = Rule("hide", type=rule_type, tags=("PII",), params=PARAMS, mode=mode)
+    payload = rule_type == "ENCRYPT_PAYLOAD"
+    rules = RuleSet(encoding_rules=(rule,)) if payload else RuleSet(domain_rules=(rule,))
+    with caplog.at_level(logging.WARNING):
+        InMemoryRegistry().client(retries=0).register(
+            "people-value", Schema(json.dumps(obj(a=limited())), SchemaType.JSON, rule_set=rules)
+        )
+    causes = [each.__dict__["cause"] for each in caplog.records if each.getMessage().startswith("a rule encrypts")]
+    assert [reason is not None and reason in cause for cause in causes] == ([True] if reason else [])

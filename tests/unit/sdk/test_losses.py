@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codec_schemas import fixed, logical, record, schema_of
+from counterfoil.schema.model import Rule, RuleSet, Schema
 from counterfoil.schema.wire import ID_PREFIX_BYTES
 from counterfoil.sdk import (
     AvroDeserializer,
@@ -288,3 +289,22 @@ def test_a_frame_is_read_as_it_was_written():
     assert write(2**53, CTX)[ID_PREFIX_BYTES:] == compile_encoder(schema_of("double"))(2**53)
     with pytest.raises(EncodeError):
         write(2**53 + 1, CTX)
+
+
+def test_a_message_that_rules_migrate_to_larger_units_stays_readable():
+    registry = InMemoryRegistry().client(retries=0)
+    registry.set_config("losses-value", "NONE")
+    texts = [json.dumps(record({"name": name, "type": kind})) for name, kind in (("a", INSTANT[1]), ("b", INSTANT[0]))]
+    first, second = texts
+    instant = dt.datetime(2026, 1, 2, 3, 4, 5, 678_901, dt.UTC)
+    data = AvroSerializer(registry, first)({"a": instant}, CTX)
+    up = Rule("up", "JSONATA", mode="UPGRADE", expr='{"b": a}')
+    registry.register("losses-value", Schema(second, rule_set=RuleSet(migration_rules=(up,))))
+    read = AvroDeserializer(registry, latest=True)(data, CTX)
+    assert read == {"b": instant.replace(microsecond=678_000)}
+
+
+def test_a_value_of_the_only_type_of_a_union_has_the_error_of_that_type():
+    for union in (["null", INSTANT[0]], [INSTANT[0]], ["null", "string", INSTANT[0]]):
+        with pytest.raises(EncodeError, match="whole milliseconds"):
+            compile_encoder(schema_of(union))(dt.datetime(2026, 1, 2, 3, 4, 5, 1, dt.UTC))

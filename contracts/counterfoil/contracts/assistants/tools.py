@@ -39,7 +39,7 @@ class Tools:
             names = [name for name in registry.subjects() if text.casefold() in name.casefold()]
         return {"subjects": names[:FOUND_AT_MOST], "found": len(names)}
 
-    def read_schema(self, subject: str, version: int | None) -> dict[str, Any]:
+    def read_schema(self, subject: str, version: int | None = None) -> dict[str, Any]:
         """Return a version of a subject with its text; without a number the latest."""
         from counterfoil.schema.rest.schemas import schema_document
 
@@ -49,23 +49,22 @@ class Tools:
 
     def compare_schemas(self, earlier: str, later: str) -> dict[str, Any]:
         """Return what changed between two versions, each given as ``SUBJECT@VERSION``."""
-        from counterfoil.contracts.reports.breaks import USUAL_TERMS
         from counterfoil.contracts.reports.diff import DiffReport, json_diff
 
         with self._open() as registry:
-            sides = [_version(registry, each) for each in (earlier, later)]
-            return _parsed(json_diff(DiffReport.of(*sides, USUAL_TERMS)))
+            was, now = (_version(registry, each) for each in (earlier, later))
+            return _parsed(json_diff(DiffReport.of(was, now)))
 
     def check_change(
         self,
         schema: str,
         schema_type: str,
         *,
-        subject: str | None,
-        earlier: str | None,
-        level: str | None,
-        policy: str | None,
-        files: Mapping[str, str],
+        subject: str = "",
+        earlier: str = "",
+        level: str = "",
+        policy: str = "",
+        files: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Return the report on a proposed schema: against the versions of ``subject``, or the text ``earlier``.
 
@@ -74,25 +73,26 @@ class Tools:
         from counterfoil.contracts.baseline import TreeBaseline
         from counterfoil.contracts.baselines.registry import RegistryBaseline
 
-        if (subject is None) == (earlier is None):
+        if bool(subject) == bool(earlier):
             raise UsageMistake("give either subject, whose versions are compared with, or earlier, the text before")
         path = f"proposed{_SUFFIXES[_language(schema_type)]}"
+        files = files or {}
         head = _tree({**files, path: schema}, "the proposed schema")
-        if earlier is not None:
+        if earlier:
             before = _tree({**files, path: earlier}, "the earlier schema")
             baseline = TreeBaseline(head, [before], label=before.label, is_wanted=lambda _: False)
             return _report(head, path, baseline, level=level, policy=policy)
         with self._open() as registry:
-            named = RegistryBaseline(registry, {path: str(subject)}, label="the registry")
+            named = RegistryBaseline(registry, {path: subject}, label="the registry")
             return _report(head, path, named, level=level, policy=policy)
 
-    def who_reads(self, field: str, environment: str | None) -> dict[str, Any]:
+    def who_reads(self, field: str, environment: str = "") -> dict[str, Any]:
         """Return who reads ``SUBJECT`` or ``SUBJECT.PATH``, by declarations and by observation."""
         from counterfoil.contracts.usage.printing import json_usage
         from counterfoil.contracts.usage.subject import usage_of
 
         with self._open() as registry:
-            return _parsed(json_usage(usage_of(registry, field, environment=environment)))
+            return _parsed(json_usage(usage_of(registry, field, environment=environment or None)))
 
     def can_i_deploy(self, application: str, version: str, environment: str) -> dict[str, Any]:
         """Return the verdict of the registry on a deployment."""
@@ -103,7 +103,7 @@ class Tools:
             verdict = registry.call(operations.can_i_deploy(application, version, environment))
         return _parsed(json_verdict(Question(f"{application} {version}", "deployed to", environment), verdict))
 
-    def decode_message(self, message: str, reader: str | None) -> dict[str, Any]:
+    def decode_message(self, message: str, reader: str = "") -> dict[str, Any]:
         """Return the frame, the schema and the value of a message in hexadecimal digits, also as a ``reader`` reads it.
 
         ``reader`` is ``SUBJECT@VERSION``.
@@ -116,7 +116,7 @@ class Tools:
         except (ValueError, binascii.Error):
             raise UsageMistake("message is not hexadecimal: two of 0 to 9 and a to f for each byte") from None
         with self._open() as registry:
-            expected = None if reader is None else _version(registry, reader)
+            expected = None if not reader else _version(registry, reader)
             return _parsed(json_decoded(take_apart(data, named=None, registry=registry, reader=expected)))
 
     def explain_rule(self, rule: str) -> dict[str, Any]:
@@ -130,9 +130,7 @@ class Tools:
         raise UsageMistake(f"there is no rule {rule!r}; similar names: {like}")
 
 
-def _report(
-    head: SchemaTree, path: str, baseline: Baseline, *, level: str | None, policy: str | None
-) -> dict[str, Any]:
+def _report(head: SchemaTree, path: str, baseline: Baseline, *, level: str, policy: str) -> dict[str, Any]:
     from counterfoil.contracts.check import check_files
     from counterfoil.contracts.reports.json import json_report
     from counterfoil.contracts.verdict import exit_code_of
@@ -184,20 +182,18 @@ def _rules() -> dict[str, dict[str, Any]]:
     from counterfoil.schema.reads.rules import RULE_BY_ID as READS
 
     texts: dict[str, dict[str, Any]] = {
-        name: {"about": "files", "why": rule.why, "fix": rule.fix}
-        for name, rule in (*LINT_RULE_BY_ID.items(), *FILE_RULE_BY_ID.items())
+        name: {"about": "files", "why": rule.why, "fix": rule.fix} for name, rule in LINT_RULE_BY_ID.items()
     }
-    texts |= {
-        name: {"about": "what consumers read", "why": rule.why, "fix": rule.fix} for name, rule in READS.items()
-    }
+    texts |= {name: {"about": "files", "why": each.why, "fix": each.fix} for name, each in FILE_RULE_BY_ID.items()}
+    texts |= {name: {"about": "what consumers read", "why": one.why, "fix": one.fix} for name, one in READS.items()}
     texts |= {
         name: {
-            "about": f"compatibility of {rule.schema_type or 'every language'}",
-            "why": rule.why,
-            "fix": rule.fix or rule.forward_fix,
-            "breaksUnder": sorted(rule.breaks),
+            "about": f"compatibility of {found.schema_type or 'every language'}",
+            "why": found.why,
+            "fix": found.fix or found.forward_fix,
+            "breaksUnder": sorted(found.breaks),
         }
-        for name, rule in COMPATIBILITY.items()
+        for name, found in COMPATIBILITY.items()
     }
     return texts
 

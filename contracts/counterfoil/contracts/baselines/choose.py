@@ -19,6 +19,7 @@ from counterfoil.contracts.baselines.past import GitPast
 from counterfoil.contracts.baselines.registry import RegistryBaseline
 from counterfoil.contracts.baselines.submodules import moved_submodules
 from counterfoil.contracts.baselines.workspace import (
+    linked_schemas,
     neighbours,
     paths_below,
     read_head,
@@ -151,8 +152,19 @@ class Comparison:
             return undeclared_schemas(
                 self.scope, self.head, [blob.path for blob in blobs], reader_of_blobs(self.repository, blobs)
             )
-        listed = self.repository.working_paths() if self.repository else paths_below(root, is_plain)
-        return undeclared_schemas(self.scope, self.head, listed, reader_of(root))
+        return undeclared_schemas(self.scope, self.head, self._listed, reader_of(root))
+
+    @cached_property
+    def linked(self) -> tuple[str, ...]:
+        """The symbolic links that would be schema files if they were followed."""
+        return linked_schemas(self.scope, self._listed)
+
+    @cached_property
+    def _listed(self) -> Sequence[str]:
+        """The paths of the files of the working tree, or of a plain folder those that may be schemas."""
+        if self.repository is not None:
+            return self.repository.working_paths()
+        return paths_below(self.scope.root, lambda path: is_plain(path) or self.scope.may_be_schema(path))
 
     @cached_property
     def earlier_project(self) -> Project | None:
@@ -247,8 +259,8 @@ class Comparison:
         note = ""
         if base == repository.commit(HEAD):
             note = (
-                f"{branch} has every commit that HEAD has, so only uncommitted changes are judged; --against HEAD^ judges "
-                "the last commit"
+                f"{branch} has every commit that HEAD has, so only uncommitted changes are judged; --against HEAD^ "
+                "judges the last commit"
             )
         return self._at_commit(repository, base, ref=branch, note=note)
 

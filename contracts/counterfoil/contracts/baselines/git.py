@@ -65,7 +65,9 @@ class GitRepository:
         """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
         if ref not in self._commit_by_ref:
             wanted = f"{ref}^{{commit}}"
-            printed = run_git(self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, fails=(1, 128))
+            printed = run_git(
+                self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, fails=(1, 128)
+            )
             self._commit_by_ref[ref] = printed.decode().strip() or None
         return self._commit_by_ref[ref]
 

@@ -131,6 +131,13 @@ def undeclared_schemas(
     return tuple(sorted({*found} - referred))
 
 
+def linked_schemas(scope: Scope, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the symbolic links among ``paths`` that would be schema files if they were followed."""
+    root = Path(scope.root)
+    wanted = (path for path in paths if scope.is_wanted(path) and scope.may_be_schema(path))
+    return tuple(sorted(path for path in wanted if (root / path).is_symlink() and (root / path).is_file()))
+
+
 def reader_of(root: str) -> Callable[[str], bytes | None]:
     """Return a function that reads a file below ``root``, and returns None where there is no regular file."""
 

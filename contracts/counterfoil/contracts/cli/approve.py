@@ -180,13 +180,15 @@ def _list(records: tuple[ApprovalRecord, ...], stored: Iterable[Approval], *, as
         from counterfoil.schema.rest.approvals import APPROVAL
 
         print_json(
-            {"approvals": [_document(each) for each in records], "registered": [APPROVAL.write(each) for each in stored]}
+            {
+                "approvals": [_document(each) for each in records],
+                "registered": [APPROVAL.write(each) for each in stored],
+            }
         )
         return
     from datetime import UTC, datetime
 
     from counterfoil.contracts.cli.registered_approvals import lines_of
-
     from counterfoil.contracts.reports.text import printable
 
     today = datetime.now(UTC).date()

@@ -71,12 +71,13 @@ class Judging(NamedTuple):
         from counterfoil.contracts.check import check_files
         from counterfoil.contracts.checking.request import Before
         from counterfoil.contracts.cli.defects import defects_on_stderr
+        from counterfoil.contracts.cli.waiting import Waiting
         from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
         from counterfoil.schema.compatibility.policies import parse_policy
 
         comparison = open_comparison(self._request())
-        with defects_on_stderr():
+        with defects_on_stderr(), Waiting("checking schemas"):
             report = check_files(
                 comparison.head,
                 comparison.selected,
@@ -153,7 +154,9 @@ class Judging(NamedTuple):
         from counterfoil.contracts.model import Gate
 
         if self.offline:
-            raise click.UsageError("--environment asks a registry who is live in the environment; expected no --offline")
+            raise click.UsageError(
+                "--environment asks a registry who is live in the environment; expected no --offline"
+            )
         agreements = request_of(comparison, self.consumers, Gate(self.gate) if self.gate else None)
         named = (each.reading.agreement for each in agreements.after.files.values())
         access = registry_in(environment, named, given=self.registry, project=comparison.project)
@@ -225,9 +228,12 @@ def _noted(comparison: Comparison, report: CheckReport) -> CheckReport:
     """Return the report with notes about files that are not checked, and entries of the project without files."""
     from dataclasses import replace
 
-    from counterfoil.contracts.project.notes import notes_of
+    from counterfoil.contracts.baselines.choose import REGISTRY
+    from counterfoil.contracts.project.notes import notes_of, unmapped_notes
 
-    notes = notes_of(comparison.project, comparison.head, comparison.undeclared)
+    notes = [*notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked)]
+    if comparison.request.against != REGISTRY:  # against a registry, each such file has a finding
+        notes += unmapped_notes(comparison.project, comparison.selected)
     return replace(report, note="; ".join(filter(None, (report.note, *notes)))) if notes else report
 
 
@@ -308,9 +314,7 @@ _OPTIONS: Final = chain(
         metavar="DIR",
         help="Try a migration's converter on recorded records.",
     ),
-    environment_option(
-        "Also check what breaks for the versions that are live there, as a registry knows them."
-    ),
+    environment_option("Also check what breaks for the versions that are live there, as a registry knows them."),
     click.option("--staged", is_flag=True, help="Check the staged files, not the working tree."),
 )
 generated_code_option: Final = click.option(

@@ -30,4 +30,18 @@ def mcp(registry: RegistryAccess) -> None:
     from counterfoil.contracts.assistants.tools import Tools
     from counterfoil.contracts.cli.installed import find_installed
 
-    server_of(Tools(registry.open), version=find_installed().version).run("stdio")
+    tools = Tools(registry.open)
+    server_of(tools, version=find_installed().version, sentence_of=_sentence_of).run("stdio")
+
+
+def _sentence_of(error: Exception) -> str:
+    """Return the sentence about an error; a bug has its traceback in a file."""
+    from counterfoil.contracts.cli.run import exit_code_for, keep_traceback
+    from counterfoil.schema.exit_codes import ExitCode
+
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    text = str(error) or type(error).__name__
+    if exit_code_for(error) is not ExitCode.BUG:
+        return text
+    return f"unexpected {type(error).__name__}: {text} ({keep_traceback(error)})"

@@ -70,8 +70,8 @@ def plan(
     These are the schemas, in the order of references, and the levels, policies, modes, aliases and associations of
     their subjects. New schemas are judged under the level that the project wants. Nothing is changed.
 
-    Exit codes: 0 planned, 1 a level refuses a schema, 2 usage, 3 there are changes (--fail-on-changes), 11 registry
-    unreachable, 12 registry refused, 14 a file is missing.
+    Exit codes: 0 planned, 1 a level refuses a schema, 2 usage, 3 there are changes (--fail-on-changes), 4 there is no
+    schema file (without --prune), 11 registry unreachable, 12 registry refused, 14 a file is missing.
     """
     from counterfoil.contracts.state.printing import json_plan, markdown_plan, text_plan
     from counterfoil.schema.exit_codes import ExitCode
@@ -95,6 +95,9 @@ def plan(
     writer.write_each(render, prefix=planned.prefix)
     if _is_refused(found):
         return ExitCode.BROKEN
+    if not found.entries and not prune:
+        click.echo("There is no schema file here that counterfoil.yaml maps, so nothing was planned.", err=True)
+        return ExitCode.CANNOT_SAY
     return ExitCode.PENDING if fail_on_changes and found.changes else ExitCode.OK
 
 
@@ -159,6 +162,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import Request, open_comparison
     from counterfoil.contracts.cli.defects import defects_on_stderr
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.state.planning import Planning
@@ -175,10 +179,10 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     with access.at(address).open() as client, defects_on_stderr():
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
-        notes = (*notes_of(project, found.head, found.undeclared), *_changed_subjects(found, paths))
-        yield _Planned(
-            planning.plan(label=label, prune=prune, notes=notes), planning.registration, client, found.scope.prefix
-        )
+        notes = (*notes_of(project, found.head, found.undeclared, found.linked), *_changed_subjects(found, paths))
+        with Waiting("planning"):
+            made = planning.plan(label=label, prune=prune, notes=notes)
+        yield _Planned(made, planning.registration, client, found.scope.prefix)
 
 
 def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
@@ -205,7 +209,9 @@ def _address_in(environment: str, comparison: Comparison, *, given: str | None) 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)
-        raise click.UsageError(f"--environment {environment} is {address}, and the registry given is {shown}; give one of them")
+        raise click.UsageError(
+            f"--environment {environment} is {address}, and the registry given is {shown}; give one of them"
+        )
     return address
 
 

@@ -128,7 +128,9 @@ def release(version: Versioned, environment: str, config: str | None, registry: 
 
 @record.command(name="support-ended")
 @_options
-def support_ended(version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool) -> None:
+def support_ended(
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool
+) -> None:
     """Record that the support of a released version has ended, so that it counts no longer."""
     from counterfoil.schema.rest.contracts import Liveness
 

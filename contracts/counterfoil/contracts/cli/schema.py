@@ -139,7 +139,7 @@ def register(
     if missing := comparison.scope.missing(comparison.head):
         raise InputNotFound(absent(missing[0], what="schema file or folder"))
     chosen = [each for each in comparison.selected if not _is_unused_part(comparison, each)]
-    for note in notes_of(comparison.project, comparison.head, comparison.undeclared):
+    for note in notes_of(comparison.project, comparison.head, comparison.undeclared, comparison.linked):
         click.echo(f"note: {note}", err=True)
     if not chosen:
         click.echo("There is no schema file here, so nothing was registered.")

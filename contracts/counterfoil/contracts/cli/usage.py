@@ -113,7 +113,9 @@ def _known_elsewhere(client: Registry, topic: str) -> str:
     known = sorted(each.environment for each in client.call(operations.topics()) if each.topic == topic)
     if not known:
         return f"; counterfoil test --topic {topic} --publish stores how many records have which schema id"
-    places = " and ".join(f"for {each} (--environment {each})" if each else "for no environment (no --environment)" for each in known)
+    places = " and ".join(
+        f"for {each} (--environment {each})" if each else "for no environment (no --environment)" for each in known
+    )
     return f", but there is something {places}"
 
 

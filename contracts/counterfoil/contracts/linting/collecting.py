@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.contracts.baselines.git import find_repository
 from counterfoil.contracts.baselines.workspace import (
+    linked_schemas,
     paths_below,
     read_head,
     reader_of,
@@ -67,8 +68,9 @@ def collect(current: str, paths: Sequence[str], *, config: str | None = None, ha
         project=file if file is not None and scope.is_wanted(file) else None,
         others=sorted(set(agreements).difference(wanted)),
         all_paths=tree.paths,
-        subjects=Subjects(tree, project) if project is not None and project.schemas else None,
+        subjects=Subjects(tree, project),
         undeclared=partial(undeclared_schemas, scope, tree, listed, read),
+        linked=linked_schemas(scope, listed),
     )
     return Collected(given, project, scope.prefix, scope.root)
 

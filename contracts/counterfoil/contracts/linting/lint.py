@@ -10,8 +10,8 @@ from counterfoil.contracts.advice import advice_for
 from counterfoil.contracts.linting.agreements import SchemaFiles, check_application, check_contract
 from counterfoil.contracts.linting.findings import FileFindings
 from counterfoil.contracts.project.document import read_project
-from counterfoil.contracts.project.notes import globs_of, undeclared_text, unused_lines
-from counterfoil.contracts.subjects import rivals_text, unmapped_text
+from counterfoil.contracts.project.notes import globs_of, linked_notes, undeclared_text, unmapped_notes, unused_lines
+from counterfoil.contracts.subjects import Origin, rivals_text, unmapped_text
 from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application, Contract
 from counterfoil.schema.documents.nodes import InvalidDocument, Repair
@@ -38,8 +38,8 @@ class LintInput:
 
     ``others`` are agreements that are not checked, in which the contracts of consumers may be. ``read`` returns the
     bytes of a file, None where there is none. ``all_paths`` are the paths to which entries of the project may apply.
-    ``subjects`` are the subjects of all schema files, None without a project that declares any; ``undeclared`` returns
-    the files that say they are schemas, and that nothing maps.
+    ``subjects`` are the subjects of all schema files, if they are known; ``undeclared`` returns the files that say they
+    are schemas, and that nothing maps, ``linked`` the symbolic links that an entry of the project maps.
     """
 
     tree: SchemaTree
@@ -51,12 +51,16 @@ class LintInput:
     all_paths: Sequence[str] = ()
     subjects: Subjects | None = None
     undeclared: Callable[[], Sequence[str]] = tuple
+    linked: Sequence[str] = ()
 
 
 BYTE_ORDER_MARK: Final = "\ufeff"
 UNREACHED: Final = "tag-not-reached"
-UNENCRYPTABLE: Final = "tag-not-encryptable"
 """The rule about tags that no field rule reaches."""
+UNENCRYPTABLE: Final = "tag-not-encryptable"
+"""The rule about tags of what cannot be encrypted."""
+TAKEN: Final = "subject-taken"
+"""The rule about subjects that several files have."""
 UNKNOWN_PATH: Final = "tag-path-unknown"
 """The rule about paths of metadata that name no field."""
 
@@ -92,9 +96,10 @@ def lint_files(given: LintInput, *, today: date) -> LintReport:
     findings += _Agreements(given, today).lint()
     files = (*([given.project] if given.project is not None else []), *given.schemas, *given.agreements)
     ordered = sorted(findings, key=lambda one: (one.path, one.position or Position(0, 0), one.rule, one.text))
-    undeclared = given.undeclared()
-    note = undeclared_text(undeclared) if undeclared else ""
-    return LintReport(tuple(sorted(files)), tuple(ordered), note=note)
+    undeclared, project = given.undeclared(), given.subjects.project if given.subjects is not None else None
+    notes = [undeclared_text(undeclared)] if undeclared else []
+    notes += [*linked_notes(given.linked), *unmapped_notes(project, given.schemas)]
+    return LintReport(tuple(sorted(files)), tuple(ordered), note="; ".join(notes))
 
 
 def _lint_project(given: LintInput, path: str, today: date) -> list[Finding]:
@@ -137,16 +142,28 @@ def _lint_schema(tree: SchemaTree, path: str, by_path: Mapping[str, Sequence[str
 
 
 def _lint_subjects(subjects: Subjects | None, path: str) -> list[Finding]:
-    """Return errors for subjects that other files have as well, and for unmapped files that this one refers to."""
+    """Return findings about subjects that other files have as well, and unmapped files that this one refers to.
+
+    Files whose names alone give them one subject may be those of several registries: that is a warning.
+    """
     findings = FileFindings(path)
     for other in () if subjects is None else subjects.unmapped_references(path):
         rule = "reference-unmapped"
         findings.add(rule, unmapped_text(other), None, element=other, severity=Severity.ERROR, fix=advice_for(rule))
     rivals = {} if subjects is None else subjects.rivals(path)
     for subject, others in rivals.items():
-        rule = "subject-taken"
         text = rivals_text(subject, others)
-        findings.add(rule, text, None, element=subject, severity=Severity.ERROR, fix=advice_for(rule))
+        is_named = subjects is not None and subjects.of(path).origin is Origin.NAME
+        severity = Severity.WARNING if is_named else Severity.ERROR
+        findings.add(TAKEN, text, None, element=subject, severity=severity, fix=advice_for(TAKEN))
+    return [*findings.found, *_lint_aliases(subjects, path)]
+
+
+def _lint_aliases(subjects: Subjects | None, path: str) -> list[Finding]:
+    """Return errors for aliases of a file's subjects that are subjects of other files, or their aliases."""
+    findings = FileFindings(path)
+    for alias, text in () if subjects is None else subjects.taken_aliases(path):
+        findings.add(TAKEN, text, None, element=alias, severity=Severity.ERROR, fix=advice_for(TAKEN))
     return findings.found
 
 

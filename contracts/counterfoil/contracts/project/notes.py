@@ -13,17 +13,54 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-def notes_of(project: Project | None, tree: SchemaTree, undeclared: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences for a report; ``undeclared`` are the files that say they are schemas and are not checked."""
+def notes_of(
+    project: Project | None, tree: SchemaTree, undeclared: Sequence[str], linked: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the sentences for a report; ``undeclared`` are the files that say they are schemas and are not checked.
+
+    ``linked`` are symbolic links that would be schema files.
+    """
     notes = [undeclared_text(undeclared)] if undeclared else []
+    notes += linked_notes(linked)
     notes += [f"no file matches {globs_of(each)} of counterfoil.yaml" for each in unused_lines(project, tree.paths)]
     return tuple(notes)
 
 
+def linked_notes(paths: Sequence[str]) -> list[str]:
+    """Return the sentence about symbolic links, if there are any: they are not followed."""
+    if not paths:
+        return []
+    are, lead = (
+        ("is a symbolic link and is", "file that it leads")
+        if len(paths) == 1
+        else (
+            "are symbolic links and are",
+            "files that they lead",
+        )
+    )
+    return [f"{_names(paths)} {are} not checked; map the {lead} to"]
+
+
+def unmapped_notes(project: Project | None, paths: Iterable[str]) -> list[str]:
+    """Return the sentence about schema files that no entry of a project maps, if it has entries."""
+    if project is None or not project.schemas:
+        return []
+    unmapped = sorted(path for path in paths if project.line_of(path) is None)
+    if not unmapped:
+        return []
+    names, is_one = _names(unmapped), len(unmapped) == 1
+    it = "it" if is_one else "them"
+    return [f"no entry of counterfoil.yaml maps {names}, so that plan and schema register refuse {it}"]
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return f"{', '.join(paths[:_SHOWN])}{more}"
+
+
 def undeclared_text(paths: Sequence[str]) -> str:
     """Return the sentence about files that say they are schemas, and are not checked."""
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    names, is_one = f"{', '.join(paths[:_SHOWN])}{more}", len(paths) == 1
+    names, is_one = _names(paths), len(paths) == 1
     return (
         f"{names} {'names' if is_one else 'name'} a $schema and {'is' if is_one else 'are'} not checked; "
         f"map {'it' if is_one else 'them'} in counterfoil.yaml, or end the name in .schema.json"

@@ -16,7 +16,7 @@ from counterfoil.contracts.errors import UsageMistake
 from counterfoil.contracts.registration import Registration, State
 from counterfoil.contracts.state.model import Change, ChangeKind, StatePlan, WantedSubject
 from counterfoil.contracts.state.readers import associations, uses_of
-from counterfoil.contracts.subjects import Subjects
+from counterfoil.contracts.subjects import Subjects, alias_text, other_alias_text
 from counterfoil.schema.compatibility.levels import parse_level
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.contexts import parse_subject
@@ -265,7 +265,7 @@ def _insist_on_free_aliases(wanted: Mapping[str, WantedSubject], subjects: Colle
     for subject, each in wanted.items():
         for alias in each.aliases:
             if alias in subjects:
-                raise UsageMistake(f"{alias!r} is an alias of {subject!r} and the subject of a file; keep one of them")
+                raise UsageMistake(alias_text(alias, subject))
             other = subject_by_alias.setdefault(alias, subject)
             if other != subject:
-                raise UsageMistake(f"{alias!r} is an alias of {other!r} and of {subject!r}; an alias is of one subject")
+                raise UsageMistake(other_alias_text(alias, other, subject))

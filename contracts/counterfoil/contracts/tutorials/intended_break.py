@@ -50,6 +50,8 @@ OLD_SCHEMA: Final = """\
   {"name": "order_id", "type": "string"},
   {"name": "total_cents", "type": "long"}]}
 """
+
+
 def consumer_of_orders(name: str, major: str, *reads: str) -> str:
     """Return the file of an application that reads orders."""
     listed = "\n".join(f"          - {each}" for each in reads)

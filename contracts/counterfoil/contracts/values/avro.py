@@ -148,7 +148,7 @@ def _shown_branch(union: Union, value: Any) -> Any:
         name, value = value
         branch = union.branches[branch_named(union, name) or 0]
     else:  # the only type besides null, or a default of the reader's, which no message names
-        branch = union.branches[EncodeWalk(strict=True).choose(union, value)[0]]
+        branch = union.branches[EncodeWalk(strict=True, exact=False).choose(union, value)[0]]
     shown = _shown(branch, value)
     return {branch_name(branch): shown} if is_named(union) else shown
 

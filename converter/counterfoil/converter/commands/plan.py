@@ -167,7 +167,10 @@ def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
 
 def _loss_lines(losses: Sequence[Loss]) -> list[str]:
     return (
-        [f"{counted(len(losses), 'field')} of the source that the target does not keep:", *(f"  {loss}" for loss in losses)]
+        [
+            f"{counted(len(losses), 'field')} of the source that the target does not keep:",
+            *(f"  {loss}" for loss in losses),
+        ]
         if losses
         else []
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.evolution.advice import NO_RULE, rule_text, rule_that_fits
 from counterfoil.schema.evolution.assign import Assigner, Value
 from counterfoil.schema.evolution.constants import text_of_default
+from counterfoil.schema.evolution.demands import unmet_demands
 from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.languages.table import meaning_of, reading_notes, tree_of
@@ -32,6 +33,7 @@ from counterfoil.schema.evolution.model import (
 )
 from counterfoil.schema.evolution.oneofs import branch_of_union, check_branches, oneof_as_union
 from counterfoil.schema.evolution.origins import RuleReader, paths_read, story_of
+from counterfoil.schema.evolution.presence import fields_together
 from counterfoil.schema.evolution.rules import From, Numbers, PlanRules
 from counterfoil.schema.evolution.scope import Scope, unused_paths
 from counterfoil.schema.evolution.tree import Array, Field, Leaf, Map, NotPlannable, Record, Union, contents_dropped
@@ -256,7 +258,23 @@ class Deriver:
             op = self._field(member, match, place.under(member.name))
             if op is not None:
                 built.append((member.name, op))
+        self._check_oneofs(target, dict(built), place)
+        for name, text in unmet_demands(target.demands, dict(built), place.scope.is_nullable) if target.demands else ():
+            self._problem(ProblemKind.UNCOVERED, place.under(name).where if name else place.where, text)
         return BuildRecord(tuple(built))
+
+    def _check_oneofs(self, target: Record, built: dict[str, Op], place: _Target) -> None:
+        """Report fields of a oneof that every record would set beside others; those that some would set are noted.
+
+        Stored plans had no such problems, and convert what other records there are.
+        """
+        if self._rules.numbers is Numbers.ALL or not any(each.oneof for each in target.fields):
+            return
+        for together in fields_together(target, built, place.scope.is_nullable, place.scope.oneof_at):
+            if together.always:
+                self._problem(ProblemKind.LOSSY, place.where or together.oneof, together.text)
+            else:
+                self._notes.append(together.text)
 
     def _taken(self, target: Record, match: _Match, place: _Target) -> frozenset[str]:
         """Return the names of the source fields that a name, a rule or ``drop`` uses already."""

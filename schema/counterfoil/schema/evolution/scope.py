@@ -67,6 +67,14 @@ class Scope:
             node = next((member.type for member in inner.fields if member.name == name), None)
         return node
 
+    def oneof_at(self, path: Path) -> tuple[Path, str] | None:
+        """Return which oneof the field at ``path`` is one of, as its place and its name; None for other fields."""
+        around = self.type_at(path[:-1]) if path else None
+        _, record = split_null(around) if around is not None else (False, None)
+        members = record.fields if isinstance(record, Record) else ()
+        oneof = next((each.oneof for each in members if each.name == path[-1]), None)
+        return None if oneof is None else (path[:-1], oneof)
+
     def is_nullable(self, path: Path) -> bool:
         """Return whether the value at ``path``, or a record on the way to it, may be null."""
         node: Node | None = self.root

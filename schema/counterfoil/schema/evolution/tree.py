@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.evolution.model import Scalar
 
@@ -159,14 +159,33 @@ class Field:
         return self.default is not NO_DEFAULT
 
 
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a JSON schema demands of the properties of an object, whatever their values are.
+
+    ``undeclared`` are required names that no property has, ``refused`` the names of properties that ``propertyNames``
+    refuses, ``needed`` the names that another one needs. An object has at least ``least`` and at most ``most`` of them.
+    """
+
+    undeclared: tuple[str, ...] = ()
+    refused: frozenset[str] = frozenset()
+    needed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    least: int = 0
+    most: int | None = None
+
+
 @dataclass(eq=False, slots=True)
 class Record:
-    """A record. ``dropped`` is a sentence about what values may have besides the fields, which no plan copies."""
+    """A record. ``dropped`` is a sentence about what values may have besides the fields, which no plan copies.
+
+    ``demands`` is what a JSON schema demands of an object besides its fields.
+    """
 
     name: str
     full_name: str = ""
     fields: Sequence[Field] = field(default_factory=list)
     dropped: str | None = None
+    demands: Demands | None = None
 
     @property
     def kind(self) -> str:

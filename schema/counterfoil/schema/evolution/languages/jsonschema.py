@@ -26,6 +26,7 @@ from counterfoil.schema.evolution.numbers import INT_RANGE, LONG_RANGE, UINT64_R
 from counterfoil.schema.evolution.tree import (
     NO_DEFAULT,
     Array,
+    Demands,
     Field,
     Leaf,
     Map,
@@ -38,8 +39,10 @@ from counterfoil.schema.evolution.tree import (
 )
 from counterfoil.schema.evolution.types import NoValue, shape_of, split_null, value_of_json
 from counterfoil.schema.formats.jsonschema.read.values import plain
+from counterfoil.schema.formats.jsonschema.view.evaluate import Evaluator
 from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
+from counterfoil.schema.steps import OutOfSteps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,24 +52,16 @@ if TYPE_CHECKING:
 
 _UNCHECKED: Final = frozenset(
     {
-        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *(
-            "multipleOf",
-            "uniqueItems",
-            "minItems",
-            "maxItems",
-            "minProperties",
-            "maxProperties",
-            "contains",
-            "not",
-            "if",
-        ),
-        *("propertyNames", "dependentRequired", "dependentSchemas", "dependencies", "patternProperties"),
+        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"),
+        *("exclusiveMaximum", "multipleOf", "uniqueItems", "minItems", "maxItems", "minProperties"),
+        *("maxProperties", "contains", "not", "if", "propertyNames", "dependentRequired"),
+        *("dependentSchemas", "dependencies", "patternProperties"),
     }
 )
 """The keywords that a tree does not have; a range of numbers only chooses their type."""
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 _VALUES: Final = frozenset({"enum", "const", "default", "examples"})
+_STEPS_A_NAME: Final = 1_000
 _ANY: Final = Opaque("any JSON value", "json: true")
 _BOOLEAN: Final = Scalar("boolean", "boolean")
 _NUMBER: Final = Scalar("number", "number")
@@ -198,6 +193,7 @@ class _Reader:
         made.dropped = None if is_closed else _DROPPED
         required = frozenset[str]().union(*(each.required for each in facts))
         made.fields = [self._field(key, inner, is_required=key in required) for key, inner in properties.items()]
+        made.demands = _demands(facts, required, properties)
         return made
 
     def _known(self, layers: list[Schema]) -> Record | None:
@@ -217,6 +213,30 @@ class _Reader:
             return Field(name, node, default, has_null=has_null)
         made = node if default is not NO_DEFAULT else nullable(node)
         return Field(name, made, default, may_be_absent=default is NO_DEFAULT, has_null=has_null)
+
+
+def _demands(facts: Sequence[Facts], required: frozenset[str], declared: Iterable[str]) -> Demands:
+    """Return what schemas that apply together demand of the properties of an object."""
+    names = [each.names for each in facts if each.names is not None]
+    needed: dict[str, frozenset[str]] = {}
+    for each in facts:
+        for name, others in each.needed_names.items():
+            needed[name] = needed.get(name, frozenset()) | others
+    limits = [int(each.max_properties) for each in facts if each.max_properties is not None]
+    return Demands(
+        undeclared=tuple(sorted(required.difference(declared))),
+        refused=frozenset(name for name in declared if any(_refuses(each, name) for each in names)),
+        needed=needed,
+        least=max((int(each.min_properties or 0) for each in facts), default=0),
+        most=min(limits, default=None),
+    )
+
+
+def _refuses(names: Schema, name: str) -> bool:
+    try:
+        return Evaluator(_STEPS_A_NAME).accepts(names, name) is False
+    except OutOfSteps:
+        return False
 
 
 def layers_of(schema: Schema) -> list[Schema]:

@@ -25,8 +25,8 @@ from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpellin
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.formats.jsonschema.view.kinds import WrittenKinds, is_bare, with_integers, written_kinds
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
-from counterfoil.schema.formats.jsonschema.written_kinds import WrittenKinds, is_bare, with_integers, written_kinds
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
 if TYPE_CHECKING:

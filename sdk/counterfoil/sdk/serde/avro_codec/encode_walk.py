@@ -129,9 +129,9 @@ class EncodeWalk:
                 self._fail_ambiguous(union, fitting, value)
             if fitting:
                 return fitting[0]
-        if self._lossy is not None:
-            raise self._lossy
         if len(ranked) != 1 or len(ranked[0]) != 1:
+            if self._lossy is not None:
+                raise self._lossy
             self._fail(describe(union), value)
         return ranked[0][0]  # the only possible branch: writing it raises the error inside it
 

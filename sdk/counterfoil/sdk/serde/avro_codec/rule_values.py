@@ -59,7 +59,6 @@ class AvroRuleValues:
     ) -> None:
         self._parsed = parsed
         self._walk = partial(EncodeWalk, strict=False, exact=exact)
-        self._is_exact = exact
         self._tags = tags
         self._names_records = names_records or needs_names(parsed.root)
         self.opened = _unchanged if model is None else model.taking(parsed.root)
@@ -121,8 +120,12 @@ class AvroRuleValues:
 
     @cached_property
     def _codec(self) -> tuple[Encode, Decode]:
+        """Return the functions that write what was read and changed, and read it again.
+
+        The reader's schema may have larger units than the writer's: such a message stays readable.
+        """
         decode = compile_decoder(self._parsed, None, names_records=self._names_records)
-        return compile_encoder(self._parsed, strict=False, exact=self._is_exact), decode
+        return compile_encoder(self._parsed, strict=False, exact=False), decode
 
 
 def _unchanged(value: Any, /) -> Any:

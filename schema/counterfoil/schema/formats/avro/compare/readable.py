@@ -40,6 +40,16 @@ class Reading:
         """Return whether ``reader`` reads everything of ``writer``; False also if that is not certain."""
         return self._reads(reader, writer) and self._is_certain
 
+    def verdict(self, reader: AvroType, writer: AvroType) -> bool | None:
+        """Return whether ``reader`` reads everything of ``writer``, as the walk does; None if that is not certain.
+
+        Many pairs may be asked about: what was compared for one is known for the next. A no is certain unless a pair
+        was met inside itself, where the walk may count it as readable for good.
+        """
+        if self._is_certain and self._reads(reader, writer) and self._is_certain:
+            return True
+        return None if self._assumed else False
+
     def _reads(self, reader: AvroType, writer: AvroType) -> bool:
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
             return reader.kind is writer.kind or (writer.kind, reader.kind) in PROMOTIONS
