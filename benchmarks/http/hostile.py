@@ -387,7 +387,7 @@ def _checked(schema: DearSchema, policy: str) -> tuple[float, int]:
         folder = Path(name)
         file = folder / f"dear.{SUFFIXES[schema.schema_type]}"
         git = ("git", "-c", "user.name=bench", "-c", "user.email=bench@localhost")
-        settings = f"version: 1\nfiles:\n  - {{path: {file.name}, subject: dear, type: {schema.schema_type}}}\n"
+        settings = f"schemas:\n  - {{files: {file.name}, subject: dear}}\n"
         earlier, later = schema.pair(1)
         (folder / "counterfoil.yaml").write_text(settings)
         file.write_text(earlier)
