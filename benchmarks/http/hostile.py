@@ -6,6 +6,7 @@ times of a server are CPU times, so that other work on the machine changes littl
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import statistics
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from dear import DEAR, SCHEMAS, SUFFIXES, Dear
 from load import measure, warm_up
-from probing import Client, Noticed, judges_cpu_s, judges_of, memory_mb, noticing, own_cpu_s
+from probing import Client, Noticed, Prepared, judges_cpu_s, judges_of, memory_mb, noticing, own_cpu_s, prepared
 from rows import BY_ID, NEW_SUBJECT, NEW_TEXT, NEW_VERSION, Row, widen
 from servers import start_registry
 
@@ -56,6 +57,10 @@ def compare(plan: Plan, stores: Stores, folder: Path, scores: Scores, *, before:
         _score_checks(plan, scores)
 
 
+def _is_chosen(name: str) -> bool:
+    return any(part in name for part in os.environ.get("HOSTILE", "").split(";"))
+
+
 # --- one request at a time --------------------------------------------------------------------------------------------
 
 
@@ -82,11 +87,10 @@ _COLUMNS: Final = (
 
 
 def _score_each(plan: Plan, stores: Stores, folder: Path, scores: Scores) -> None:
-    chosen = os.environ.get("HOSTILE", "").split(";")
     costs: list[_Cost] = []
     print(f"  {'':52} {'status':>6} {'CPU ms':>8} {'judge s':>8} {'MB':>6} {'held ms':>8} {'health ms':>9}", flush=True)
     with start_registry(stores.copied(plan.smallest), folder) as server:
-        for dear in (each for each in DEAR if any(part in each.name for part in chosen)):
+        for dear in (each for each in DEAR if _is_chosen(each.name)):
             cost = _cost(server, dear, times=max(1, plan.rounds // 2))
             costs.append(cost)
             print(
@@ -194,29 +198,27 @@ _numbers: Final = _counted()
 
 
 class _Attackers:
-    """Callers that send dear requests without pause, each from an address of its own."""
+    """Callers that send dear requests without pause, each from an address of its own; the requests are made before."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._is_over = threading.Event()
-        self._lock = threading.Lock()
         self.answered = 0
-        self._threads = [threading.Thread(target=self._attack, args=(number,)) for number in range(_CALLERS)]
+        chosen = [each for each in DEAR if _is_chosen(each.name)]
+        self._threads = []
+        for number in range(_CALLERS):
+            made = [each.make(next(_numbers)) for each in (*chosen[number:], *chosen[:number])]
+            requests = [prepared(*request) for before, asked in made for request in (*before, asked)]
+            self._threads.append(threading.Thread(target=self._attack, args=(number, requests)))
 
-    def _attack(self, number: int) -> None:
+    def _attack(self, number: int, requests: Sequence[Prepared]) -> None:
         client = Client(self._server.port, f"127.3.0.{number + 1}")
-        dear = [DEAR[(at * _CALLERS + number) % len(DEAR)] for at in range(len(DEAR))]
-        while not self._is_over.is_set():
-            for each in dear:
-                with self._lock:
-                    made = next(_numbers)
-                before, asked = each.make(made)
-                for request in (*before, asked):
-                    if self._is_over.is_set():
-                        return
-                    with suppress(OSError):
-                        client.ask(*request)
-                    self.answered += 1
+        for request in itertools.cycle(requests):
+            if self._is_over.is_set():
+                return
+            with suppress(OSError):
+                client.send(request)
+            self.answered += 1
 
     @contextmanager
     def attacking(self) -> Iterator[None]:
@@ -281,11 +283,13 @@ def _score_ordinary(plan: Plan, stores: Stores, folder: Path, scores: Scores, be
 def _score_row(row: Row, plan: Plan, server: Server, other: Server | None, scores: Scores) -> None:
     requests = row.requests(plan.smallest)
 
-    def microseconds(on: Server, dear_us: float = 0.0) -> float:
-        begun_s, begun = own_cpu_s(on.pid), time.monotonic()
+    def microseconds(on: Server, dear: _DearCaller | None = None) -> float:
+        begun_s, count = own_cpu_s(on.pid), 0 if dear is None else dear.count
         run = measure(requests, [on], seconds=plan.seconds)
-        took_us = (own_cpu_s(on.pid) - begun_s) * 1e6 - dear_us * (time.monotonic() - begun)
-        return took_us / run.count
+        took_s = own_cpu_s(on.pid) - begun_s
+        if dear is not None:
+            took_s -= (dear.count - count) * dear.each_s
+        return took_s * 1e6 / run.count
 
     found: dict[str, list[float]] = {"loaded": [], "without judges": [], "while judges are killed": [], "before": []}
     quiet_us = []
@@ -296,10 +300,10 @@ def _score_row(row: Row, plan: Plan, server: Server, other: Server | None, score
             found["before"].append(quiet / microseconds(other))
         _end_judges(server)
         found["without judges"].append(microseconds(server) / quiet)
-        with _one_dear_caller(server) as dear_us:
-            found["loaded"].append(microseconds(server, dear_us()) / quiet)
-        with _one_dear_caller(server) as dear_us, _repeatedly(lambda: _end_judges(server)):
-            found["while judges are killed"].append(microseconds(server, dear_us()) / quiet)
+        with _one_dear_caller(server) as dear:
+            found["loaded"].append(microseconds(server, dear) / quiet)
+        with _one_dear_caller(server) as dear, _repeatedly(lambda: _end_judges(server)):
+            found["while judges are killed"].append(microseconds(server, dear) / quiet)
     print(f"  {row.name}: {statistics.median(quiet_us):.0f} us of CPU, quiet", flush=True)
     for how, ratios in found.items():
         if ratios:
@@ -307,24 +311,33 @@ def _score_row(row: Row, plan: Plan, server: Server, other: Server | None, score
             scores.at_most(what, statistics.median(ratios), _MOST_DEARER, unit=" x")
 
 
+@dataclass
+class _DearCaller:
+    """How many dear requests were answered, and the CPU time of the server for each, without others beside it."""
+
+    each_s: float
+    count: int = 0
+
+
 @contextmanager
-def _one_dear_caller(server: Server) -> Iterator[Callable[[], float]]:
-    """Let one caller compare dear schemas while the block runs; yield what that alone takes of the server a second."""
+def _one_dear_caller(server: Server) -> Iterator[_DearCaller]:
+    """Let one caller compare dear schemas while the block runs."""
     compared = next(each for each in DEAR if each.name == "test, allOf, 25 deep")
     client = Client(server.port, "127.3.1.1")
     before, (method, path, body) = compared.make(next(_numbers))
-    for each in before:
+    for each in (*before, (method, path, body)):
         client.ask(*each)
+    begun_s = own_cpu_s(server.pid)
+    client.ask(method, path, body)
+    caller = _DearCaller(own_cpu_s(server.pid) - begun_s)
 
     def ask() -> None:
         with suppress(OSError):
             client.ask(method, path, body)
+        caller.count += 1
 
-    begun_s, begun = own_cpu_s(server.pid), time.monotonic()
-    ask()
-    alone_us = (own_cpu_s(server.pid) - begun_s) * 1e6 / (time.monotonic() - begun)
     with _repeatedly(ask, pause_s=0.0):
-        yield lambda: alone_us
+        yield caller
     client.close()
 
 
@@ -358,7 +371,7 @@ def _score_checks(plan: Plan, scores: Scores) -> None:
     """Check a change of each dear schema as a build server does: the file before is that of the last commit."""
     del plan
     took: list[tuple[float, str, int]] = []
-    for schema in SCHEMAS:
+    for schema in (each for each in SCHEMAS if _is_chosen(each.name)):
         for policy in ("STRICT", "SOUND"):
             seconds, code = _checked(schema, policy)
             took.append((seconds, f"{schema.name}, {policy}", code))
@@ -374,7 +387,7 @@ def _checked(schema: DearSchema, policy: str) -> tuple[float, int]:
         folder = Path(name)
         file = folder / f"dear.{SUFFIXES[schema.schema_type]}"
         git = ("git", "-c", "user.name=bench", "-c", "user.email=bench@localhost")
-        settings = f"version: 1\nfiles:\n  - {{path: {file.name}, subject: dear, type: {schema.schema_type}}}\n"
+        settings = f"schemas:\n  - {{files: {file.name}, subject: dear}}\n"
         earlier, later = schema.pair(1)
         (folder / "counterfoil.yaml").write_text(settings)
         file.write_text(earlier)

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +73,19 @@ def memory_mb(pid: int) -> float:
     return kib * 1024 / 1e6
 
 
+class Prepared(NamedTuple):
+    """A request as it is sent: method, path, the bytes of its body."""
+
+    method: str
+    path: str
+    body: bytes | None
+
+
+def prepared(method: str, path: str, body: Any = None) -> Prepared:
+    """Return a request with its body as JSON."""
+    return Prepared(method, path, None if body is None else json.dumps(body).encode())
+
+
 class Client:
     """A connection that is kept; ``address`` is the one that the server sees."""
 
@@ -85,10 +98,13 @@ class Client:
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, bytes]:
         """Return status and body of an answer."""
-        data = None if body is None else json.dumps(body).encode()
-        head = {} if body is None else {"Content-Type": "application/json"}
+        return self.send(prepared(method, path, body))
+
+    def send(self, request: Prepared) -> tuple[int, bytes]:
+        """Return status and body of the answer to a request."""
+        head = {} if request.body is None else {"Content-Type": "application/json"}
         try:
-            self._connection.request(method, path, data, head)
+            self._connection.request(*request, head)
             reply = self._connection.getresponse()
             return reply.status, reply.read()
         except (http.client.HTTPException, OSError):
