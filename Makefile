@@ -116,7 +116,7 @@ hammer: install  ## random requests from many processes at once, HAMMER_SECONDS 
 hammer-bridge: install  ## bridges with faults of driver, broker, registry, disk at random moments: KILLS (30), SEED
 	@HAMMER_KILLS=$${KILLS:-30} HAMMER_SEED=$${SEED:-} $(BIN)/python -m pytest -o timeout=0 tests/integration/test_bridge_hammer.py
 
-check: install  ## formatting, lint, types, layers, dead code, links in the docs
+check: install  ## formatting, lint, types, layers, dead code, links in the docs; prints the size and shape of the code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -124,6 +124,7 @@ check: install  ## formatting, lint, types, layers, dead code, links in the docs
 	$(BIN)/lint-imports
 	$(BIN)/vulture
 	$(BIN)/python docs/check_links.py
+	@$(BIN)/python tests/architecture/structure.py && $(BIN)/python tests/architecture/flows.py
 	@if command -v cargo > /dev/null; then set -ex; cd $(ACCELERATOR); \
 	  $(CARGO) fmt --check; $(CARGO) clippy --release --locked --quiet -- -D warnings; \
 	else echo "cargo is not installed, so the accelerator's source is not checked"; fi

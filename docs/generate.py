@@ -16,13 +16,14 @@ from drawings import all_drawings
 from python_pages import python_page
 from rule_pages import rule_pages
 
-from counterfoil.contracts.cli.root import root_command
+from counterfoil.contracts.cli.root import CommandTable, root_command
 from counterfoil.contracts.project.editors import project_json_schema
 from counterfoil.contracts.reports.json_schema import report_json_schema
 from counterfoil.registry.domain.audit.events import FIELDS, EventKind
 from counterfoil.registry.settings import SETTINGS, shown
 from counterfoil.schema import errors
 from counterfoil.schema.bridges.editors import bridge_json_schema
+from counterfoil.sdk.commands.spellings import BriefOption
 
 REFERENCE = Path(__file__).parent / "reference"
 IMAGES = Path(__file__).parent / "images"
@@ -67,10 +68,22 @@ def cli_page() -> str:
     """Return the page with the help of every command."""
     root = root_command()
     lines = ["# Command line", "", "Exit codes are the same for all commands: see [exit codes](../exit-codes.md)."]
+    lines += ["", "## Options of a connection", "", "Every command that names a registry has these.", "", "```"]
+    lines += [*connection_lines(root), "```"]
     for name, command in commands_of(root, "counterfoil"):
         context = click.Context(command, info_name=name, max_content_width=100, terminal_width=100)
         lines += ["", f"## {name}", "", "```", command.get_help(context).rstrip(), "```"]
     return "\n".join(lines)
+
+
+def connection_lines(root: CommandTable) -> list[str]:
+    """Return the options that the help of commands abbreviates, each with its help."""
+    context = click.Context(root, info_name="counterfoil")
+    command = root.get_command(context, "usage")
+    formatter = click.HelpFormatter(width=100, max_width=100)
+    brief = [each for each in (command.params if command else ()) if isinstance(each, BriefOption)]
+    formatter.write_dl([record for each in brief if (record := each.own_help_record(context))])
+    return formatter.getvalue().rstrip().splitlines()
 
 
 def settings_page() -> str:

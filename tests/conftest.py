@@ -116,9 +116,10 @@ ONE_PROCESS = {
     "the demo": {"tests/e2e/test_demo.py"},
     "one Spark session for engines": {
         f"tests/contract/test_engines_{name}.py"
-        for name in ("agree", "java", "java_messages", "java_objects", "limits")
+        for name in ("agree", "java", "java_messages", "java_objects", "java_patterns", "limits")
     }
     | {
+        "tests/contract/test_cast_rows.py",
         "tests/integration/test_sketch_command.py",
         "tests/integration/test_test_command.py",
         "tests/e2e/test_examples.py::test_fares_are_doubled_in_columns_by_spark",

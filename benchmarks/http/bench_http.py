@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "deploy"))
 import abuse
 import credentials
 import growth
+import hostile
 import large
 import machine
 import nodes
@@ -29,36 +31,36 @@ from plan import read_plan
 from stores import PostgresStores, SqliteStores, start_postgres
 from table import Scores
 
-PARTS = ("yardsticks", "auth", "abuse", "growth", "filling", "histories", "large", "nodes")
+PARTS = ("yardsticks", "auth", "abuse", "growth", "filling", "histories", "large", "hostile", "nodes")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="these parts alone")
     parser.add_argument("--store", choices=("sqlite", "postgres"), action="append", help="these stores alone")
+    parser.add_argument("--before", default="", help="`counterfoil` of another version, for the part hostile")
     given = parser.parse_args()
-    check_installed()
     plan, scores = read_plan(), Scores()
     chosen, kinds = given.only or PARTS, given.store or ("sqlite", "postgres")
+    check_installed(["wrk", "nginx"] if "yardsticks" in chosen else ["wrk"])
     with tempfile.TemporaryDirectory(prefix="counterfoil-bench-") as name, start_postgres() as postgres:
         folder = Path(name)
         every = {"sqlite": SqliteStores(folder), "postgres": PostgresStores(postgres)}
         os.sched_setaffinity(0, machine.LOAD_CORE)
+        compare = {
+            "yardsticks": yardsticks.compare,
+            "auth": credentials.compare,
+            "abuse": abuse.compare,
+            "growth": growth.compare,
+            "filling": growth.compare_filling,
+            "histories": growth.compare_histories,
+            "large": large.compare,
+            "hostile": partial(hostile.compare, before=given.before),
+        }
         for stores in (every[kind] for kind in kinds):
-            if "yardsticks" in chosen:
-                yardsticks.compare(plan, stores, folder, scores)
-            if "auth" in chosen:
-                credentials.compare(plan, stores, folder, scores)
-            if "abuse" in chosen:
-                abuse.compare(plan, stores, folder, scores)
-            if "growth" in chosen:
-                growth.compare(plan, stores, folder, scores)
-            if "filling" in chosen:
-                growth.compare_filling(plan, stores, folder, scores)
-            if "histories" in chosen:
-                growth.compare_histories(plan, stores, folder, scores)
-            if "large" in chosen:
-                large.compare(plan, stores, folder, scores)
+            for part in PARTS:
+                if part in chosen and part in compare:
+                    compare[part](plan, stores, folder, scores)
         if "nodes" in chosen:
             nodes.compare(plan, every["postgres"], folder, scores)
     scores.summarize()

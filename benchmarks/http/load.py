@@ -49,9 +49,9 @@ class Run:
         return self.server_us + self.database_us
 
 
-def check_installed() -> None:
+def check_installed(needed: Sequence[str]) -> None:
     """Exit with what to install, if something is missing."""
-    missing = [name for name in ("wrk", "nginx") if shutil.which(name, path=_path()) is None]
+    missing = [name for name in needed if shutil.which(name, path=_path()) is None]
     if missing:
         sys.exit(f"Not installed: {' and '.join(missing)}. On Debian and Ubuntu: apt-get install wrk nginx-light")
 

@@ -72,6 +72,11 @@ class Server:
         self._service.wait_ready(lambda: self.status(path) == 200)
 
     @property
+    def pid(self) -> int:
+        """The process."""
+        return self._service.pid
+
+    @property
     def cpu_s(self) -> float:
         """The CPU time so far, in seconds."""
         return machine.cpu_s(self._service.pid)
@@ -125,10 +130,14 @@ def start_registry(
     workers: int = 1,
     options: Sequence[str] = (),
     path: str = "/contexts",
+    program: str = "",
 ) -> Server:
-    """Start the registry as users run it, with further ``options``; it is ready when ``path`` is answered 200."""
+    """Start the registry as users run it, with further ``options``; it is ready when ``path`` is answered 200.
+
+    ``program`` is ``counterfoil`` of another version.
+    """
     port = free_port()
-    counterfoil = str(Path(sys.executable).with_name("counterfoil"))
+    counterfoil = program or str(Path(sys.executable).with_name("counterfoil"))
     command = [counterfoil, "serve", "--port", str(port), "--store", store, "--workers", str(workers), *options]
     return Server(command, port=port, log=folder / "registry.log", cores=cores, database_pid=database_pid, path=path)
 

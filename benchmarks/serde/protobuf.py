@@ -48,12 +48,16 @@ Order: Any = GetMessageClass(FILE.message_types_by_name["Order"])
 SERIALIZED = b64encode(FILE.serialized_pb).decode("ascii")
 
 OTHERS = ORDER.replace("package bench;", "package others; message First { int32 a = 1; }").replace(
-    "  message Place", "  message Inner { string a = 1; int64 b = 2; double c = 3; }\n  message Place"
+    "  message Place",
+    "  message Inner { string a = 1; int64 b = 2; double c = 3;\n"
+    "    message Between { message Deep { string a = 1; int64 b = 2; double c = 3; } int32 a = 1; } }\n  message Place",
 )
 OTHERS_FILE = pooled_file(parse_protobuf(OTHERS))
 OTHERS_SERIALIZED = b64encode(OTHERS_FILE.serialized_pb).decode("ascii")
 Second: Any = GetMessageClass(OTHERS_FILE.message_types_by_name["Order"])
-Nested: Any = GetMessageClass(OTHERS_FILE.message_types_by_name["Order"].nested_types_by_name["Inner"])
+INNER = OTHERS_FILE.message_types_by_name["Order"].nested_types_by_name["Inner"]
+Nested: Any = GetMessageClass(INNER)
+Deep: Any = GetMessageClass(INNER.nested_types_by_name["Between"].nested_types_by_name["Deep"])
 
 
 def orders(count: int) -> list[Any]:
@@ -202,8 +206,14 @@ def compare_other_messages(report: Report, ctx: SerializationContext) -> None:
     """Compare the reading of messages that are not the first of their file: the second, a nested one, several."""
     strategy = {"subject.name.strategy": topic_subject_name_strategy}
     seconds = [Second.FromString(each.SerializeToString()) for each in orders(MESSAGES)]
-    nested = [Nested(a=f"text {number}", b=number, c=number / 7) for number in range(MESSAGES)]
-    for name, class_, values in (("the second message", Second, seconds), ("a nested message", Nested, nested)):
+    nested, deep = (
+        [class_(a=f"text {number}", b=number, c=number / 7) for number in range(MESSAGES)] for class_ in (Nested, Deep)
+    )
+    for name, class_, values in (
+        ("the second message", Second, seconds),
+        ("a nested message", Nested, nested),
+        ("a message three levels deep", Deep, deep),
+    ):
         write = TheirSerializer(class_, TheirRegistry(OTHERS_SERIALIZED), strategy)
         data = [write(value, ctx) for value in values]
         for registry, ours, theirs, goal in (
@@ -225,6 +235,27 @@ def compare_other_messages(report: Report, ctx: SerializationContext) -> None:
         for pair in zip(seconds, nested, strict=True)
         for write, value in zip(writers, pair, strict=True)
     ]
+    several = (
+        (
+            "several messages in turn, with a registry",
+            {Second: OurRegistry(OTHERS), Nested: OurRegistry(OTHERS)},
+            {Second: TheirRegistry(OTHERS_SERIALIZED), Nested: TheirRegistry(OTHERS_SERIALIZED)},
+            14.0,
+        ),
+        ("several messages in turn, without a registry", {}, {}, 3.5),
+    )
+    for name, registries, their_registries, goal in several:
+        ours = [ProtobufDeserializer(registries.get(each), model=each) for each in (Second, Nested)] * MESSAGES
+        theirs = [TheirDeserializer(each, strategy, their_registries.get(each)) for each in (Second, Nested)] * MESSAGES
+        report.compare(
+            name,
+            Candidate("confluent-kafka", over(lambda pair: pair[0](pair[1], ctx), [*zip(theirs, mixed, strict=True)])),
+            (
+                Candidate("counterfoil", over(lambda pair: pair[0](pair[1], ctx), [*zip(ours, mixed, strict=True)])),
+                goal,
+            ),
+            messages=2 * MESSAGES,
+        )
     both = ProtobufDeserializer(OurRegistry(OTHERS), model=[Second, Nested])
     one = ProtobufDeserializer(OurRegistry(OTHERS), model=Second)
     report.compare(
@@ -236,31 +267,32 @@ def compare_other_messages(report: Report, ctx: SerializationContext) -> None:
 
 
 def compare_headers(report: Report, values: list[Any]) -> None:
-    """Compare the reading of messages whose schema is named by a header, and of those with headers of others."""
-    headers: list[tuple[str, bytes | None]] = []
-    ctx = SerializationContext("bench", MessageField.VALUE, headers)
-    registry = OurRegistry()
-    write = ProtobufSerializer(registry, model=Order, id_location="header")
-    data = [write(value, ctx) for value in values]
-    read, read_theirs = (
-        ProtobufDeserializer(registry, model=Order),
-        TheirDeserializer(
-            Order,
-            {
-                "subject.name.strategy": topic_subject_name_strategy,
-                "schema.id.deserializer": dual_schema_id_deserializer,
-            },
-            TheirRegistry(),
-        ),
-    )
-    if not [read(each, ctx) for each in data] == [read_theirs(each, ctx) for each in data] == values:
-        raise SystemExit("The deserializers differ")
-    report.compare(
-        "read with a header, with a registry",
-        Candidate("confluent-kafka", over(lambda each: read_theirs(each, ctx), data)),
-        (Candidate("counterfoil", over(lambda each: read(each, ctx), data)), 14.0),
-        messages=MESSAGES,
-    )
+    """Compare the reading of messages whose schema is named by a header."""
+    conf = {
+        "subject.name.strategy": topic_subject_name_strategy,
+        "schema.id.deserializer": dual_schema_id_deserializer,
+    }
+    deep = [Deep(a=f"text {number}", b=number, c=number / 7) for number in range(MESSAGES)]
+    for name, class_, rows, registry, their_registry in (
+        ("", Order, values, OurRegistry(), TheirRegistry()),
+        (" of a message three levels deep", Deep, deep, OurRegistry(OTHERS), TheirRegistry(OTHERS_SERIALIZED)),
+    ):
+        headers: list[tuple[str, bytes | None]] = []
+        ctx = SerializationContext("bench", MessageField.VALUE, headers)
+        write = ProtobufSerializer(registry, model=class_, id_location="header")
+        data = [write(value, ctx) for value in rows]
+        read, read_theirs = (
+            ProtobufDeserializer(registry, model=class_),
+            TheirDeserializer(class_, conf, their_registry),
+        )
+        if not [read(each, ctx) for each in data] == [read_theirs(each, ctx) for each in data] == rows:
+            raise SystemExit("The deserializers differ")
+        report.compare(
+            f"read with a header{name}, with a registry",
+            Candidate("confluent-kafka", over(lambda each, read=read_theirs, ctx=ctx: read(each, ctx), data)),
+            (Candidate("counterfoil", over(lambda each, read=read, ctx=ctx: read(each, ctx), data)), 14.0),
+            messages=MESSAGES,
+        )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def _can_i_deploy(version: str, environment: str) -> int:
     folder = Path(tempfile.mkdtemp(prefix=f"{PROGRAM}-", dir=os.environ["RUNNER_TEMP"]))
     files = {form: folder / f"can-i-deploy.{form}" for form in ("json", "markdown")}
     formats = [word for form, file in files.items() for word in ("--format", f"{form}={file}")]
-    code = _run(["can-i-deploy", version, "--to", environment, "--format", "text", *formats, *arguments])
+    code = _run(["can-i-deploy", version, "--environment", environment, "--format", "text", *formats, *arguments])
     has_report = files["json"].exists()
     if files["markdown"].exists():
         add_to_summary(files["markdown"].read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def _can_i_deploy(version: str, environment: str) -> int:
 
 
 def _record(version: str, environment: str) -> int:
-    return _run([_RECORD, "deployment", version, "--env", environment])
+    return _run([_RECORD, "deployment", version, "--environment", environment])
 
 
 def _run(arguments: Sequence[str]) -> int:

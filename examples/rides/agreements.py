@@ -60,7 +60,7 @@ class Agreements:
         self._release("payouts", "1.0.0", "consumers")
         self._write(2)
         self._run("publish", "contracts", "--application", "rides", "--version", "2.0.0", expected=0)
-        printed = self._run("can-i-deploy", "rides@2.0.0", "--to", "production", expected=1)
+        printed = self._run("can-i-deploy", "rides@2.0.0", "--environment", "production", expected=1)
         self.steps.show(printed)
         self.steps.report("the new producer has to wait: its converter is not live")
 
@@ -73,10 +73,10 @@ class Agreements:
     def deploy(self) -> None:
         """Deploy producer and consumer, and retire the old version."""
         self._transit("verified")
-        self.steps.show(self._run("can-i-deploy", "rides@2.0.0", "--to", "production", expected=0))
+        self.steps.show(self._run("can-i-deploy", "rides@2.0.0", "--environment", "production", expected=0))
         self._record("rides", "2.0.0")
         self._transit("cut-over")
-        retire = ("can-i-deploy", "--retire", "rides@1", "--to", "production")
+        retire = ("can-i-deploy", "--retire", "rides@1", "--environment", "production")
         self.steps.show(self._run(*retire, expected=1))
         self._copy("contracts/payouts_v2.odps.yaml", "consumers/payouts.odps.yaml")
         self._release("payouts", "2.0.0", "consumers")
@@ -102,7 +102,7 @@ class Agreements:
         self._record(application, version)
 
     def _record(self, application: str, version: str) -> None:
-        self._run("record", "deployment", f"{application}@{version}", "--env", "production", expected=0)
+        self._run("record", "deployment", f"{application}@{version}", "--environment", "production", expected=0)
 
     def _transit(self, state: str) -> None:
         self._run("bridges", "transition", BRIDGE, state, "--by", "demo", "--yes", expected=0)

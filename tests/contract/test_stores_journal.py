@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place, event_of_change
+from counterfoil.registry.current_request import SIGNATURE, Signature
+from counterfoil.registry.domain.audit.changed import event_of_change
+from counterfoil.registry.domain.audit.events import AuditEvent, EventKind, Place
 from counterfoil.registry.domain.changes import Change, ChangeKind
 from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.domain.writes.author import Author
 from counterfoil.registry.domain.writes.effects import DropContext, DropEvents, PutSettings, RecordEvents
 from counterfoil.registry.domain.writes.extents import Extent
 from counterfoil.registry.domain.writes.guards import (

@@ -71,7 +71,7 @@ def test_an_environment_is_recorded_and_changed(run, story, registry):
 
 def test_the_verdict_is_yes_no_or_unknown(run, story):
     def ask(version, *more):
-        return run("can-i-deploy", version, "--to", story.environment, *more)
+        return run("can-i-deploy", version, "--environment", story.environment, *more)
 
     unknown = ask(f"{story.billing}@1")
     assert (unknown.code, unknown.out.startswith("NO_CONTRACT")) == (4, True), unknown
@@ -81,7 +81,7 @@ def test_the_verdict_is_yes_no_or_unknown(run, story):
     story.deploy(story.shop, "1")
     story.deploy(story.billing, "1")
     assert ask(f"{story.shop}@1").out == (
-        f"{story.shop} 1 can be deployed to {story.environment}: 0 findings, 1 without a finding (exit 0)\n"
+        f"{story.shop} 1 can be deployed to {story.environment}: no finding, 1 check passed (exit 0)\n"
     )
     no = ask(f"{story.shop}@2", "--format", "text", "--format", "junit=r.xml", "--format", "markdown=r.md")
     assert (no.code, no.out.splitlines()[0].split()[:3]) == (1, ["INCOMPATIBLE", story.billing, "1:"]), no
@@ -102,10 +102,19 @@ def test_reports_are_written_as_files(run, story, tmp_path):
     for version, element in (("2", "failure"), ("9", "error")):
         place = tmp_path / f"{version}.xml"
         asked = f"{story.shop}@{version}"
-        run("can-i-deploy", asked, "--to", story.environment, "--format", f"junit={place}", "--format", "markdown")
+        run(
+            "can-i-deploy",
+            asked,
+            "--environment",
+            story.environment,
+            "--format",
+            f"junit={place}",
+            "--format",
+            "markdown",
+        )
         [case] = ET.parse(place).getroot().iter("testcase")
         assert [each.tag for each in case][:1] == [element]
-    printed = run("can-i-deploy", f"{story.shop}@2", "--to", story.environment, "--format", "markdown").out
+    printed = run("can-i-deploy", f"{story.shop}@2", "--environment", story.environment, "--format", "markdown").out
     assert printed.startswith("<!-- counterfoil can-i-deploy -->\n### counterfoil can-i-deploy: broken")
     assert "consumer-field-missing](" in printed
 
@@ -113,7 +122,7 @@ def test_reports_are_written_as_files(run, story, tmp_path):
 def test_a_break_is_approved_in_the_registry(run, story):
     story.deploy(story.shop, "1")
     story.deploy(story.billing, "1")
-    ask = ("can-i-deploy", f"{story.shop}@2", "--to", story.environment, "--format", "json")
+    ask = ("can-i-deploy", f"{story.shop}@2", "--environment", story.environment, "--format", "json")
     broken = run(*ask)
     assert broken.code == 1
     [reason] = broken.report["reasons"]
@@ -144,14 +153,14 @@ def test_a_merge_is_judged_by_a_branch_and_a_deployment_by_verifications(run, st
     merge = run("can-i-deploy", f"{story.shop}@2", "--merge", "main")
     assert (merge.code, "cannot be merged into main" in merge.out) == (1, True), merge
     assert run("can-i-deploy", f"{story.shop}@1", "--merge", "main").code == 0
-    verified = run("can-i-deploy", f"{story.shop}@1", "--to", story.environment, "--max-age", "7", "--explain")
+    verified = run("can-i-deploy", f"{story.shop}@1", "--environment", story.environment, "--max-age", "7", "--explain")
     assert (verified.code, "fix: Run counterfoil test --publish" in verified.out) == (4, True), verified
-    for words in (("--merge", "main", "--to", "x"), ("--merge", "main", "--max-age", "7"), ()):
+    for words in (("--merge", "main", "--environment", "x"), ("--merge", "main", "--max-age", "7"), ()):
         assert run("can-i-deploy", f"{story.shop}@1", *words).code == 2
 
 
 def test_records_of_a_file_become_the_verification_that_a_deployment_needs(run, story, tmp_path):
-    ask = ("can-i-deploy", f"{story.shop}@1", "--to", story.environment, "--max-age", "7", "--format", "json")
+    ask = ("can-i-deploy", f"{story.shop}@1", "--environment", story.environment, "--max-age", "7", "--format", "json")
     topic = story.contract
     serialize, context = AvroSerializer(story.registry, schema()), SerializationContext(topic, "value")
     lines = [serialize({"order_id": "o", "total": total, "status": "NEW"}, context) for total in (1, 2)]
@@ -191,22 +200,22 @@ def test_records_of_a_file_become_the_verification_that_a_deployment_needs(run, 
 
 def test_a_contract_is_retired_when_nobody_reads_it(run, story):
     story.deploy(story.billing, "1")
-    words = ("can-i-deploy", "--retire", f"{story.contract}@2", "--to", story.environment)
+    words = ("can-i-deploy", "--retire", f"{story.contract}@2", "--environment", story.environment)
     read = run(*words)
     assert (read.code, read.out.split()[0]) == (1, "STILL_READ"), read
     [live] = story.registry.call(operations.deployments(story.environment))
     story.registry.call(operations.end_deployment(story.environment, live.id))
     assert run(*words).code == 0
-    assert run("can-i-deploy", "--retire", f"{story.contract}@7", "--to", story.environment).code == 4
+    assert run("can-i-deploy", "--retire", f"{story.contract}@7", "--environment", story.environment).code == 4
 
 
 def test_exit_codes_of_can_i_deploy(run, story):
-    nowhere = run("can-i-deploy", f"{story.shop}@1", "--to", "nowhere")
+    nowhere = run("can-i-deploy", f"{story.shop}@1", "--environment", "nowhere")
     assert (nowhere.code, "nowhere" in nowhere.err) == (4, True), nowhere
     for words in ((story.shop,), (), ("a@1", "--retire", "b@1"), ("--retire", "b@1", "--ignore", "c"), ("@1",)):
-        assert run("can-i-deploy", *words, "--to", "x").code == 2, words
+        assert run("can-i-deploy", *words, "--environment", "x").code == 2, words
     away = ("--registry", f"http://127.0.0.1:{free_port()}", "--retries", "0")
-    assert run("can-i-deploy", "a@1", "--to", "x", *away).code == 11
+    assert run("can-i-deploy", "a@1", "--environment", "x", *away).code == 11
 
 
 def test_what_is_live_is_recorded(run, story):

@@ -1,4 +1,4 @@
-"""``counterfoil check --env``: what a change breaks for the versions that are live in an environment of a registry."""
+"""``counterfoil check --environment``: what a change breaks for the versions that are live in an environment."""
 
 from __future__ import annotations
 

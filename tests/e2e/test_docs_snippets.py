@@ -2,8 +2,8 @@
 
 A block is commands (a shell's, or a session whose commands begin with ``$``), Python, or YAML. A comment right above it
 says what it needs (``<!-- setup: NAME -->``, see ``doc_setups.py``; ``<!-- extra: NAME -->``), which file it is
-(``<!-- file: NAME -->``), that a server refuses it (``<!-- refused: PART OF THE BODY -->``), or why it is not run
-(``<!-- not run: REASON -->``).
+(``<!-- file: NAME -->``), which file that a command has made it must be (``<!-- made: NAME -->``), that a
+server refuses it (``<!-- refused: PART OF THE BODY -->``), or why it is not run (``<!-- not run: REASON -->``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from counterfoil.registry.settings import SETTINGS
+from counterfoil.registry.settings import SETTINGS, ServerSettings
 from counterfoil.registry.settings_reading import resolve
 from deployment_recipes import DEPLOY, INSTALLED, ROOT, RunningServer, run
 from doc_snippets import snippets_of
@@ -220,3 +220,11 @@ def test_its_container_demands_credentials(rendered: dict[str, Rendered], postgr
     with RunningServer(["serve"], variables, port=port, log=tmp_path / "registry.log", probe=probe) as registry:
         registry.check_that_it_demands_credentials("admin:pw")
         assert registry.ask(container["livenessProbe"]["httpGet"]["path"])[0] == 200
+
+
+def test_the_memory_has_room_for_the_server_and_for_its_processes() -> None:
+    limits = yaml.safe_load((CHART / "values.yaml").read_text())["resources"]["limits"]
+    mebibytes = int(limits["memory"].removesuffix("Mi"))
+    settings = ServerSettings()
+    of_judges = settings.judgement_processes * settings.judgement_memory_bytes // (1024 * 1024)
+    assert mebibytes - of_judges >= 512

@@ -58,7 +58,7 @@ def test_fields_are_printed_with_who_reads_them_and_those_that_nobody_reads(run,
     found = run("usage", topic, "--format", "text", "--format", "json=u.json", "--format", "markdown=u.md").out
     assert "audit was seen to read" in found
     assert "billing declares that it reads" in found
-    assert "2 consumers; 3 fields, 1 read by nobody" in found.splitlines()[-1]
+    assert "2 consumers; 3 fields, 1 without a known reader" in found.splitlines()[-1]
     field = run("usage", f"{topic}.total", "--format", "json").report
     assert (field["subject"], field["path"]) == (f"{topic}-value", "total")
     assert [(each["path"], each["consumers"][0]["application"]) for each in field["fields"]] == [("total", "audit")]
@@ -107,7 +107,7 @@ def test_a_field_that_no_schema_has_is_not_one_that_nobody_reads(run, registry, 
 
 def test_what_was_a_field_or_is_declared_to_be_read_is_one(run, registry, topic):
     registry.call(operations.put_environment(Environment(f"{topic}-live")))
-    assert "1 read by nobody" in run("usage", f"{topic}.status", "--env", f"{topic}-live").out
+    assert "1 without a known reader" in run("usage", f"{topic}.status", "--env", f"{topic}-live").out
     registry.set_config(f"{topic}-value", "NONE")
     registry.register(f"{topic}-value", Schema(schema(status=None)))
     assert "status" in run("usage", f"{topic}.status").out
@@ -132,13 +132,14 @@ def test_a_topic_whose_statistics_are_of_environments_is_asked_about_with_one(ru
     assert (asked.code, asked.out) == (4, "")
     assert asked.err == (
         f"counterfoil: Nothing is stored about the records of topic '{topic}', but there is something for "
-        f"{topic}-production (--env {topic}-production) and for {topic}-staging (--env {topic}-staging)\n"
+        f"{topic}-production (--environment {topic}-production) and for "
+        f"{topic}-staging (--environment {topic}-staging)\n"
     )
     assert run("usage", "--topic", topic, "--env", f"{topic}-staging").code == 0
     registry.call(operations.post_topic_stats(TopicStats(topic, records=1, schemas=(SchemaCount(1, 1),))))
     assert run("usage", "--topic", topic).code == 0
     other = run("usage", "--topic", topic, "--env", "nowhere")
-    assert (other.code, "for no environment (no --env) and for" in other.err) == (4, True), other
+    assert (other.code, "for no environment (no --environment) and for" in other.err) == (4, True), other
 
 
 def test_a_topic_is_printed_with_its_schema_ids(run, registry, topic):

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 from confluent_kafka import Producer
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions
 from pyspark.sql.avro.functions import from_avro
 
@@ -159,6 +160,94 @@ def test_values_of_every_language_go_through_in_any_time_zone(registry, spark, u
     assert again == [(each[0], each[1], each[3]) for each in data]
     read = ProtobufDeserializer(registry, values="dict").bind(topics["proto"])
     assert [read(bytes(row.proto)) for row in rows[:2]] == PROTOBUF_TRIPS
+
+
+NOT_FRAMED, UNKNOWN_ID = b"plain", b"\0\x7f\xff\xff\xff\0"
+
+
+def test_tombstones_and_poison_in_every_language_there_and_back(registry, spark, unique_name):
+    """A tombstone is null on both sides, never an empty message, and a bad message does not spoil its batch."""
+    base = unique_name("poison")
+    proto = 'syntax = "proto3"; message Fare { double fare = 1; }'
+    made = {
+        "avro": AvroSerializer(registry, RIDE).bind(f"{base}-avro")({"fare": 1.5}),
+        "json": JsonSerializer(registry, JSON_FARE).bind(f"{base}-json")({"fare": 1.5}),
+        "proto": ProtobufSerializer(registry, proto).bind(f"{base}-proto")({"fare": 1.5}),
+    }
+    cut = {name: value[:-1] for name, value in made.items()}
+    rows = [
+        tuple(made.values()),
+        (None,) * 3,
+        (b"",) * 3,
+        (NOT_FRAMED,) * 3,
+        (UNKNOWN_ID,) * 3,
+        tuple(cut.values()),
+        tuple(made.values()),
+    ]
+    given = spark.createDataFrame(rows, ", ".join(f"{name} binary" for name in made)).coalesce(1)
+    read = {name: from_registry(name, registry, topic=f"{base}-{name}", mode="PERMISSIVE") for name in made}
+    for name in made:
+        back = to_registry(read[name]["value"], registry, topic=f"{base}-{name}", mode="PERMISSIVE")
+        found = given.select(read[name].alias("read"), back.alias("back")).collect()
+        assert [row.read.value and row.read.value.fare for row in found] == [1.5, None, None, None, None, None, 1.5], (
+            name
+        )
+        assert [row.read.reason is None for row in found] == [True, True, False, False, False, False, True], name
+        written = [None if row.back.value is None else bytes(row.back.value) for row in found]
+        assert written == [made[name], None, None, None, None, None, made[name]], name
+        assert [row.back.reason for row in found] == [None] * 7, name
+
+
+def test_a_stream_with_poison_and_tombstones_goes_on_over_a_restart(broker, registry, spark, unique_name, tmp_path):
+    """Readable records and tombstones go to one topic, bad ones to another, each once; FAILFAST ends the query."""
+    topics = [unique_name(name) for name in ("rides", "fares", "dead")]
+    for topic in topics:
+        broker.create_topic(topic)
+    rides, fares, dead = topics
+    write = AvroSerializer(registry, RIDE).bind(rides)
+    registry.register(f"{fares}-value", Schema(RIDE))
+    kafka = {"kafka.bootstrap.servers": broker.bootstrap_servers}
+
+    def stream(mode="PERMISSIVE"):
+        found = spark.readStream.format("kafka").options(**kafka, subscribe=rides, startingOffsets="earliest").load()
+        return found.select("key", "value", from_registry("value", registry, topic=rides, mode=mode).alias("ride"))
+
+    def run():
+        records = stream()
+        is_read = functions.col("ride.reason").isNull()
+        value = functions.when(is_read, to_registry("ride.value", registry, topic=fares)).otherwise(
+            functions.col("value")
+        )
+        topic = functions.when(is_read, functions.lit(fares)).otherwise(functions.lit(dead))
+        query = records.select("key", value.alias("value"), topic.alias("topic")).writeStream.format("kafka")
+        place = str(tmp_path / "checkpoint")
+        query.options(**kafka, checkpointLocation=place).trigger(availableNow=True).start().awaitTermination()
+
+    def produce_keyed(records):
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        for key, value in records:
+            producer.produce(rides, key=key, value=value)
+        assert producer.flush(DEADLINE_S) == 0
+
+    def on(topic):
+        rows = spark.read.format("kafka").options(**kafka, subscribe=topic).load().orderBy("offset").collect()
+        return [(row.key and bytes(row.key), row.value and bytes(row.value)) for row in rows]
+
+    produce_keyed([(b"a", write({"fare": 1.0})), (b"a", None), (b"b", NOT_FRAMED), (None, write({"fare": 2.0}))])
+    run()
+    produce_keyed([(b"c", None), (b"d", UNKNOWN_ID), (b"e", write({"fare": 3.0}))])
+    run()
+    copied = AvroSerializer(registry, RIDE).bind(fares)
+    assert on(fares) == [
+        (b"a", copied({"fare": 1.0})), (b"a", None), (None, copied({"fare": 2.0})), (b"c", None),
+        (b"e", copied({"fare": 3.0})),
+    ]  # fmt: skip
+    assert on(dead) == [(b"b", NOT_FRAMED), (b"d", UNKNOWN_ID)]
+
+    failing = stream("FAILFAST").select("ride.fare").writeStream.format("noop")
+    failing = failing.option("checkpointLocation", str(tmp_path / "failing")).trigger(availableNow=True).start()
+    with pytest.raises(StreamingQueryException, match=f"{rides}"):
+        failing.awaitTermination()
 
 
 def test_values_that_cannot_be_written_have_their_reason(registry, spark, unique_name):

@@ -29,11 +29,11 @@ from counterfoil.schema.model import Schema
 from counterfoil.schema.rest.bridges import BridgeState, NewBridge
 from counterfoil.sdk import InvalidSettings, Registry, operations
 from kafka_records import produce
-from local_services import SparkCluster, connector_jars, free_port, wait_until
+from local_services import SparkCluster, free_port, wait_until
 from secured_kafka import PLAIN_PASSWORD, SCRAM_PASSWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from local_services import KafkaClient, RegistryProcess
     from secured_kafka import SecuredKafka
@@ -132,6 +132,17 @@ class Bench(BridgeProgram):
         body = io.BytesIO()
         fastavro.schemaless_writer(body, schemas[which], ride)
         return b"\x00" + self.ids[which].to_bytes(4, "big") + body.getvalue()
+
+    def submit(
+        self, cluster: SparkCluster, *arguments: str, settings: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a sub-command as the documentation submits it; COUNTERFOIL_JARS names the folder of the connectors."""
+        program = [Path(converter_program.__file__), *arguments]
+        return subprocess.run(
+            [cluster.home / "bin" / "spark-submit", "--master", cluster.url, *settings, *program],
+            env={**self.environment(), **cluster.environment, "PYSPARK_PYTHON": sys.executable},
+            capture_output=True, text=True, timeout=600, check=False,
+        )  # fmt: skip
 
     def written(self) -> int:
         """Return how many records are on the outputs; the topic of dead letters may not be there yet."""
@@ -320,14 +331,13 @@ def test_a_bridge_runs_on_a_cluster_of_two_workers_and_by_spark_submit(bench: Be
         assert "finished: 1,000 records" in said
 
         bench.produce(500)
-        jars = ",".join(str(jar) for jar in connector_jars().glob("*.jar"))
-        settings = ("--conf", "spark.task.maxFailures=1", "--conf", "spark.speculation=false")
-        program = (str(Path(converter_program.__file__)), "run", str(bench.file), *checkpoint)
-        submitted = subprocess.run(
-            [cluster.home / "bin" / "spark-submit", "--master", cluster.url, "--jars", jars, *settings, *program],
-            env={**bench.environment(), **cluster.environment, "PYSPARK_PYTHON": sys.executable},
-            capture_output=True, text=True, timeout=600, check=False,
-        )  # fmt: skip
+        refused = bench.submit(cluster, "run", str(bench.file), *checkpoint)
+        assert "spark.task.maxFailures is 4 in this Spark session and must be 1" in refused.stdout, refused.stderr
+        assert "give spark-submit --conf spark.task.maxFailures=1" in refused.stdout
+        assert refused.returncode == ExitCode.PRECONDITION
+
+        required = ("--conf", "spark.task.maxFailures=1", "--conf", "spark.speculation=false")
+        submitted = bench.submit(cluster, "run", str(bench.file), *checkpoint, settings=required)
         assert submitted.returncode == ExitCode.OK, submitted.stdout + submitted.stderr
         assert "finished: 500 records" in submitted.stdout
     executors = [folder for number in range(2) for folder in (bench.folder / f"worker-{number}").glob("app-*/*")]

@@ -20,10 +20,11 @@ from test_registry_recordings import request_of, sequences
 
 from counterfoil.contracts.cli.root import root_command
 from counterfoil.contracts.cli.run import run
+from counterfoil.registry.current_request import SIGNATURE, Signature
 from counterfoil.registry.domain.audit.events import AuditEvent, EventKind
 from counterfoil.registry.domain.errors import StoreNotUsable
 from counterfoil.registry.domain.scope_settings import ScopeSettings
-from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.domain.writes.author import Author
 from counterfoil.registry.domain.writes.effects import RecordEvents
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.domain.writes.plan import Plan

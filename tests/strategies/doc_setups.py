@@ -8,9 +8,8 @@ import urllib.request
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import intended_break
 from certificates import Authority
-from counterfoil.sdk import AvroSerializer, Registry, operations
+from counterfoil.sdk import AvroSerializer, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,38 +230,6 @@ def the_note_removed(stage: Stage) -> None:
     _write(stage.folder, {"shop/order.avsc": ORDER % ("long", ""), "shop/orders.odcs.yaml": contract})
 
 
-def an_order_in_cents(stage: Stage) -> None:
-    """Make the repository of docs/tutorial-intended-break.md, and the registry in which its first version is live."""
-    url = stage.url()
-    _changed(stage.folder, intended_break.BEFORE, {"converters/README": "", "converter/README": ""})
-    stage.environment["COUNTERFOIL_REGISTRY_URL"] = url
-    send(url, "POST", "/subjects/orders.placed-value/versions", {"schema": intended_break.OLD_SCHEMA})
-    send(url, "PUT", "/contracts/v1/environments/production", {"production": True})
-    of_shop = {
-        "content": intended_break.BEFORE[intended_break.CONTRACT],
-        "schemas": {"../schemas/order.avsc": {"schema": intended_break.OLD_SCHEMA}},
-    }
-    of_billing = {"content": intended_break.BEFORE[intended_break.BILLING]}
-    for application, contract in (("shop", of_shop), ("billing", of_billing)):
-        live = {"application": application, "version": "1.0.0"}
-        send(url, "POST", "/contracts/v1/publish", {**live, "contracts": [contract]})
-        send(url, "POST", "/contracts/v1/environments/production/deployments", live)
-
-
-def a_converter_that_runs(stage: Stage) -> None:
-    """Report about the bridge of docs/tutorial-intended-break.md what a job reports that has converted every record."""
-    place = f"/bridges/v1/{intended_break.BRIDGE}"
-    with Registry(stage.url()) as registry:
-        plan_hash = registry.call(operations.bridge(intended_break.BRIDGE)).bridge.plan_hash
-    partition = {"partition": 0, "position": 100, "end": 100}
-    report = {"job": "j", "epoch": 1, "planHash": plan_hash, "partitions": [partition], "converted": 100}
-    for name, body in (("progress", report), ("verification", {"planHash": plan_hash, "records": 100, "faults": {}})):
-        _post(stage.url(), f"{place}/{name}", body)
-        if name == "progress":
-            for state in ("shadow", "running", "caught-up"):
-                send(stage.url(), "POST", f"{place}/transitions", {"to": state, "by": "ann"})
-
-
 def schemas_of_a_project(stage: Stage) -> None:
     """Make the schema files that the project file of docs/plan.md maps."""
     files = {"order": ORDER % ("Money", ""), "frozen/rides-value": RIDE, "common/money": MONEY % "long"}
@@ -362,15 +329,6 @@ def a_topic_to_bridge(stage: Stage) -> None:
     )
 
 
-def a_topic_to_migrate(stage: Stage) -> None:
-    """Make the topics of docs/migrating-a-topic.md, and the registry with its first schema."""
-    for topic in ("trips-paid", "trips-paid-v2"):
-        stage.broker.create_topic(topic)
-    stage.environment.update(
-        COUNTERFOIL_REGISTRY_URL=stage.url(), COUNTERFOIL_BOOTSTRAP_SERVERS=stage.broker.bootstrap_servers
-    )
-
-
 _SOURCE: dict[str, Any] = {
     "type": "record",
     "name": "Ride",
@@ -402,14 +360,6 @@ def _ride(number: int) -> dict[str, Any]:
         "fare": number + 0.5,
         "driver_note": "",
     }
-
-
-def _post(url: str, path: str, body: Any) -> None:
-    """Send a request whose response has no content."""
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}{path}", json.dumps(body).encode(), headers, method="POST")
-    with urllib.request.urlopen(request, timeout=120):
-        pass
 
 
 def send(url: str, method: str, path: str, body: Any) -> Any:
@@ -447,13 +397,12 @@ SETUPS: dict[str, Callable[[Stage], None]] = {
     for each in (
         certificates_of_server_and_clients,
         an_empty_folder,
-        an_empty_folder,
         rides_repository, order_changed, money_of_six_hundred_orders_changed, customer_and_order_changed,
         offer_with_two_lines, a_note_that_billing_reads, a_note_that_live_billing_reads, decimal_became_finer,
         a_file_without_a_subject,
         changes_to_tell, a_commit_behind, fifty_changes, rides_registered, a_filled_database, two_registries,
-        a_schemas_topic, a_topic_to_bridge, a_topic_to_migrate, a_topic_to_sketch, taxi_topics, trip_topics,
+        a_schemas_topic, a_topic_to_bridge, a_topic_to_sketch, taxi_topics, trip_topics,
         orders_to_register, orders_registered, orders_to_publish, the_note_removed, schemas_of_a_project,
-        a_written_ride, a_topic_of_rides, an_order_in_cents, a_converter_that_runs,
+        a_written_ride, a_topic_of_rides,
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_NOTE = re.compile(r"<!-- (not run|setup|file|extra|refused): (.+?) -->")
+_NOTE = re.compile(r"<!-- (not run|setup|file|made|extra|refused): (.+?) -->")
 _FENCE = re.compile(r"```(\w*)$")
 
 
@@ -20,6 +20,7 @@ class Snippet:
     """A block: its first line, its language (empty for shell) and text, and the notes in comments right above it.
 
     ``not run`` has a reason, ``setup`` the name of its preparation, ``file`` the name of the file that the block shows,
+    ``made`` that of one that a command has made with this text,
     ``refused`` a part of the body with which a server refuses the request of the block.
     """
 
@@ -48,6 +49,7 @@ class Snippet:
             if _is_whole(pending):
                 found.append(Command(pending.strip()))
                 pending = ""
+        assert not pending, f"{self.place}: this command has no end: {pending}"
         return [command for command in found if command.words]
 
 

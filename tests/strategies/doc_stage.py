@@ -61,6 +61,17 @@ while message := consumer.poll(10):
     print(message.key().decode(), message.value().decode(), sep="\\t")
 consumer.close()
 """
+_TOPICS = """#!{python}
+import sys
+from confluent_kafka.admin import AdminClient, NewTopic
+words = [word for word in sys.argv[1:] if word != "--create"]
+options = dict(zip(words[::2], words[1::2]))
+client = AdminClient({{"bootstrap.servers": options["--bootstrap-server"]}})
+made = client.create_topics([NewTopic(options["--topic"], num_partitions=int(options["--partitions"]))])
+for topic, result in made.items():
+    result.result(60)
+    print(f"Created topic {{topic}}.")
+"""
 
 
 class Stage:
@@ -132,6 +143,8 @@ class Stage:
             SETUPS[setup](self)
         if name := snippet.notes.get("file"):
             (self.folder / name).write_text(self._with_addresses(snippet.text))
+        elif name := snippet.notes.get("made"):
+            assert (self.folder / name).read_text() == self._with_addresses(snippet.text), snippet.place
         elif snippet.language == "python":
             self._run_python(snippet)
         elif snippet.language == "yaml":
@@ -145,6 +158,11 @@ class Stage:
         words = [word for word in command.words if not re.fullmatch(r"[A-Z_]+=\w*", word)]
         if words[0] == "make":
             assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), snippet.place
+        elif words[0] == "cd":
+            self.folder /= words[1]
+        elif command.words[0] == "export":
+            name, _, value = command.words[1].partition("=")
+            self.environment[name] = self._with_addresses(value)
         elif words[:2] == ["pip", "install"]:
             _check_install(words[2], snippet)
         elif words[0] == "createdb":
@@ -186,7 +204,7 @@ class Stage:
             check=False,
             timeout=_DEADLINE_S,
         )
-        shown = re.search(r"\(exit (\d+)\)\s*$", command.shown)
+        shown = re.search(r"\(exit (\d+)\)$", command.shown, re.MULTILINE)
         report = f"{snippet.place}: {text}\nexit {done.returncode}\n{done.stdout}{done.stderr}"
         refused = snippet.notes.get("refused")
         wanted = _CURL_REFUSED if refused else int(shown[1]) if shown else 0
@@ -288,9 +306,13 @@ def _environment(folder: Path, counterfoil: Path) -> dict[str, str]:
     consumer = tools / "kafka-console-consumer"  # replaces the tool of that name in Kafka's archive
     consumer.write_text(_CONSUMER.format(python=sys.executable))
     consumer.chmod(0o755)
+    topics = tools / "kafka-topics.sh"  # likewise
+    topics.write_text(_TOPICS.format(python=sys.executable))
+    topics.chmod(0o755)
     own = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERFOIL_", "GIT_"))}
     path = os.pathsep.join([str(tools), str(counterfoil.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
     more = {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "GIT_CONFIG_NOSYSTEM": "1"}
+    more |= {f"GIT_{who}_{what}": "dev@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     more |= {"CI": "true"}  # so that Hypothesis limits no times
     more |= {"GIT_CEILING_DIRECTORIES": str(folder), "COUNTERFOIL_JARS": str(connector_jars())}
     kept = {name: value for name, value in os.environ.items() if name == "COUNTERFOIL_CACHE"}

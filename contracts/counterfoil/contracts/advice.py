@@ -162,8 +162,8 @@ FILE_RULE_BY_ID: Final[Mapping[str, FileRule]] = {
         FileRule(
             "environment-unjudged",
             "A schema refers to another one that the registry does not have. Without it the registry cannot "
-            "compute what the change breaks in the environment of --env.",
-            "Register what the schema refers to first, or check without --env.",
+            "compute what the change breaks in the environment of --environment.",
+            "Register what the schema refers to first, or check without --environment.",
         ),
         FileRule(
             "subject-unknown",

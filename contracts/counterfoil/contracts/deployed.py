@@ -125,7 +125,8 @@ class _LiveCheck:
             if refusal.status != HTTPStatus.NOT_FOUND:
                 raise
             raise PreconditionFailed(
-                f"{label} has no environments: it is no registry of counterfoil, or an older one; leave out --env"
+                f"{label} has no environments: it is no registry of counterfoil, or an older one; leave out "
+                "--environment"
             ) from None
         if wanted not in known:
             hint = likely(wanted, known) if known else "it has none; counterfoil record environment creates one"

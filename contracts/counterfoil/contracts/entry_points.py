@@ -51,3 +51,20 @@ completion = (
     "Print the completion of commands for a shell.",
     "Administration",
 )
+tutorial = (
+    "counterfoil.contracts.cli.tutorial:tutorial",
+    "Make the start of a tutorial in an empty folder.",
+    "Check",
+)
+environments = (
+    "counterfoil.contracts.cli.lists:environments",
+    "List the environments, or what is live in one.",
+    "Contracts",
+)
+applications = (
+    "counterfoil.contracts.cli.lists:applications",
+    "List the applications, or the versions of one.",
+    "Contracts",
+)
+matrix = "counterfoil.contracts.cli.lists:matrix", "Print which versions fit together in an environment.", "Contracts"
+mcp = "counterfoil.contracts.cli.mcp:mcp", "Serve read-only tools to a language model (MCP).", "Administration"

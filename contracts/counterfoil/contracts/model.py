@@ -142,7 +142,10 @@ class Readers:
     def text(self) -> str:
         """The sentence for people."""
         named = [f"{each} (breaks)" if each in self.broken else each for each in self.reading]
-        read = f"read by {', '.join(named)}" if named else "read by nobody that is known"
+        if not named:
+            others = f"not read by {', '.join(self.others)}, and " if self.others else ""
+            return f"{others}no {'other ' if others else ''}consumer is known"
+        read = f"read by {', '.join(named)}"
         return f"{read}; not read by {', '.join(self.others)}" if self.others else read
 
 

@@ -5,13 +5,14 @@ The modules ``command`` of the other folders, and :mod:`counterfoil.converter.co
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import reduce, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from counterfoil.converter.engines.choice import AUTO, ENGINES
+from counterfoil.sdk.commands.output import as_json
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
@@ -60,14 +61,23 @@ _CHECKPOINT = click.option(
 
 
 def _formats(names: str) -> Callable[..., Any]:
-    """Return the option ``--format`` of a report that has these formats."""
-    return click.option(
+    """Return the options ``--format`` and ``--json`` of a report that has these formats, as ``formats``."""
+    given = click.option(
         "--format",
         "formats",
         multiple=True,
         metavar=f"{names}[=FILE]",
         help="The format of the report; with =FILE it is written to a file. Repeatable.  [default: text]",
     )
+    short = click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        def with_formats(*, formats: tuple[str, ...], is_json: bool, **options: Any) -> Any:
+            return command(formats=(*formats, "json") if is_json else formats, **options)
+
+        return _options(given, short)(update_wrapper(with_formats, command))  # type: ignore[no-any-return]  # a decorator
+
+    return decorate
 
 
 _PLAN_FORMAT = _formats("text|json")
@@ -197,10 +207,13 @@ def check(**options: Any) -> ExitCode:
     metavar="HOST",
     help="The address at which the measures are served.",
 )
-def run(**options: Any) -> ExitCode:
+@click.option("--json", "is_json", is_flag=True, help="The same as --progress json.")
+def run(*, is_json: bool, **options: Any) -> ExitCode:
     """Convert from Kafka to Kafka, from the checkpoint's position; Ctrl-C ends it after the current batch."""
     from counterfoil.converter.commands.run import run_bridge
 
+    if is_json:
+        options["progress"] = "json"
     return run_bridge(**options)
 
 
@@ -270,6 +283,7 @@ def status(**options: Any) -> ExitCode:
     show_default=True,
     help="The file to write; - prints the page.",
 )
+@as_json
 def report(**options: Any) -> ExitCode:
     """Write one HTML page about a bridge: plan, runs, throughput, lag, dead letters, verification.
 
@@ -281,7 +295,7 @@ def report(**options: Any) -> ExitCode:
 
 
 @bridge.command()
-@_options(_JARS)
+@_options(_JARS, as_json)
 def prepare(**options: Any) -> ExitCode:
     """Write an archive of Spark's classes to the cache folder, so that later runs start in about half the CPU time."""
     from counterfoil.converter.spark.command import prepare_spark

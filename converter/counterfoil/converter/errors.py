@@ -14,18 +14,33 @@
         ├── CheckpointConflict     a checkpoint of another bridge or plan
         ├── CheckpointBusy         another driver runs on the checkpoint
         ├── CheckpointUnreadable   a file of the checkpoint is invalid
+        ├── NotWritable            path: a disk that is full, a folder without the right to write
+        ├── JavaEnded              the Java process of Spark was killed, or ended by itself
         └── RunFailed              the query ended by itself
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+def why_unreadable(failure: OSError | ValueError) -> str:
+    """Return why a file cannot be read or written, without its path, which the sentence around it names.
+
+    >>> why_unreadable(FileNotFoundError(2, "No such file or directory", "ride.avsc"))
+    'No such file or directory'
+    """
+    if isinstance(failure, OSError):
+        return failure.strerror or type(failure).__name__
+    return "it is not UTF-8 text" if isinstance(failure, UnicodeDecodeError) else str(failure)
 
 
 class BridgeError(CounterfoilError):
@@ -110,6 +125,27 @@ class CheckpointBusy(BridgeError):
 
 class CheckpointUnreadable(BridgeError):
     """A file of the checkpoint does not have the form in which Spark writes it."""
+
+
+class NotWritable(BridgeError):
+    """A file at ``path`` cannot be written: its disk is full, or this user may not write there."""
+
+    def __init__(self, path: Path, failure: OSError) -> None:
+        super().__init__(f"{path} cannot be written: {why_unreadable(failure)}")
+        self.path = path
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[None]:
+    """Raise ``NotWritable``, which names ``path``, instead of an error of the operating system in the block."""
+    try:
+        yield
+    except OSError as failure:
+        raise NotWritable(path, failure) from None
+
+
+class JavaEnded(BridgeError):
+    """The Java process of Spark has ended while it was needed; the message says by which signal or exit code."""
 
 
 class RunFailed(BridgeError):

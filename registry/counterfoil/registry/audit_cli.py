@@ -13,6 +13,7 @@ import click
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.commands.output import as_json, print_json
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -48,7 +49,10 @@ def audit() -> None:
     help="A public key in PEM form, with which heads must be signed; repeated for the keys before it.",
 )
 @click.option("--continued", is_flag=True, help="Files from before are missing: chains may begin in the middle.")
-def verify(*, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Path, ...], continued: bool) -> ExitCode:
+@as_json
+def verify(
+    *, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Path, ...], continued: bool, as_json: bool
+) -> ExitCode:
     """Verify that no line of audit files was edited, removed or exchanged; exit code 1 when one was.
 
     Name the files in the order in which they were written, the oldest first. Without --store, lines that were cut off
@@ -67,9 +71,16 @@ def verify(*, paths: tuple[Path, ...], store: str | None, public_keys: tuple[Pat
         verifier = Verifier(keys=keys, heads=heads, is_continued=continued)
         misfits = chain(mistaken, verifier.misfits(read_lines(paths)), _misfits_of_journal(store, verifier))
     number = 0
+    kept: list[str] = []
     for misfit in misfits:
-        click.echo(str(misfit))
+        if as_json:
+            kept.append(str(misfit))
+        else:
+            click.echo(str(misfit))
         number += 1
+    if as_json:
+        print_json({"lines": verifier.count, "whole": not kept, "misfits": kept})
+        return ExitCode.BROKEN if number else ExitCode.OK
     found = counted(number, "line does not fit", "lines do not fit") if number else "whole"
     click.echo(f"{counted(verifier.count, 'line', spec=',')}: {found}")
     return ExitCode.BROKEN if number else ExitCode.OK
@@ -117,7 +128,7 @@ def _misfits_of_journal(store: str, verifier: Verifier) -> Iterator[Misfit]:
 @click.option("--json", "as_json", is_flag=True, help="Print each event as a line of JSON.")
 @registry_options(THE_REGISTRY)
 def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **wanted: Any) -> ExitCode:
-    """Print the events in audit files, or without files those of the registry at --url, one a line."""
+    """Print the events in audit files, or without files those of the registry at --registry, one a line."""
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.audit.showing import event_text, shown_lines
         from counterfoil.registry.domain.audit.selection import Selection
@@ -127,7 +138,7 @@ def show(*, paths: tuple[Path, ...], as_json: bool, registry: RegistryAccess, **
             click.echo(line)
         return ExitCode.OK
     if registry.url is None:
-        raise click.UsageError("name audit files, or the registry by --url")
+        raise click.UsageError("name audit files, or the registry by --registry")
     for facts in _events_of(registry, wanted):
         click.echo(json.dumps(facts, ensure_ascii=False, sort_keys=True) if as_json else event_text(facts))
     return ExitCode.OK

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import click
 
 from counterfoil.registry.settings import DEFAULT_STORE
@@ -34,7 +36,8 @@ def db() -> None:
     metavar="FORMAT",
     help="With --sql: the format to begin with, 0 for a new store; the store is not opened then.",
 )
-def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
+@_JSON
+def upgrade(*, store: str, sql: bool, found: int | None, as_json: bool) -> ExitCode:
     """Upgrade a store to this version's format, in one transaction.
 
     Stop its servers and back it up first. An empty PostgreSQL database becomes a new store. A SQLite file that does not
@@ -44,11 +47,21 @@ def upgrade(*, store: str, sql: bool, found: int | None) -> ExitCode:
         raise click.UsageError("--from is the format that --sql begins with; give both options")
     with needed_by("The registry", extra="registry"):
         from counterfoil.registry.store import upgrading
+        from counterfoil.registry.store.formats import FORMAT
     if sql:
         begun = upgrading.find_format(store) if found is None else found
-        click.echo(upgrading.upgrade_sql(store, begun), nl=False)
+        text = upgrading.upgrade_sql(store, begun)
+        if as_json:
+            click.echo(json.dumps({"from": begun, "to": FORMAT, "sql": text}, indent=2))
+        else:
+            click.echo(text, nl=False)
+        return ExitCode.OK
+    done = upgrading.upgrade(store)
+    if as_json:
+        facts = {"store": done.shown, "from": done.found, "to": done.format, "changed": done.is_changed}
+        click.echo(json.dumps(facts, indent=2))
     else:
-        click.echo(upgrading.upgrade(store).sentence)
+        click.echo(done.sentence)
     return ExitCode.OK
 
 

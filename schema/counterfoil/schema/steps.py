@@ -32,7 +32,7 @@ class Steps:
     0
     """
 
-    __slots__ = ("left",)
+    __slots__ = ("__weakref__", "left")
 
     def __init__(self, limit: int) -> None:
         self.left = limit

@@ -24,18 +24,24 @@ const WIDE: usize = size_of::<i128>();
 #[derive(Clone, Copy)]
 pub enum Form {
     Date,
-    /// `unit_us` is the number of microseconds of the unit.
+    /// `unit_us` is the number of microseconds of the unit; `is_exact` leaves values with a loss to the Python code,
+    /// which refuses them.
     Time {
         unit_us: i64,
+        is_exact: bool,
     },
     Timestamp {
         unit_us: i64,
+        is_exact: bool,
     },
     LocalTimestamp {
         unit_us: i64,
+        is_exact: bool,
     },
     Nanos,
-    LocalNanos,
+    LocalNanos {
+        is_exact: bool,
+    },
     /// `size` is that of a fixed.
     Decimal {
         precision: u32,
@@ -65,11 +71,11 @@ impl Conversion {
         let name: String = part(&form, 0)?;
         let form = match name.as_str() {
             "date" => Form::Date,
-            "time" => Form::Time { unit_us: part(&form, 1)? },
-            "timestamp" => Form::Timestamp { unit_us: part(&form, 1)? },
-            "local-timestamp" => Form::LocalTimestamp { unit_us: part(&form, 1)? },
+            "time" => Form::Time { unit_us: part(&form, 1)?, is_exact: part(&form, 2)? },
+            "timestamp" => Form::Timestamp { unit_us: part(&form, 1)?, is_exact: part(&form, 2)? },
+            "local-timestamp" => Form::LocalTimestamp { unit_us: part(&form, 1)?, is_exact: part(&form, 2)? },
             "nanos" => Form::Nanos,
-            "local-nanos" => Form::LocalNanos,
+            "local-nanos" => Form::LocalNanos { is_exact: part(&form, 1)? },
             "decimal" => Form::Decimal { precision: part(&form, 1)?, scale: part(&form, 2)?, size: part(&form, 3)? },
             "uuid-text" => Form::UuidText,
             "uuid-bytes" => Form::UuidBytes,
@@ -94,13 +100,13 @@ impl Conversion {
                 let (year, month, day) = date_of(number)?;
                 Ok(PyDate::new(py, year, month, day)?.into_any())
             }
-            Form::Time { unit_us } => {
+            Form::Time { unit_us, .. } => {
                 let clock = Clock::of(number.checked_mul(unit_us).or_irregular()?)?;
                 Ok(PyTime::new(py, clock.hour, clock.minute, clock.second, clock.microsecond, None)?.into_any())
             }
-            Form::Timestamp { unit_us } => instant(py, number, unit_us, Some(&*PyTzInfo::utc(py)?)),
-            Form::LocalTimestamp { unit_us } => instant(py, number, unit_us, None),
-            Form::Nanos | Form::LocalNanos => Ok(PyInt::new(py, number).into_any()),
+            Form::Timestamp { unit_us, .. } => instant(py, number, unit_us, Some(&*PyTzInfo::utc(py)?)),
+            Form::LocalTimestamp { unit_us, .. } => instant(py, number, unit_us, None),
+            Form::Nanos | Form::LocalNanos { .. } => Ok(PyInt::new(py, number).into_any()),
             #[expect(clippy::cast_precision_loss, reason = "Avro promotes a long to a double, the nearest one")]
             Form::Float => Ok(PyFloat::new(py, number as f64).into_any()),
             Form::Python => Ok(self.decode.bind(py).call1((number,))?),
@@ -163,11 +169,21 @@ impl Conversion {
         }
         let found = match self.form {
             Form::Date => value.cast_exact::<PyDate>().ok().map(days_of),
-            Form::Time { unit_us } => value.cast_exact::<PyTime>().ok().map(|time| clock_us(time) / unit_us),
-            Form::Timestamp { unit_us } => utc_us(value)?.map(|us| us.div_euclid(unit_us)),
-            Form::LocalTimestamp { unit_us } => local_us(value).map(|us| us.div_euclid(unit_us)),
+            Form::Time { unit_us, is_exact } => match value.cast_exact::<PyTime>() {
+                Ok(time) if is_exact && time.get_tzinfo().is_some() => return Err(Irregular::HERE),
+                Ok(time) => Some(in_units(clock_us(time), unit_us, is_exact)?),
+                Err(_) => None,
+            },
+            Form::Timestamp { unit_us, is_exact } => {
+                utc_us(value)?.map(|us| in_units(us, unit_us, is_exact)).transpose()?
+            }
+            Form::LocalTimestamp { unit_us, is_exact } => {
+                local_us(value, is_exact)?.map(|us| in_units(us, unit_us, is_exact)).transpose()?
+            }
             Form::Nanos => utc_us(value)?.map(|us| us.checked_mul(NANOS).or_irregular()).transpose()?,
-            Form::LocalNanos => local_us(value).map(|us| us.checked_mul(NANOS).or_irregular()).transpose()?,
+            Form::LocalNanos { is_exact } => {
+                local_us(value, is_exact)?.map(|us| us.checked_mul(NANOS).or_irregular()).transpose()?
+            }
             _ => None,
         };
         match found {
@@ -317,13 +333,29 @@ fn clock_us(time: &impl PyTimeAccess) -> i64 {
 fn utc_us(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     let Ok(instant) = value.cast_exact::<PyDateTime>() else { return Ok(None) };
     let utc = PyTzInfo::utc(value.py())?;
-    Ok(instant.get_tzinfo().filter(|zone| zone.is(utc)).and_then(|_| local_us(value)))
+    Ok(instant.get_tzinfo().filter(|zone| zone.is(utc)).map(|_| shown_us(instant)))
 }
 
-/// Return the microseconds of what a `datetime` shows, whatever its zone; `None` for every other value.
-fn local_us(value: &Bound<'_, PyAny>) -> Option<i64> {
-    let shown = value.cast_exact::<PyDateTime>().ok()?;
-    Some(days_of(shown) * DAY_US + clock_us(shown))
+/// Return the microseconds of what a `datetime` shows; `None` for every other value. One with a zone is irregular if
+/// `is_exact`, and otherwise its zone is ignored.
+fn local_us(value: &Bound<'_, PyAny>, is_exact: bool) -> Outcome<Option<i64>> {
+    match value.cast_exact::<PyDateTime>() {
+        Ok(shown) if is_exact && shown.get_tzinfo().is_some() => Err(Irregular::HERE),
+        Ok(shown) => Ok(Some(shown_us(shown))),
+        Err(_) => Ok(None),
+    }
+}
+
+fn shown_us(shown: &(impl PyDateAccess + PyTimeAccess)) -> i64 {
+    days_of(shown) * DAY_US + clock_us(shown)
+}
+
+/// Return how many whole units microseconds are; if `is_exact`, a rest is irregular.
+fn in_units(us: i64, unit_us: i64, is_exact: bool) -> Outcome<i64> {
+    if is_exact && us.rem_euclid(unit_us) != 0 {
+        return Err(Irregular::HERE);
+    }
+    Ok(us.div_euclid(unit_us))
 }
 
 // --- decimal -----------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ impl Encoder {
             }
             Node::Float => write_float(value, out),
             Node::Double => {
-                out.extend_from_slice(&real(value)?.to_le_bytes());
+                out.extend_from_slice(&real(value, f64::MANTISSA_DIGITS)?.to_le_bytes());
                 Ok(())
             }
             Node::Bytes(form) => with_bytes(value, form.as_ref(), |bytes| write_sized(out, bytes)),
@@ -333,15 +333,20 @@ fn number(value: &Bound<'_, PyAny>, form: Option<&Conversion>) -> Outcome<i64> {
 }
 
 #[inline]
-fn real(value: &Bound<'_, PyAny>) -> Outcome<f64> {
+fn real(value: &Bound<'_, PyAny>, digits: u32) -> Outcome<f64> {
     if let Ok(real) = value.cast_exact::<PyFloat>() {
         return Ok(real.value());
     }
-    Ok(value.cast_exact::<PyInt>().or_irregular()?.extract()?)
+    let whole: i64 = value.cast_exact::<PyInt>().or_irregular()?.extract()?;
+    if whole.unsigned_abs() > 1 << digits {
+        return Err(Irregular::HERE); // perhaps between two numbers of the type
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a number of so few digits is exact")]
+    Ok(whole as f64)
 }
 
 fn write_float(value: &Bound<'_, PyAny>, out: &mut Vec<u8>) -> Outcome<()> {
-    let wide = real(value)?;
+    let wide = real(value, f32::MANTISSA_DIGITS)?;
     #[expect(clippy::cast_possible_truncation, reason = "a float is the nearest of its numbers")]
     let narrow = wide as f32;
     if narrow.is_infinite() && wide.is_finite() {

@@ -33,5 +33,5 @@ mod counterfoil_accelerator {
 
     /// The version of the nodes; `counterfoil.sdk` uses only the version that it was written for.
     #[pymodule_export]
-    const INTERFACE: u32 = 3;
+    const INTERFACE: u32 = 4;
 }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         VersionNumber,
     )
     from counterfoil.sdk import operations
-    from counterfoil.sdk.connection.exchange import Clock
+    from counterfoil.sdk.connection.pauses import Clock
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RegistrySettings
@@ -47,7 +47,8 @@ class Calls:
     """The calls of one client, with its caches."""
 
     def __init__(self, settings: RegistrySettings, clock: Clock | None = None) -> None:
-        from counterfoil.sdk.connection.exchange import Clock, Exchange
+        from counterfoil.sdk.connection.exchange import Exchange
+        from counterfoil.sdk.connection.pauses import Clock
 
         clock = clock or Clock()
         cache = settings.cache

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from counterfoil.sdk.auth import Auth
-    from counterfoil.sdk.connection.exchange import Clock
+    from counterfoil.sdk.connection.pauses import Clock
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RegistrySettings
     from counterfoil.sdk.transport import Transport

@@ -1,7 +1,7 @@
 """The options and variables that name the registries which a command sends requests to, and their only reader.
 
 ``--registry``, ``--user``, ``--token``, ``--token-file``, ``--oauth-…``, ``--ca-file``, ``--certificate-file``,
-``--key-file``, ``--timeout-s`` and ``--retries`` have the variables ``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on;
+``--key-file``, ``--timeout`` and ``--retries`` have the variables ``COUNTERFOIL_REGISTRY_URL``, ``…_USER`` and so on;
 more variables have no option (``settings_from_environment``). A
 command that uses two registries has a second family, such as ``--from-user`` with ``COUNTERFOIL_FROM_USER``.
 
@@ -15,6 +15,8 @@ from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
+
+from counterfoil.sdk.commands.spellings import BriefOption, RenamedOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,20 +56,24 @@ class RegistryRole(NamedTuple):
 
     ``parameter`` is the name under which the command's function gets its ``RegistryAccess``; ``variables`` is the
     prefix of its variables, ``prefix`` what comes before ``user`` and ``token`` in its options. ``spellings`` are the
-    options that give its URL; there are none where an argument gives it.
+    options that give its URL; there are none where an argument gives it. ``former`` are names that go on, and are not
+    shown.
     """
 
     parameter: str
     variables: str
     prefix: str = ""
     spellings: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
     whose: str = "the registry"
     about: str = "The URL of the registry."
 
 
-THE_REGISTRY: Final = RegistryRole("registry", VARIABLES, spellings=("--registry", "--url"))
+THE_REGISTRY: Final = RegistryRole("registry", VARIABLES, spellings=("--registry",), former=("--url",))
 
 
+CONNECTION: Final = "Logins, TLS and time-outs: see docs/reaching-a-registry.md."
+"""The line of the options of a connection in the help of a command."""
 MISSING_URL: Final = f"the URL of the registry is missing; give it as --registry or {VARIABLES}URL"
 """The message where a command needs a registry, and nothing names one."""
 
@@ -178,19 +184,19 @@ def _parameters(role: RegistryRole) -> dict[str, str]:
 def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
     names = _parameters(role)
     options = [
-        click.option(
+        _brief(
             f"--{role.prefix}user",
             names["USER"],
             metavar="NAME:PASSWORD",
             help=f"Basic authentication at {role.whose}.  [{role.variables}USER, {role.variables}PASSWORD]",
         ),
-        click.option(
+        _brief(
             f"--{role.prefix}token",
             names["TOKEN"],
             metavar="TOKEN",
             help=f"Bearer token for {role.whose}.  [{role.variables}TOKEN]",
         ),
-        click.option(
+        _brief(
             f"--{role.prefix}token-file",
             names["TOKEN_FILE"],
             metavar="FILE",
@@ -198,10 +204,11 @@ def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
             f"[{role.variables}TOKEN_FILE]",
         ),
         *(
-            click.option(
+            _brief(
                 f"--{role.prefix}{name.lower().replace('_', '-')}",
                 names[name],
                 metavar=metavar,
+                shown=f"--{role.prefix}oauth-…",
                 help=f"{about} for {role.whose}.  [{role.variables}{name}]",
             )
             for name, metavar, about in _OAUTH_OPTIONS
@@ -209,36 +216,44 @@ def _own_options(role: RegistryRole) -> list[Callable[[Any], Any]]:
     ]
     if role.spellings:
         about = f"{role.about}  [{role.variables}URL]"
-        options.insert(0, click.option(*role.spellings, names["URL"], metavar="URL", help=about))
+        url = click.option(
+            *role.spellings, names["URL"], cls=RenamedOption, former=role.former, metavar="URL", help=about
+        )
+        options.insert(0, url)
     return options
+
+
+def _brief(*names: str, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option about how a registry is reached, which shares one line of the help with the others."""
+    return click.option(*names, cls=BriefOption, about=CONNECTION, **settings)
 
 
 def _shared_options() -> list[Callable[[Any], Any]]:
     return [
-        click.option(
+        _brief(
             "--ca-file",
             metavar="FILE",
             help=f"Certificates to trust, instead of those that come with httpx.  [{VARIABLES}CA_FILE]",
         ),
-        click.option(
+        _brief(
             "--certificate-file",
             metavar="FILE",
             help=f"The client's certificate, for registries that demand one.  [{VARIABLES}CERTIFICATE_FILE]",
         ),
-        click.option(
+        _brief(
             "--key-file",
             metavar="FILE",
             help=f"The key of the client's certificate.  [{VARIABLES}KEY_FILE]",
         ),
-        click.option(
-            "--timeout-s",
+        _brief(
             "--timeout",
             "timeout_s",
+            former=("--timeout-s",),
             type=click.FloatRange(min=0, min_open=True),
             metavar="SECONDS",
             help=f"How long to wait for a response.  [{VARIABLES}TIMEOUT_S]",
         ),
-        click.option(
+        _brief(
             "--retries",
             type=click.IntRange(min=0),
             metavar="N",

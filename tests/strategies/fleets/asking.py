@@ -21,7 +21,7 @@ from fleets.oracle import Answer
 from fleets.shrinking import report, shrunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fleets.judging import Wrong
 
@@ -87,7 +87,7 @@ def ask(language: str, questions: int, *, first: int = 0, processes: int | None 
     return asked
 
 
-def ask_seeds(language: str, seeds: range) -> Asked:
+def ask_seeds(language: str, seeds: Iterable[int]) -> Asked:
     """Ask the questions of some seeds in this process."""
     asked = Asked(language)
     for seed in seeds:

@@ -16,6 +16,8 @@ from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, prin
 from fleets.ways import NOWHERE, gone_way, kind_of, named_as, number_way, numbers, stop_of, type_way, values_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleets.story import FieldRead
 
 Key = tuple[Path, str]
@@ -110,7 +112,7 @@ def _add_required(found: Misses, language: str, writer: Shape, path: Path) -> No
     for written, data in _records(language, writer):
         for value in values_at(written, path):
             if value is None or value is NOWHERE:
-                way = f"required, {'null' if value is None else 'absent'}"
+                way = f"required, {_no_value(value)}"
                 found.add((path, way), f"{printed(path)} is not there in {_shown(written, data)}")
 
 
@@ -157,13 +159,10 @@ def _misses_at(
     found = Misses()
     there, known = at(writer, place), at(reader, place)
     if there is None or known is None:
-        if _raises(language, writer, reader, place):  # a default is a value that a reader must expect
-            text = f"{printed(place)} is not in the schema of the writer"
-            found.add((place, gone_way(writer, place)), text)
-        elif language == "PROTOBUF":
-            _add_other_kind(found, writer, reader, place)
-        elif language == "JSON":  # an open object may have a property that its schema does not name
-            found.add((place, gone_way(writer, place)), "the writer may write anything there", is_certain=False)
+        for way in _gone_ways(language, writer, reader, place):  # a default is a value that a reader must expect
+            found.add((place, way), f"{printed(place)} is not in the schema of the writer")
+        if not found.certain:
+            _add_unread(found, language, writer, reader, place)
         return found
     case = _Case(language, writer, reader, place, on_unknown)
     records = [
@@ -183,6 +182,33 @@ def _misses_at(
     if language == "PROTOBUF" and not found.all and numbers(writer, place) != numbers(reader, place):
         found.add((place, number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
     return found
+
+
+def _add_unread(found: Misses, language: str, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add what may be missed at a place that only one of two schemas has, and of which no record is refused."""
+    if language == "PROTOBUF":
+        _add_other_kind(found, writer, reader, place)
+    elif language == "JSON":  # an open object may have a property that its schema does not name
+        found.add((place, gone_way(writer, place)), "the writer may write anything there", is_certain=False)
+
+
+def _gone_ways(language: str, writer: Shape, reader: Shape, place: Path) -> Iterator[str]:
+    """Yield in which ways records that a library refuses are without a place which their schema does not have.
+
+    Of something else that stands on the way, the schema says whether it may be null or left out.
+    """
+    reads = _read_at(language, writer, reader, place)
+    for (written, _), read in zip(_records(language, writer), reads, strict=True):
+        if isinstance(read, Exception):
+            stop = stop_of(written, place)
+            is_there = at(writer, stop) is not None
+            values = list(values_at(written, stop, whole=True)) if is_there else []
+            absent = [each for each in values if each is None or each is NOWHERE]
+            yield f"{_no_value(absent[0])}@{printed(stop)}" if absent else gone_way(writer, place)
+
+
+def _no_value(value: Any) -> str:
+    return "null" if value is None else "absent"
 
 
 def _add_other_kind(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
@@ -332,7 +358,7 @@ def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -
     if case.language == "PROTOBUF" and numbers(case.writer, case.place) != numbers(case.reader, case.place):
         return number_way(case.writer, case.reader, case.place)
     if value is None or value is NOWHERE:
-        return f"{'null' if value is None else 'absent'}@{printed(stop_of(written, case.place))}"
+        return f"{_no_value(value)}@{printed(stop_of(written, case.place))}"
     if there.kinds and not isinstance(value, dict | list):
         return f"type:{kind_of(value, there.kinds)}"
     if there.symbols and known.symbols and isinstance(value, str):

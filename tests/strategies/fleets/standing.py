@@ -194,9 +194,8 @@ def _fault_of_merge(branch: Branch, event: Publish, expected: Expected, answer: 
         return "" if answer["deployable"] is True or (absent and not broken) else where
     if expected.answer is Answer.UNKNOWN:
         return "" if answer["deployable"] is None else where
-    is_around = _reads_around(branch, event) or branch.language == "JSON"
-    if is_around and all(key[1].startswith("gone@") for _, key, _ in expected.broken):
-        return ""  # records were without it before: the part that another version reads, or some records of JSON
+    if _reads_around(branch, event) and all(key[1].startswith("gone@") for _, key, _ in expected.broken):
+        return ""  # records were without it before: the part that another version reads
     return "" if answer["deployable"] is False and certain <= broken else where
 
 

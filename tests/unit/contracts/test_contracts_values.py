@@ -156,3 +156,32 @@ def test_other_objects_are_no_values_of_a_union(given: Any) -> None:
     parsed = parse_avro(json.dumps({"type": "array", "items": ["null", "int"]}))
     with pytest.raises(EncodeError):
         form_of(SchemaType.AVRO).value(parsed, [given])
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "is_kept"),
+    [
+        ({"type": "long", "logicalType": "timestamp-micros"}, "2026-01-31T12:00:00.123456700Z", False),
+        ({"type": "long", "logicalType": "timestamp-micros"}, "2026-01-31T12:00:00.123456000Z", True),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "2026-01-31T12:00:00.123456Z", False),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "2026-01-31T12:00:00.0000001", False),
+        ({"type": "long", "logicalType": "local-timestamp-micros"}, "2026-01-31T12:00:00Z", False),
+        ({"type": "long", "logicalType": "time-micros"}, "12:00:00.1234567", False),
+        ({"type": "long", "logicalType": "time-micros"}, "12:00:00.123456", True),
+        ({"type": "int", "logicalType": "time-millis"}, "12:00:00.0001", False),
+        ("double", 2**53 + 1, False),
+        ("double", 2**53, True),
+        ("float", 2**24 + 1, False),
+    ],
+)
+def test_a_value_of_avro_is_not_rounded(kind, text, is_kept):
+    parsed = parse_avro(json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}))
+
+    def write() -> bytes:
+        return compile_encoder(parsed)(form_of(SchemaType.AVRO).value(parsed, {"a": text}))
+
+    if is_kept:
+        assert write()
+        return
+    with pytest.raises(EncodeError, match="a: expected"):
+        write()

@@ -370,3 +370,58 @@ def test_the_part_of_a_default_that_does_not_fit_is_named(field_type, default, s
     reply = asyncio.run(InProcessRegistry().register("s", text))
     assert reply.status == 422
     assert said in reply.json["message"]
+
+
+UNKNOWN_FILE = {"schema": '{"$ref":"missing.json"}', "schemaType": "JSON"}
+UNKNOWN_TYPE = {"schema": 'syntax = "proto3"; message M { Missing x = 1; }', "schemaType": "PROTOBUF"}
+BAD_NAME = {"schema": '{"type":"record","name":"1abc","fields":[]}'}
+
+
+@pytest.mark.parametrize("body", [UNKNOWN_FILE, UNKNOWN_TYPE, BAD_NAME], ids=["JSON", "Protobuf", "Avro"])
+def test_an_invalid_schema_is_refused_before_the_mode_as_in_a_look_up(body):
+    async def main() -> None:
+        registry = InProcessRegistry()
+        await registry.put("/mode/s", {"mode": "READONLY"})
+        await registry.put("/config/unchecked", {"validateNewSchemas": False})
+        assert (await registry.post("/subjects/s/versions", body)).code == 42201
+        assert (await registry.post("/subjects/t/versions", {**body, "id": 7})).code == 42201
+        assert (await registry.post("/subjects/unchecked/versions", body)).code == 42201
+        assert (await registry.post("/subjects/s", body)).code == 42201
+
+    asyncio.run(main())
+
+
+def test_the_number_of_a_tagged_version_is_checked_after_compatibility():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        texts = [f'syntax = "proto3"; message M {{ {kind} x = 1; }}' for kind in ("int32", "string")]
+        for text in texts:
+            body = {"schema": text, "schemaType": "PROTOBUF"}
+            assert (await registry.post("/subjects/s/versions?force=true", body)).status == 200
+
+        async def code(version: int, path: str, **more: object) -> int | None:
+            tagged = {"schemaEntity": {"entityPath": path, "entityType": "sr_field"}, "tags": ["PII"]}
+            reply = await registry.post(f"/subjects/s/versions/{version}/tags", {"tagsToAdd": [tagged], **more})
+            return reply.code
+
+        assert await code(1, "M.x", newVersion=9) == 40901
+        assert await code(1, "M.nope", newVersion=9) == 42201  # an unknown place comes before both
+        assert await code(2, "M.x", newVersion=9) == 42201
+        await registry.put("/mode/s", {"mode": "READONLY"})
+        assert await code(2, "M.x", newVersion=9) == 42201
+        assert await code(2, "M.x") == 42205
+        assert await code(2, "M.nope") == 42201
+
+    asyncio.run(main())
+
+
+def test_a_version_of_another_language_is_not_loaded_for_the_comparison():
+    async def main() -> None:
+        registry = InProcessRegistry()
+        await registry.put("/mode/s", {"mode": "IMPORT"})
+        assert (await registry.post("/subjects/s/versions", {**UNKNOWN_FILE, "id": 3, "version": 1})).status == 200
+        await registry.put("/mode/s", {"mode": "READWRITE"})
+        assert (await registry.post("/subjects/s/versions", {"schema": '"int"'})).code == 40901
+        assert (await registry.post("/subjects/s/versions", {"schema": "{}", "schemaType": "JSON"})).code == 42201
+
+    asyncio.run(main())

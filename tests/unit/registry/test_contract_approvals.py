@@ -198,3 +198,26 @@ def test_approvals_of_earlier_releases_go_on_to_count(step: dict[str, Any]) -> N
         assert ("APPROVED_BREAK" in of_lab) is not names_consumers
 
     play(story)
+
+
+def test_a_break_is_the_same_one_where_a_question_ignores_some_of_the_consumers() -> None:
+    async def story(registry: InProcessRegistry) -> None:
+        alone = await broken(registry)
+        await publish(registry, "audit", "1", expectation("total", name="audit"))
+        await deploy(registry, "audit", "1")
+        both = {each["fingerprint"] for each in (await verdict(registry))["reasons"]}
+        ignoring = await verdict(registry, ignore="audit")
+        assert {each["consumer"] for each in ignoring["reasons"]} == {"billing"}
+        assert {each["fingerprint"] for each in ignoring["reasons"]} == both
+        assert alone not in both
+        await registry.post(APPROVALS, approval(alone))  # as an earlier release named it in this question
+        assert (await verdict(registry, ignore="audit"))["deployable"] is True
+        assert (await verdict(registry))["deployable"] is False
+        [stored] = (await registry.get(APPROVALS)).json["approvals"]
+        await registry.delete(f"{APPROVALS}/{stored['id']}")
+        await registry.post(APPROVALS, approval(*both))
+        assert (await verdict(registry))["deployable"] is True
+        assert (await verdict(registry, ignore="audit"))["deployable"] is True
+        assert (await verdict(registry, ignore="nobody"))["deployable"] is True
+
+    play(story)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from counterfoil.schema.evolution import derive_plan, parse_rules
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsing import parse_schema
+from counterfoil.schema.sketch.model import PlaceSketch
+from counterfoil.schema.suggestions.samples import Samples
 from counterfoil.schema.suggestions.suggest import suggest_rules
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
@@ -70,3 +74,76 @@ def test_names_that_are_no_words_have_suggestions():
 
 def test_complete_plan_has_no_suggestions():
     assert rules_for(record(a="int"), record(a="long")) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "rule"),
+    [
+        ("weight_g", "weight_kg", {"expr": "weight_g / 1000"}),
+        ("weightKg", "weightG", {"expr": "weightKg * 1000"}),
+        ("weightg", "weightkg", {"expr": "weightg / 1000"}),
+        ("weight_in_grams", "weight_in_kilograms", {"expr": "weight_in_grams / 1000"}),
+        ("weight_lb", "weight_kg", {"expr": "weight_lb / 2.204622622"}),
+        ("amount_cents", "amount", {"expr": "amount_cents / 100"}),
+        ("amount", "amount_cents", {"expr": "amount * 100"}),
+        ("ts_ms", "ts_us", {"expr": "ts_ms * 1000"}),
+        ("ts_us", "ts_s", {"expr": "ts_us / 1000000"}),
+        ("ms_elapsed", "seconds_elapsed", {"expr": "ms_elapsed / 1000"}),
+        ("share_pct", "share_ratio", {"expr": "share_pct / 100"}),
+        ("temp_c", "temp_f", None),
+        ("price_usd", "price_eur", None),
+        ("weight_g", "weight", None),
+        ("weight_g", "weight_m", None),
+        ("duration", "duration_ms", None),
+        ("weight_g", "weightGrams", {"from": "weight_g"}),
+        ("vitamin_c", "vitamin", {"from": "vitamin_c"}),
+        ("min_price", "minimum_price", {"from": "min_price"}),
+    ],
+)
+def test_units_count(source: str, target: str, rule: dict[str, Any] | None):
+    assert rules_for(record(**{source: "double"}), record(**{target: "double"})) == ({target: rule} if rule else {})
+    advised = [each.text for each in derive_plan(record(**{source: "double"}), record(**{target: "double"})).problems]
+    copies = rule is not None and "from" in rule
+    assert copies or not any("such as" in each for each in advised)
+
+
+def test_a_number_that_becomes_a_point_in_time_has_its_unit():
+    micros = {"type": "long", "logicalType": "timestamp-micros"}
+    assert rules_for(record(at_ms="long"), record(at=micros)) == {"at": {"expr": "at_ms * 1000"}}
+    assert rules_for(record(at_us="long"), record(at=micros)) == {"at": {"from": "at_us", "cast": "timestamp-micros"}}
+
+
+def test_whole_numbers_of_a_larger_unit_are_rounded_and_said_to_be():
+    (found,) = suggest_rules(derive_plan(record(weight_g="int"), record(weight_kg="int")))
+    assert dict(found.rule) == {"expr": "round(weight_g / 1000)"}
+    assert "rounded to whole numbers; no samples of both sides show it" in found.evidence
+
+
+def counted(low: float, high: float) -> PlaceSketch:
+    return PlaceSketch(values=50, nulls=0, least=low, most=high)
+
+
+@pytest.mark.parametrize(
+    ("target", "rule", "evidence"),
+    [
+        ((0.2, 30.0), {"expr": "weight_g / 1000"}, "differ as thousandths"),
+        ((200.0, 30_000.0), {"from": "weight_g"}, "its type fits"),
+        ((7_000_000.0, 9_000_000.0), None, ""),
+    ],
+)
+def test_a_proposed_factor_is_checked_on_samples(
+    target: tuple[float, float], rule: dict[str, Any] | None, evidence: str
+):
+    plan = derive_plan(record(weight_g="double"), record(weight_kg="double"))
+    samples = Samples({("weight_g",): counted(200.0, 30_000.0)}, {("weight_kg",): counted(*target)})
+    found = suggest_rules(plan, None, samples)
+    assert [dict(each.rule) for each in found] == ([rule] if rule else [])
+    assert all(evidence in each.evidence for each in found)
+
+
+def test_moments_with_other_ticks_than_the_name_says_refute_the_factor():
+    plan = derive_plan(record(ts_ms="long"), record(ts_us="long"))
+    seconds = Samples({("ts_ms",): counted(1_700_000_000, 1_700_009_999)})
+    assert suggest_rules(plan, None, seconds) == []
+    millis = Samples({("ts_ms",): counted(1_700_000_000_000, 1_700_009_999_000)})
+    assert [dict(each.rule) for each in suggest_rules(plan, None, millis)] == [{"expr": "ts_ms * 1000"}]

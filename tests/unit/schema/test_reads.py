@@ -14,9 +14,10 @@ from counterfoil.schema.agreements.model import Application, Contract, Expectati
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.facts import SchemaFacts
-from counterfoil.schema.reads.judge import judge_change, newly_read
+from counterfoil.schema.reads.judge import newly_read
 from counterfoil.schema.reads.model import Activity, Offer, Origin, Reader
 from counterfoil.schema.reads.rules import RULES
+from read_judgements import judged_change
 
 
 def promise_of(text: str = CONTRACT) -> Promise:
@@ -67,7 +68,7 @@ def test_a_change_is_found_at_its_path_and_nothing_else(rule: str, element: str,
         return text.replace(old, new, 1)
 
     later = Offer(parse_schema(edited("schema", SCHEMA)), promise_of(edited("contract", CONTRACT)))
-    found = judge_change(EARLIER, later, [reader_of(edited("consumer", APPLICATION))])
+    found = judged_change(EARLIER, later, [reader_of(edited("consumer", APPLICATION))])
     new = [each for each in found if not each.is_preexisting]
     assert {(each.rule, print_path(each.element)) for each in new} == {(rule, element)}
     assert all(each.position is not None for each in new)
@@ -76,10 +77,10 @@ def test_a_change_is_found_at_its_path_and_nothing_else(rule: str, element: str,
 def test_a_value_added_to_a_closed_enum_is_found() -> None:
     added = CLOSED.replace("{value: PAID,", "{value: LOST}\n          - {value: PAID,")
     before, after = Offer(EARLIER.schema, promise_of(CLOSED)), Offer(EARLIER.schema, promise_of(added))
-    assert [(each.rule, each.is_breaking) for each in judge_change(before, after, [])] == [
+    assert [(each.rule, each.is_breaking) for each in judged_change(before, after, [])] == [
         ("enum-symbol-added-closed", True)
     ]
-    assert judge_change(EARLIER, Offer(EARLIER.schema, promise_of(added.replace("closed", "open"))), []) == ()
+    assert judged_change(EARLIER, Offer(EARLIER.schema, promise_of(added.replace("closed", "open"))), []) == ()
 
 
 def test_a_consumer_that_newly_reads_personal_data_is_found() -> None:
@@ -99,17 +100,17 @@ def test_every_rule_has_a_change_that_shows_it() -> None:
 
 def test_only_what_the_change_makes_worse_breaks() -> None:
     unread = reading("gone")
-    (found,) = judge_change(EARLIER, Offer(parse_schema(SCHEMA.replace("email", "mail")), None), [unread])
+    (found,) = judged_change(EARLIER, Offer(parse_schema(SCHEMA.replace("email", "mail")), None), [unread])
     assert (found.rule, found.is_preexisting, found.is_breaking) == ("consumer-field-missing", True, False)
-    (alone,) = judge_change(None, EARLIER, [unread])
+    (alone,) = judged_change(None, EARLIER, [unread])
     assert alone.is_breaking
 
 
 def test_a_field_that_nobody_reads_may_go() -> None:
     later = Offer(parse_schema(SCHEMA.replace('{"name": "order_id", "type": "string"},', "")), None)
-    assert judge_change(Offer(EARLIER.schema), later, [reading("status", "items[].sku")]) == ()
+    assert judged_change(Offer(EARLIER.schema), later, [reading("status", "items[].sku")]) == ()
     whole = replace(reading(), expectation=replace(reading().expectation, reads=None))
-    assert [each.rule for each in judge_change(Offer(EARLIER.schema), later, [whole])] == ["consumer-incompatible"]
+    assert [each.rule for each in judged_change(Offer(EARLIER.schema), later, [whole])] == ["consumer-incompatible"]
 
 
 PROTOBUF = 'syntax = "proto3"; message Order { int64 total = 1; optional string note = 2; repeated Line lines = 3; %s }'
@@ -128,7 +129,7 @@ JSON = '{"title": "Order", "type": "object", "required": ["total"], "properties"
 )
 def test_a_changed_type_breaks_those_who_read_it_in_every_language(language, earlier, later, path) -> None:
     before, after = Offer(parse_schema(earlier, language)), Offer(parse_schema(later, language))
-    found = judge_change(before, after, [reading(path), reading("note")])
+    found = judged_change(before, after, [reading(path), reading("note")])
     assert {(each.rule, print_path(each.element)) for each in found} == {("consumer-type-narrowed", path)}
 
 
@@ -147,7 +148,7 @@ def test_a_field_with_another_number_is_another_field(change, paths, broken) -> 
     assert change[0] in text
     before = Offer(parse_schema(text, SchemaType.PROTOBUF))
     after = Offer(parse_schema(text.replace(*change), SchemaType.PROTOBUF))
-    found = judge_change(before, after, [reading(*paths)])
+    found = judged_change(before, after, [reading(*paths)])
     assert {(each.rule, print_path(each.element)) for each in found} == {
         ("consumer-field-missing", each) for each in broken
     }
@@ -158,7 +159,7 @@ def test_who_reads_the_whole_message_reads_each_of_its_fields_by_number() -> Non
     before = Offer(parse_schema(text, SchemaType.PROTOBUF))
     after = Offer(parse_schema(text.replace("total = 1", "total = 9"), SchemaType.PROTOBUF))
     whole = replace(reading(), expectation=replace(reading().expectation, reads=None))
-    [found] = judge_change(before, after, [whole])
+    [found] = judged_change(before, after, [whole])
     assert (found.rule, found.text) == (
         "consumer-field-missing",
         "total is written as field 9, and the consumer reads field 1",
@@ -174,14 +175,14 @@ KEY_SCHEMA = '{"type": "record", "name": "K", "fields": [{"name": "id", "type": 
 def test_who_reads_the_key_must_be_able_to_read_the_new_one(paths, is_broken) -> None:
     before = Offer(EARLIER.schema, key=parse_schema(KEY_SCHEMA % ("string", "string")))
     after = Offer(EARLIER.schema, key=parse_schema(KEY_SCHEMA % ("long", "string")))
-    found = judge_change(before, after, [reading(*paths)])
+    found = judged_change(before, after, [reading(*paths)])
     assert [(each.rule, print_path(each.element)) for each in found] == (
         [("consumer-type-narrowed", paths[0])] if is_broken else []
     )
     whole = replace(reading(), expectation=replace(reading().expectation, reads=None))
-    [finding] = judge_change(before, after, [whole])
+    [finding] = judged_change(before, after, [whole])
     assert (finding.rule, print_path(finding.element)) == ("consumer-incompatible", "$key.id")
-    assert judge_change(before, before, [reading("$key.id"), whole]) == ()
+    assert judged_change(before, before, [reading("$key.id"), whole]) == ()
 
 
 @pytest.mark.parametrize(
@@ -197,12 +198,12 @@ def test_another_schema_of_the_keys_is_a_warning_for_everyone(changed: str | Non
     known = parse_schema(KEY_SCHEMA % ("string", "string"))
     before = Offer(EARLIER.schema, promise_of(), key=known)
     after = Offer(EARLIER.schema, promise_of(), key=None if changed is None else parse_schema(changed))
-    found = judge_change(before, after, [reading("status")])
+    found = judged_change(before, after, [reading("status")])
     assert [(each.rule, print_path(each.element), each.is_breaking) for each in found] == [
         (rule, "$key", False) for rule in rules
     ]
     other = promise_of(CONTRACT.replace("subject: orders.placed-key", "subject: orders.key"))
-    moved = judge_change(before, Offer(EARLIER.schema, other, key=after.key_schema), [])
+    moved = judged_change(before, Offer(EARLIER.schema, other, key=after.key_schema), [])
     assert "key-schema-changed" not in {each.rule for each in moved}  # that of the subject says more
 
 
@@ -219,12 +220,14 @@ def test_values_and_keys_in_another_language_are_not_read(paths: list[str], elem
         promise_of(),
         key=parse_schema(message % "string id = 2;", SchemaType.PROTOBUF),
     )
-    found = [each for each in judge_change(before, after, [reading(*paths)]) if each.application is not None]
+    found = [each for each in judged_change(before, after, [reading(*paths)]) if each.application is not None]
     incompatible = [each for each in found if each.rule == "consumer-incompatible"]
     assert {print_path(each.element) for each in incompatible} == elements
     assert all("PROTOBUF, and the consumer reads AVRO" in each.text and each.is_breaking for each in incompatible)
     known = replace(reading(*paths), schema=EARLIER.schema)
-    assert [each.rule for each in judge_change(None, after, [known])].count("consumer-incompatible") == ("" in elements)
+    assert [each.rule for each in judged_change(None, after, [known])].count("consumer-incompatible") == (
+        "" in elements
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,9 +244,9 @@ def test_who_would_read_another_value_is_broken(language: SchemaType, earlier: s
         SchemaType.AVRO: '{"type": "record", "name": "Order", "fields": [{"name": "total", "type": %s}]}',
     }
     before, after = (Offer(parse_schema(texts[language] % each, language)) for each in (earlier, later))
-    [found] = judge_change(before, after, [reading("total")])
+    [found] = judged_change(before, after, [reading("total")])
     assert (found.rule, print_path(found.element), found.is_breaking) == ("consumer-type-narrowed", "total", True)
-    assert judge_change(before, before, [reading("total")]) == ()
+    assert judged_change(before, before, [reading("total")]) == ()
 
 
 @pytest.mark.parametrize(

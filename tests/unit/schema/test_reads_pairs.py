@@ -13,7 +13,7 @@ import fastavro.read
 import pytest
 
 from counterfoil.schema import SchemaType, parse_schema
-from counterfoil.schema.agreements.model import Expectation, Read
+from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
 from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
@@ -393,3 +393,93 @@ def test_a_field_that_is_read_by_an_alias_is_judged_by_what_is_written() -> None
     assert not breaks(judge_pair(built, nullable, reader("a")))
     assert breaks(judge_pair(built, nullable, reader("a!")))
     assert not breaks(judge_pair(built, certain, reader("a!")))
+
+
+INT = {"type": "integer"}
+KNOWN_VALUES = {"type": "string", "enum": ["SENT", "PAID"]}
+TEXT = objects(b={"type": "string"})
+
+
+def one_of(*types: Any) -> Any:
+    return objects(b={"anyOf": [{"type": each} for each in types]})
+
+
+MAP = {"type": ["null", "object"], "additionalProperties": {"type": ["integer", "boolean"]}}
+
+
+@pytest.mark.parametrize(
+    ("read", "live", "now", "is_worse"),
+    [
+        (objects("c", c=INT), objects(c=INT, e=INT), objects(e=INT), True),
+        (objects("c", c=INT), objects(e=INT), objects(c=INT, e=INT), False),
+        (objects("c", c=INT), objects(e=INT), {**objects(e=INT), "additionalProperties": False}, False),
+        (objects("c", c=INT), {"type": "object", "additionalProperties": INT}, objects(e=INT), True),
+        (
+            objects("b", b=KNOWN_VALUES),
+            objects("b", b=MAP),
+            objects("b", b={**MAP, "additionalProperties": INT}),
+            False,
+        ),
+        (objects("b", b=KNOWN_VALUES), objects("b", b=MAP), objects("b", b=INT), True),
+        (objects("b", b=KNOWN_VALUES), objects("b", b={"type": ["null", "string"]}), objects(b={"type": "null"}), True),
+        (objects(b=KNOWN_VALUES), objects(b={"type": ["null", "string"]}), objects(b={"type": "string"}), False),
+        (objects(b=KNOWN_VALUES), objects(b={"type": "string", "pattern": "^A"}), objects(b={"type": "string"}), True),
+        (objects(b={"enum": [1, 2]}), objects(b={"type": ["number", "string"]}), objects(b={"type": "number"}), False),
+        (objects(b={"enum": [True]}), objects(b={"type": "boolean"}), objects(b={"type": "null"}), True),
+        (TEXT, one_of("null", "integer"), one_of("null"), False),
+        (TEXT, one_of("null", "integer"), one_of("null", "integer", "boolean"), True),
+        (TEXT, one_of(["null", "integer"], ["null", "string"]), one_of(["null", "boolean"], "string"), True),
+        (TEXT, one_of(["null", "integer"], ["null", "string"]), one_of("integer", "string"), False),
+        (objects(b={"const": "K"}), objects(b={"anyOf": [{"const": "K"}, {"type": "null"}]}), one_of("integer"), True),
+        (
+            objects(b={"enum": ["A"]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "null"}]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "integer"}]}),
+            True,
+        ),
+        (
+            objects(b={"enum": ["A"]}),
+            objects(b={"anyOf": [{"enum": ["A", "B"]}, {"type": "null"}]}),
+            objects(b={"enum": ["A", "B"]}),
+            False,
+        ),
+    ],
+)
+def test_what_a_json_schema_requires_or_lists_is_missed_in_one_way_for_each_kind_of_value(
+    read: Any, live: Any, now: Any, *, is_worse: bool
+) -> None:
+    declared = replace(reader("x"), schema=parse_schema(json.dumps(read), SchemaType.JSON))
+    before, after = (judge_pair([], offer(each), declared) for each in (live, now))
+    assert breaks(before)
+    assert breaks(worse_than(after, [before])) is is_worse
+    assert not breaks(worse_than(before, [before]))
+
+
+@pytest.mark.parametrize(("written", "is_worse"), [("SENT = 3", False), ("SENT = 4", True), ("LATE = 3", True)])
+def test_a_symbol_that_a_reader_takes_for_another_one_is_missed_like_one_that_it_does_not_know(
+    written: str, *, is_worse: bool
+) -> None:
+    def order(*values: str) -> str:
+        listed = " ".join(f"{each};" for each in ("GONE = 0", *values))
+        return f'syntax = "proto3"; message Order {{ E f = 1; }} enum E {{ {listed} }}'
+
+    live = replace(reader(), schema=parse_schema(order("PAID = 3"), SchemaType.PROTOBUF))
+    later = replace(reader("f"), schema=parse_schema(order("NEW = 2"), SchemaType.PROTOBUF))
+    later = replace(later, expectation=replace(later.expectation, on_unknown_enum=OnUnknownEnum.FAIL))
+    before = judge_pair([], offer(order("SENT = 3"), SchemaType.PROTOBUF), live)
+    after = judge_pair([], offer(order(written), SchemaType.PROTOBUF), later)
+    assert breaks(before)
+    assert breaks(after)
+    assert breaks(since(after, [before])) is is_worse
+
+
+@pytest.mark.parametrize("listed", [{"const": "K"}, {"enum": ["K", "L"]}, {"type": "string", "enum": ["K"]}])
+@pytest.mark.parametrize("more", [{"type": "null"}, {"type": "integer"}, {"const": "M"}])
+@pytest.mark.parametrize("paths", [["b"], []])
+def test_a_choice_of_what_a_json_schema_lists_and_more_breaks_who_expects_what_is_listed(
+    listed: Any, more: Any, paths: list[str]
+) -> None:
+    built, now = offer(objects("b", b=listed)), offer(objects("b", b={"anyOf": [listed, more]}))
+    assert breaks(judge_pair([built], now, reader(*paths)))
+    assert breaks(judge_pair([], now, replace(reader("x"), schema=built.schema)))
+    assert not judge_pair([now], built, reader(*paths))

@@ -11,9 +11,9 @@ from counterfoil.schema import SchemaType, parse_schema
 from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
 from counterfoil.schema.paths import parse_path, print_path
 from counterfoil.schema.position import Position
-from counterfoil.schema.reads.judge import judge_change
 from counterfoil.schema.reads.model import Offer, Reader, ReadFinding
 from counterfoil.schema.reads.rules import RULE_BY_ID
+from read_judgements import judged_change
 
 AT = Position(1, 1)
 AVRO, PROTOBUF, JSON = SchemaType.AVRO, SchemaType.PROTOBUF, SchemaType.JSON
@@ -33,7 +33,7 @@ def reader(*paths: str, mode: str = "", declared: str | None = None, language: S
 def found(language: SchemaType, was: str, now: str, *paths: str, mode: str = "") -> list[ReadFinding]:
     """Return what breaks a consumer that reads with the earlier schema."""
     before, after = (Offer(parse_schema(each, language)) for each in (was, now))
-    return list(judge_change(before, after, [reader(*paths, mode=mode)]))
+    return list(judged_change(before, after, [reader(*paths, mode=mode)]))
 
 
 def facts(findings: list[ReadFinding]) -> set[tuple[str, str]]:
@@ -297,11 +297,11 @@ def test_keys_have_places_as_well() -> None:
     value = record(a="int")
     before = Offer(parse_schema(value), key=parse_schema(record(k=line(x="int", y="int"))))
     after = Offer(parse_schema(value), key=parse_schema(record(k=line(x="string", y="string"))))
-    assert facts(list(judge_change(before, after, [reader("$key.k")]))) == {
+    assert facts(list(judged_change(before, after, [reader("$key.k")]))) == {
         ("$key.k.x", "string"),
         ("$key.k.y", "string"),
     }
-    assert facts(list(judge_change(before, after, [reader("$key.k.x")]))) == {("$key.k.x", "string")}
+    assert facts(list(judged_change(before, after, [reader("$key.k.x")]))) == {("$key.k.x", "string")}
 
 
 # --- symbols that a consumer does not know
@@ -332,7 +332,7 @@ ANSWERS = {
 
 
 def answer(findings: list[ReadFinding]) -> str:
-    assert all(each.written == "C" for each in findings)
+    assert all(each.symbol == "C" for each in findings)
     if any(RULE_BY_ID[each.rule].is_breaking for each in findings):
         return NO
     return NOTICE if findings else YES
@@ -353,7 +353,7 @@ def test_a_declared_schema_decides_what_a_decoder_refuses(kind: str, mode: str) 
     """A validator refuses the symbol where the consumer declares the JSON schema with which it reads."""
     language, was, now = ADDED[kind]
     by_schema = reader("e", mode=mode, declared=was, language=language)
-    findings = list(judge_change(None, Offer(parse_schema(now, language)), [by_schema]))
+    findings = list(judged_change(None, Offer(parse_schema(now, language)), [by_schema]))
     assert answer(findings) == (NO if kind == "JSON" else ANSWERS[kind][mode])
 
 
@@ -394,7 +394,7 @@ def test_a_declared_schema_counts_where_its_decoder_refuses_the_whole_record(
 ) -> None:
     path = "id" if "id" in declared else "b"
     by_schema = reader(*([path] if path == "id" else ["a"]), declared=declared, language=language)
-    breaks = facts(list(judge_change(None, Offer(parse_schema(written, language)), [by_schema])))
+    breaks = facts(list(judged_change(None, Offer(parse_schema(written, language)), [by_schema])))
     assert {each for each, _ in breaks} == ({place} if place else set())
     if path == "id":
         assert not facts(found(language, declared, written, "id"))  # without a declared schema, the reads alone count
@@ -409,7 +409,7 @@ def test_a_default_fills_a_field_that_is_not_written() -> None:
         }
     )
     later = Offer(parse_schema(record(id="int")))
-    assert not judge_change(None, later, [reader("id", declared=declared)])
+    assert not judged_change(None, later, [reader("id", declared=declared)])
 
 
 # --- required
@@ -437,10 +437,10 @@ def test_a_default_fills_a_field_that_is_not_written() -> None:
 def test_required_means_there_wherever_its_parent_is(
     language: SchemaType, text: str, path: str, *, is_there: bool
 ) -> None:
-    findings = judge_change(None, Offer(parse_schema(text, language)), [reader(f"{path}!")])
+    findings = judged_change(None, Offer(parse_schema(text, language)), [reader(f"{path}!")])
     assert not {each.rule for each in findings} - {"consumer-nullable"}
     assert bool(findings) is not is_there
-    when_present = judge_change(None, Offer(parse_schema(text, language)), [reader(f"{path}!?")])
+    when_present = judged_change(None, Offer(parse_schema(text, language)), [reader(f"{path}!?")])
     assert bool(when_present) is not is_there  # the schema may lack the field, and its records may not
 
 
@@ -504,7 +504,7 @@ def test_parts_of_json_schemas(was: str, change: tuple[str, str], path: str, *, 
 def test_a_property_that_must_be_there_and_is_left_out_breaks_those_who_do_not_expect_that() -> None:
     needed = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
     optional = needed.replace('["a"]', "[]")
-    assert facts(found(JSON, needed, optional, "a")) == {("a", "missing")}
+    assert facts(found(JSON, needed, optional, "a")) == {("a", "optional")}
     assert not facts(found(JSON, needed, optional, "a?"))
     assert not facts(found(JSON, optional, optional, "a"))
 
@@ -514,7 +514,7 @@ def test_a_parser_that_refuses_the_message_counts_also_at_a_field_that_moved() -
     was += "message Line { int32 x = 1; }"
     now = was.replace("c = 4", "c = 2").replace("a = 2", "a = 4")
     declared = reader("id", declared=was, language=PROTOBUF)
-    breaks = facts(list(judge_change(None, Offer(parse_schema(now, PROTOBUF)), [declared])))
+    breaks = facts(list(judged_change(None, Offer(parse_schema(now, PROTOBUF)), [declared])))
     assert {each for each, _ in breaks} == {"a", "c"}
 
 
@@ -535,7 +535,7 @@ def test_a_message_is_refused_for_what_is_inside_it(mine: str, theirs: str, *, i
     schemas = [f'syntax = "proto3"; message Order {{ int32 id = 1; {each} }}' for each in (mine, theirs)]
     declared = reader("id", declared=schemas[0], language=PROTOBUF)
     offer = Offer(parse_schema(schemas[1], PROTOBUF))
-    assert any(each.is_breaking for each in judge_change(None, offer, [declared])) is is_refused
+    assert any(each.is_breaking for each in judged_change(None, offer, [declared])) is is_refused
 
 
 def test_a_list_is_another_break_than_one_value_of_its_type() -> None:
@@ -553,3 +553,22 @@ def test_one_enum_that_becomes_two_is_judged_at_each_of_its_fields() -> None:
     assert facts(found(PROTOBUF, was, now, "a")) == {("a", "S = 0"), ("a", "T = 2")}
     assert facts(found(PROTOBUF, was, now, "d")) == {("d", "X = 0"), ("d", "Y = 2")}
     assert len(facts(found(PROTOBUF, was, now))) == 4
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "place"),
+    [
+        ("bytes d = 1;", "A d = 1;", "d"),
+        ("repeated bytes d = 1;", "repeated A d = 1;", "d"),
+        ("map<string, bytes> d = 1;", "map<string, A> d = 1;", "d{}"),
+        ("map<string, bytes> d = 1;", "repeated N d = 1;", "d{}"),
+        ("map<string, A> d = 1;", "map<string, A> d = 1;", ""),
+        ("map<string, bytes> d = 1;", "map<string, string> d = 1;", ""),
+    ],
+)
+def test_a_message_that_is_read_as_bytes_is_misread_wherever_it_stands(mine: str, theirs: str, place: str) -> None:
+    more = "message A { int32 x = 1; } message N { string key = 1; A value = 2; }"
+    was, now = (f'syntax = "proto3"; message Order {{ {each} }} {more}' for each in (mine, theirs))
+    for paths in ([], ["d"]):
+        assert (place in {each for each, _ in facts(found(PROTOBUF, was, now, *paths))}) is bool(place)
+        assert bool(facts(found(PROTOBUF, was, now, *paths))) is bool(place)

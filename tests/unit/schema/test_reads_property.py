@@ -18,7 +18,6 @@ from counterfoil.schema import SchemaType, parse_schema
 from counterfoil.schema.agreements.model import Expectation, OnUnknownEnum, Read
 from counterfoil.schema.paths import parse_path
 from counterfoil.schema.position import Position
-from counterfoil.schema.reads.judge import judge_change
 from counterfoil.schema.reads.model import Offer, Reader
 from counterfoil.schema.reads.rules import RULE_BY_ID
 from fleets.changes import Drawing
@@ -26,6 +25,7 @@ from fleets.languages import LANGUAGES
 from fleets.meaning import Reading, misses_of
 from fleets.shapes import places, printed, shapes_of
 from fleets.story import FieldRead
+from read_judgements import judged_change
 
 if TYPE_CHECKING:
     from fleets.shapes import Shape
@@ -86,7 +86,7 @@ def is_refused(asked: Question, language: str) -> tuple[bool, list[str]]:
     schema = parse_schema(text(asked.reader), schema_type)
     reader = Reader("ui", expectation, schema=schema if asked.is_declared else None)
     earlier = None if asked.is_declared else Offer(schema)
-    found = judge_change(earlier, Offer(parse_schema(text(asked.writer), schema_type)), [reader])
+    found = judged_change(earlier, Offer(parse_schema(text(asked.writer), schema_type)), [reader])
     return any(RULE_BY_ID[each.rule].is_breaking for each in found), [each.text for each in found]
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
@@ -415,3 +416,31 @@ def test_without_pyarrow_the_extra_is_named(client, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r'pip install "counterfoil\[arrow\]"'):
         AvroDeserializer(client).arrow([])
+
+
+@pytest.mark.parametrize(
+    ("column", "kept", "lost"),
+    [
+        (pa.int32(), 2.0, 1.5),
+        (pa.int64(), -3, -0.25),
+        (pa.timestamp("ms", "UTC"), "2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05.678901Z"),
+        (pa.timestamp("s", "UTC"), "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.5Z"),
+    ],
+)
+def test_a_column_of_a_schema_does_not_round(column: pa.DataType, kept: Any, lost: Any) -> None:
+    """Values of JSON and Protobuf, whose types Arrow infers and casts."""
+    registry = InMemoryRegistry().client(retries=0)
+    schema = pa.schema([("a", column)])
+    if isinstance(kept, str):
+        imported = 'syntax = "proto3"; import "google/protobuf/timestamp.proto";'
+        text = f"{imported} message M {{ google.protobuf.Timestamp a = 1; }}"
+        write, read = ProtobufSerializer(registry, text).bind("t"), ProtobufDeserializer(registry)
+    else:
+        write, read = JsonSerializer(registry, "{}").bind("t"), JsonDeserializer(registry)
+    good, bad = write({"a": kept}), write({"a": lost})
+    errors: dict[int, Any] = {}
+    found = read.arrow([good, bad, good], topic="t", schema=schema, errors=errors)
+    assert list(errors) == [1]
+    assert found.column("a").null_count == 1
+    with pytest.raises(SerdeError):
+        read.arrow([bad], topic="t", schema=schema)

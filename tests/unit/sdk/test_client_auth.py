@@ -25,7 +25,7 @@ from counterfoil.sdk import (
     RegistryUnavailable,
     TokenFile,
 )
-from counterfoil.sdk.connection.exchange import Clock
+from counterfoil.sdk.connection.pauses import Clock
 from counterfoil.sdk.settings import RegistrySettings
 from counterfoil.sdk.transport import NoReply, Reply
 

@@ -13,7 +13,7 @@ import pytest
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.model import Metadata, Schema
 from counterfoil.sdk import AsyncRegistry, CacheSettings, Registry, RegistrySettings, RegistryUnavailable
-from counterfoil.sdk.connection.exchange import Clock
+from counterfoil.sdk.connection.pauses import Clock
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply
 

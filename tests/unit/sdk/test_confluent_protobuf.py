@@ -10,6 +10,7 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer as The
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer as TheirSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from counterfoil.schema.model import Metadata, Rule, RuleSet, Schema, SchemaType
 from counterfoil.sdk import ProtobufDeserializer, ProtobufSerializer, confluent
 from counterfoil.sdk.errors import DecodeError, InvalidSettings
 from counterfoil.sdk.testing import InMemoryRegistry
@@ -86,3 +87,69 @@ def test_the_asynchronous_names():
         return await confluent.AsyncProtobufDeserializer(Ride, {}, client)(data, VALUE)
 
     assert asyncio.run(written_and_read()) == Ride(id=5)
+
+
+# --- migrations to a message of another name -------------------------------------------------------------------------
+
+
+def text_of(name: str, fields: str) -> str:
+    return f'syntax = "proto3"; package taxi; message First {{ int32 a = 1; }} message {name} {{ {fields} }}'
+
+
+RENAMED = {
+    "old": text_of("Trip", "int64 id = 1; string driver = 2; message Stop { int32 n = 1; }"),
+    "new": text_of("Journey", "int64 id = 1; string name = 2; message Stop { int32 number = 1; }"),
+}
+OLD = generated_classes({"taxi/trip.proto": RENAMED["old"]})
+NEW = generated_classes({"taxi/trip.proto": RENAMED["new"]})
+UP = Rule("up", "JSONATA", mode="UPGRADE", expr='{"id": id, "name": driver}')
+DOWN = Rule("down", "JSONATA", mode="DOWNGRADE", expr='{"id": id, "driver": name}')
+
+
+@pytest.fixture
+def native() -> Any:
+    return InMemoryRegistry().client(retries=0)
+
+
+def renamed(native: Any, *rules: Rule) -> list[bytes]:
+    """Messages of both versions of a subject whose second renames a message, with these migrations."""
+    native.set_config("trips-value", "NONE")
+    values = {"old": OLD["taxi.Trip"](id=7, driver="Ada"), "new": NEW["taxi.Journey"](id=7, name="Ada")}
+    for which, text in RENAMED.items():
+        rule_set = RuleSet(migration_rules=rules) if which == "new" else None
+        metadata = Metadata(properties={"which": which})
+        native.register("trips-value", Schema(text, SchemaType.PROTOBUF, metadata=metadata, rule_set=rule_set))
+    return [
+        ProtobufSerializer(native, model=type(value), register={"metadata": {"which": which}})(value, TRIPS) or b""
+        for which, value in values.items()
+    ]
+
+
+TRIPS = SerializationContext("trips", MessageField.VALUE)
+
+
+def test_a_message_that_was_renamed_is_migrated(native: Any):
+    old, new = renamed(native, UP, DOWN)
+    journey, trip = NEW["taxi.Journey"](id=7, name="Ada"), OLD["taxi.Trip"](id=7, driver="Ada")
+    latest, first = {"use.latest.version": True}, {"use.latest.with.metadata": {"which": "old"}}
+    for data in (old, new):
+        assert confluent.ProtobufDeserializer(NEW["taxi.Journey"], latest, native)(data, TRIPS) == journey
+        assert confluent.ProtobufDeserializer(OLD["taxi.Trip"], first, native)(data, TRIPS) == trip
+        as_dict = ProtobufDeserializer(native, latest=True, values="dict", message="taxi.Journey")
+        assert as_dict(data, TRIPS) == {"id": 7, "name": "Ada"}
+        # without a class, the message at the same place of the file
+        assert ProtobufDeserializer(native, latest=True, values="dict")(data, TRIPS) == {"id": 7, "name": "Ada"}
+    several = ProtobufDeserializer(native, latest=True, model=[NEW["taxi.First"], NEW["taxi.Journey"]])
+    with pytest.raises(DecodeError, match="Trip"):
+        ProtobufDeserializer(native, model=NEW["taxi.Journey"])(old, TRIPS)
+    assert several(new, TRIPS) == journey
+
+
+def test_without_a_migration_a_message_of_another_name_is_refused(native: Any):
+    old, new = renamed(native)
+    read = confluent.ProtobufDeserializer(NEW["taxi.Journey"], {"use.latest.version": True}, native)
+    assert read(new, TRIPS).name == "Ada"
+    with pytest.raises(DecodeError, match="Trip"):
+        read(old, TRIPS)
+    with pytest.raises(DecodeError, match="Trip"):
+        ProtobufDeserializer(native, latest=True)(old, TRIPS)

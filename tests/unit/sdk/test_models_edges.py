@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
+import msgspec
 import pydantic
 import pytest
 
@@ -88,11 +89,109 @@ class Around(pydantic.BaseModel):
     numbers: Numbers
 
 
+class Price(pydantic.RootModel[Annotated[int, pydantic.Field(gt=0)]]):
+    pass
+
+
+class Lines(pydantic.RootModel[dict[str, Line]]):
+    pass
+
+
+class Perhaps(pydantic.RootModel[int | None]):
+    pass
+
+
+class Basket(pydantic.BaseModel):
+    numbers: Numbers = Numbers([1, 2])
+    lines: Lines | None = None
+    prices: list[Price] = []
+    perhaps: Perhaps = Perhaps(None)
+
+
+class Itself(pydantic.RootModel["list[Itself]"]):
+    pass
+
+
+class Mixed(pydantic.BaseModel):
+    any_of: Numbers | str
+
+
+class Twice(pydantic.BaseModel):
+    none: Perhaps | None
+
+
 @pytest.mark.parametrize("serdes", [AVRO, JSON])
-@pytest.mark.parametrize("value", [Numbers([1]), Around(numbers=Numbers([1]))])
-def test_a_root_model_is_refused_by_name(value: Any, serdes: tuple[Any, Any]) -> None:
-    with pytest.raises(ModelError, match="Numbers is a RootModel; expected"):
-        round_trip(type(value), value, serdes)
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Numbers([1]), [1]),
+        (Around(numbers=Numbers([1])), {"numbers": [1]}),
+        (Price(3), 3),
+        (Perhaps(4), 4),
+        (Perhaps(None), None),
+        (Lines({"a": Line(price=1, count=2)}), {"a": {"price": 1, "count": 2}}),
+        (pydantic.RootModel[set[int]]({7}), [7]),
+        (Basket(), {"numbers": [1, 2], "lines": None, "prices": [], "perhaps": None}),
+        (
+            Basket(lines=Lines({}), prices=[Price(5)], perhaps=Perhaps(6)),
+            {"numbers": [1, 2], "lines": {}, "prices": [5], "perhaps": 6},
+        ),
+    ],
+)
+def test_a_root_model_is_what_its_root_is(value: Any, plain: Any, serdes: tuple[Any, Any]) -> None:
+    registry = InMemoryRegistry().client(retries=0)
+    data = serdes[0](registry, model=type(value))(value, CTX)
+    read = serdes[1](registry, model=type(value))(data, CTX)
+    assert (type(read), read) == (type(value), value)
+    without_class = serdes[1](registry)(data, CTX)
+    computed = {"total", "note", "Note"} if isinstance(value, Lines) else set()
+    assert _without(without_class, computed) == plain
+
+
+def _without(value: Any, names: set[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without(item, names) for key, item in value.items() if key not in names}
+    return value
+
+
+@pytest.mark.parametrize("serdes", [AVRO, JSON])
+@pytest.mark.parametrize("model", [Itself, Mixed, Twice])
+def test_a_root_model_that_no_schema_describes_is_refused_by_name(model: Any, serdes: tuple[Any, Any]) -> None:
+    with pytest.raises(ModelError, match=r"Itself|Numbers|Perhaps"):
+        serdes[0](InMemoryRegistry().client(retries=0), model=model)
+
+
+def test_what_a_root_model_does_not_accept_has_its_place() -> None:
+    registry = InMemoryRegistry().client(retries=0)
+    text = '{"type":"record","name":"Basket","fields":[{"name":"prices","type":{"type":"array","items":"long"}}]}'
+    data = AvroSerializer(registry, text)({"prices": [1, -1]}, CTX)
+    with pytest.raises(DecodeError) as caught:
+        AvroDeserializer(registry, model=Basket)(data, CTX)
+    assert caught.value.path.startswith("prices[1]")
+
+
+T = TypeVar("T")
+
+
+@dataclass
+class Box(Generic[T]):
+    value: T
+
+
+class BoxStruct(msgspec.Struct, Generic[T]):
+    value: T
+
+
+@dataclass
+class WithBox:
+    box: Box[int]
+
+
+@pytest.mark.parametrize("serdes", [AVRO, JSON])
+@pytest.mark.parametrize("model", [Box[int], BoxStruct[int], WithBox])
+def test_a_generic_class_is_refused_with_what_would_be_right(model: Any, serdes: tuple[Any, Any]) -> None:
+    with pytest.raises(ModelError, match="class without type parameters, or a generic model of pydantic"):
+        serdes[0](InMemoryRegistry().client(retries=0), model=model)
 
 
 @dataclass

@@ -286,7 +286,7 @@ class Outer:
     [
         (complex, "expected bool, int"),
         (Outer, "or another model"),
-        (Box[int], "or another model"),
+        (Box[int], "a class without type parameters"),
         (list, "Avro has no type for any value"),
         (Any, "Avro has no type for any value"),
         (Decimal, 'AvroType\\("decimal", precision=10, scale=2\\)'),

@@ -17,7 +17,7 @@ from counterfoil.sdk import (
     SerializationContext,
     UnknownSchemaId,
 )
-from counterfoil.sdk.connection.exchange import Clock
+from counterfoil.sdk.connection.pauses import Clock
 from counterfoil.sdk.testing import InMemoryRegistry
 from counterfoil.sdk.transport import NoReply, Reply
 

@@ -258,7 +258,10 @@ class Comparison:
         branch, base = default_base(repository)
         note = ""
         if base == repository.commit(HEAD):
-            note = f"HEAD is on {branch}: only uncommitted changes are judged; --against HEAD^ judges the last commit"
+            note = (
+                f"{branch} has every commit that HEAD has, so only uncommitted changes are judged; --against HEAD^ "
+                "judges the last commit"
+            )
         return self._at_commit(repository, base, ref=branch, note=note)
 
     def _at_ref(self, repository: GitRepository, ref: str) -> Baseline:

@@ -65,7 +65,9 @@ class GitRepository:
         """Return the full hash of the commit that ``ref`` names; None when there is none in this clone."""
         if ref not in self._commit_by_ref:
             wanted = f"{ref}^{{commit}}"
-            printed = _run(self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, fails=(1, 128))
+            printed = run_git(
+                self._folder, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, fails=(1, 128)
+            )
             self._commit_by_ref[ref] = printed.decode().strip() or None
         return self._commit_by_ref[ref]
 
@@ -87,7 +89,7 @@ class GitRepository:
 
     def merge_base(self, first: str, second: str) -> str | None:
         """Return the best common ancestor of two commits; None when this clone has none."""
-        return _run(self._folder, "merge-base", first, second, fails=(1,)).decode().strip() or None
+        return run_git(self._folder, "merge-base", first, second, fails=(1,)).decode().strip() or None
 
     def upstream_name(self, ref: str) -> str:
         """Return the branch that a symbolic ref such as ``origin/HEAD`` stands for, in short form."""
@@ -133,7 +135,7 @@ class GitRepository:
         folder = Path(self.top) / path
         if not (folder / ".git").exists():
             return None
-        return _run(str(folder), "rev-parse", "--verify", "--quiet", "HEAD", fails=(1, 128)).decode().strip() or None
+        return run_git(str(folder), "rev-parse", "--verify", "--quiet", "HEAD", fails=(1, 128)).decode().strip() or None
 
     def _tree(self, commit: str) -> Sequence[tuple[str, str, str]]:
         """Return the mode, the object id and the path of everything in a commit."""
@@ -185,7 +187,7 @@ class GitRepository:
             yield mode, object_id, stage, path
 
     def _run_here(self, *arguments: str, given: bytes | None = None) -> bytes:
-        return _run(self._folder, *arguments, given=given)
+        return run_git(self._folder, *arguments, given=given)
 
 
 def open_repository(folder: str) -> GitRepository:
@@ -202,7 +204,7 @@ def open_repository(folder: str) -> GitRepository:
 def find_repository(folder: str) -> GitRepository | None:
     """Return the repository in whose working tree ``folder`` is; None when it is in none."""
     try:
-        printed = _run(folder, "rev-parse", "--show-toplevel")
+        printed = run_git(folder, "rev-parse", "--show-toplevel")
     except GitFailed as failure:
         if not any(words in str(failure) for words in _OUTSIDE):
             raise
@@ -234,7 +236,7 @@ def inside(path: str, folders: Sequence[str]) -> bool:
     return any(folder in {"", path} or path.startswith(folder + posixpath.sep) for folder in folders)
 
 
-def _run(folder: str, *arguments: str, given: bytes | None = None, fails: Sequence[int] = ()) -> bytes:
+def run_git(folder: str, *arguments: str, given: bytes | None = None, fails: Sequence[int] = ()) -> bytes:
     """Return the output of git: nothing for an exit status among ``fails``.
 
     Any other failure is a :class:`GitFailed`.

@@ -91,7 +91,9 @@ class FileCheck:
         """Add a notice about a file without a subject, or a warning if every file needs one."""
         text = "nothing says which subject this file holds"
         if self._request.needs_subject:
-            self.drafts.report("subject-unknown", Severity.WARNING, f"{text}; --allow-unmapped allows that")
+            self.drafts.report(
+                "subject-unknown", Severity.WARNING, f"{text}; name it with --subject or in counterfoil.yaml"
+            )
         else:
             self.drafts.report("subject-unknown", Severity.NOTICE, text)
 

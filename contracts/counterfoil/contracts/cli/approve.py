@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from counterfoil.contracts.cli.judging import generated_code_option, judging_options
+from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import date
 
     from counterfoil.contracts.approvals.document import ApprovalRecord
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
     from counterfoil.contracts.model import CheckReport
     from counterfoil.schema.exit_codes import ExitCode
-    from counterfoil.schema.rest.approvals import NewApproval
+    from counterfoil.schema.rest.approvals import Approval, NewApproval
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_Result = TypeVar("_Result")
 
 
 @click.command()
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 @click.option("--revoke", is_flag=True, help="Remove the approvals with these fingerprints.")
 @generated_code_option
 @judging_options
+@as_json
 def approve(
     fingerprints: tuple[str, ...],
     reason: str | None,
@@ -50,6 +54,7 @@ def approve(
     revoke: bool,
     generated_code: str,
     judging: Judging,
+    as_json: bool,
 ) -> ExitCode:
     """Accept findings of `counterfoil check`, by their FINGERPRINTs, until the end of a day.
 
@@ -71,29 +76,30 @@ def approve(
     records = load_approvals(root)
     in_registry = not local and not judging.offline and judging.registry.url is not None
     if is_list:
-        _list(records)
-        return _in_registry(judging.registry, lambda held: held.show()) if in_registry else ExitCode.OK
+        stored = _in_registry(judging.registry, lambda held: held.all()) if in_registry else ()
+        _list(records, stored, as_json=as_json)
+        return ExitCode.OK
     if not fingerprints:
         raise click.UsageError("name the findings to approve by their fingerprints, or give --list")
     if not local and not in_registry:
         raise click.UsageError("give --local for an approval in the repository, or a registry: --registry URL")
     if revoke and in_registry:
-        return _in_registry(judging.registry, lambda held: held.revoke(fingerprints))
+        return _in_registry(judging.registry, lambda held: held.revoke(fingerprints, as_json=as_json))
     if revoke:
-        return _revoke(root, records, fingerprints)
+        return _revoke(root, records, fingerprints, as_json=as_json)
     if not (reason and owner and until):
         raise click.UsageError("an approval needs --reason, --owner and --until YYYY-MM-DD")
     new = NewApproval(fingerprints, owner, reason, until, migration or "")
     if in_registry:
-        return _in_registry(judging.registry, lambda held: held.add(new))
+        return _in_registry(judging.registry, lambda held: held.add(new, as_json=as_json))
     day = _parse_day(until)
     if migration is not None:
         _insist_on_file(migration)
     _, report = judging.run(confirm=0, generated_code=generated_code)
-    return _approve(root, records, report, new, until=day)
+    return _approve(root, records, report, new, until=day, as_json=as_json)
 
 
-def _in_registry(access: RegistryAccess, act: Callable[[RegisteredApprovals], ExitCode]) -> ExitCode:
+def _in_registry(access: RegistryAccess, act: Callable[[RegisteredApprovals], _Result]) -> _Result:
     """Return the result of ``act`` on the approvals of a registry."""
     from counterfoil.contracts.cli.registered_approvals import RegisteredApprovals
 
@@ -102,7 +108,13 @@ def _in_registry(access: RegistryAccess, act: Callable[[RegisteredApprovals], Ex
 
 
 def _approve(
-    root: str, records: tuple[ApprovalRecord, ...], report: CheckReport, new: NewApproval, *, until: date
+    root: str,
+    records: tuple[ApprovalRecord, ...],
+    report: CheckReport,
+    new: NewApproval,
+    *,
+    until: date,
+    as_json: bool,
 ) -> ExitCode:
     from counterfoil.contracts.approvals.document import ApprovalRecord
     from counterfoil.contracts.approvals.file import save_approvals
@@ -124,12 +136,17 @@ def _approve(
         finding = found[each]
         accepted = AcceptedFinding(each, new.owner, new.reason, until, Position(1, 1), new.migration)
         kept[each] = ApprovalRecord(accepted, finding.rule, finding.subject, finding.path, what_is_found(finding))
-        click.echo(f"{each} approved until {until}: {finding.path}: {finding.rule}")
+        if not as_json:
+            click.echo(f"{each} approved until {until}: {finding.path}: {finding.rule}")
     save_approvals(root, kept.values())
+    if as_json:
+        print_json({"approved": [_document(kept[each]) for each in new.fingerprints]})
     return ExitCode.OK
 
 
-def _revoke(root: str, records: tuple[ApprovalRecord, ...], fingerprints: tuple[str, ...]) -> ExitCode:
+def _revoke(
+    root: str, records: tuple[ApprovalRecord, ...], fingerprints: tuple[str, ...], *, as_json: bool
+) -> ExitCode:
     from counterfoil.contracts.approvals.file import save_approvals
     from counterfoil.schema.exit_codes import ExitCode
 
@@ -138,12 +155,40 @@ def _revoke(root: str, records: tuple[ApprovalRecord, ...], fingerprints: tuple[
         click.echo(f"counterfoil: no approval has the fingerprint {', '.join(unknown)}; nothing was revoked", err=True)
         return ExitCode.CANNOT_SAY
     save_approvals(root, [record for record in records if record.accepted.fingerprint not in fingerprints])
+    if as_json:
+        print_json({"revoked": list(fingerprints)})
     return ExitCode.OK
 
 
-def _list(records: tuple[ApprovalRecord, ...]) -> None:
+def _document(record: ApprovalRecord) -> dict[str, object]:
+    """Return an approval of the repository as JSON; it has no id."""
+    accepted = record.accepted
+    return {
+        "fingerprint": accepted.fingerprint,
+        "owner": accepted.owner,
+        "reason": accepted.reason,
+        "until": str(accepted.until),
+        "migration": accepted.migration or None,
+        "rule": record.rule or None,
+        "path": record.path or None,
+    }
+
+
+def _list(records: tuple[ApprovalRecord, ...], stored: Iterable[Approval], *, as_json: bool) -> None:
+    """Print the approvals of the repository, and those that a registry stores."""
+    if as_json:
+        from counterfoil.schema.rest.approvals import APPROVAL
+
+        print_json(
+            {
+                "approvals": [_document(each) for each in records],
+                "registered": [APPROVAL.write(each) for each in stored],
+            }
+        )
+        return
     from datetime import UTC, datetime
 
+    from counterfoil.contracts.cli.registered_approvals import lines_of
     from counterfoil.contracts.reports.text import printable
 
     today = datetime.now(UTC).date()
@@ -153,6 +198,8 @@ def _list(records: tuple[ApprovalRecord, ...]) -> None:
         what = f"{record.path}  {record.rule}  {record.text}" if record.rule else ""
         line = f"{accepted.fingerprint}  {word} {accepted.until}  {accepted.owner}  {accepted.reason}  {what}"
         click.echo(printable(line.rstrip()))
+    for each in lines_of(stored):
+        click.echo(printable(each))
 
 
 def _root() -> str:

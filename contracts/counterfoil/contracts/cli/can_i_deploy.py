@@ -9,6 +9,7 @@ import click
 from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _FORMATS: Final = ("text", "json", "junit", "markdown")
 
 @click.command(name="can-i-deploy")
 @click.argument("version", metavar="[APP@VERSION]", required=False, type=VersionedName("APP@VERSION"))
-@click.option("--to", "environment", metavar="ENV", help="The environment.")
+@environment_option("The environment.", former=("--env", "--to"))
 @click.option(
     "--merge",
     "branch",
@@ -75,7 +76,7 @@ def can_i_deploy(
     from counterfoil.sdk import operations
 
     if (environment is None) == (branch is None):
-        raise click.UsageError("give either --to ENV, or --merge BRANCH")
+        raise click.UsageError("give either --environment ENV, or --merge BRANCH")
     if version is not None and retire is None and environment is not None:
         operation = operations.can_i_deploy(
             version.name, version.version, environment, ignored=ignored, max_age_days=max_age
@@ -89,8 +90,8 @@ def can_i_deploy(
         question = Question(str(retire), "retired in", environment)
     else:
         raise click.UsageError(
-            "give either APP@VERSION, with or without --ignore and, with --to, --max-age, or --retire CONTRACT@MAJOR "
-            "with --to"
+            "give either APP@VERSION, with or without --ignore and, with --environment, --max-age, or --retire "
+            "CONTRACT@MAJOR with --environment"
         )
     found = chosen_project(config)
     access = registry_of(registry, found.project if found is not None else None)

@@ -28,30 +28,28 @@ _STORED = "registry"
 @click.option(
     "--confirm",
     default=CONFIRMED,
-    show_default=True,
     type=click.IntRange(0, 10_000),
-    help="How many generated records to write, read and compare when the verdict is compatible; 0 for none.",
+    metavar="N",
+    help=f"Try so many generated records when the verdict is compatible. Default: {CONFIRMED}.",
 )
 @generated_code_option
-@click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when there was nothing to check.")
+@click.option("--allow-empty", is_flag=True, help="Exit 0, not 4, when nothing was to check.")
 @click.option(
     "--allow-unmapped",
     is_flag=True,
-    help="Against a registry: do not end in exit code 4 because nothing names the subject of a file.",
+    help="Exit 0, not 4, when nothing names a file's subject.",
 )
 @click.option(
     "--sketch",
     "sketches",
     multiple=True,
     metavar="FILE|registry",
-    help="A sketch of a topic ('counterfoil sketch'): each finding gets the number of records that trigger it. It is "
-    "for the files of its subjects, or of a record with the same name. The word registry: all sketches that the "
-    "registry stores. Repeatable.",
+    help="Count the records that trigger a finding, by a sketch, or by all that the registry stores. Repeatable.",
 )
 @click.option(
     "--ignore-untriggered",
     is_flag=True,
-    help="With --sketch: a finding that no record of the topic triggers is a notice.",
+    help="With --sketch: what no record triggers is a notice.",
 )
 @output_options()
 def check(
@@ -65,12 +63,10 @@ def check(
     ignore_untriggered: bool,
     writer: ReportWriter,
 ) -> ExitCode:
-    """Check the schema files in PATHS against their earlier versions.
+    """Check schema files against their earlier versions: Avro (.avsc), Protobuf (.proto), JSON Schema (.schema.json).
 
-    Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema), files that the project
-    file maps, and those named in PATHS. PATHS are files and folders; without any, the current folder. The report has
-    every file and every finding with its place in the file and, where one was found, a record that the failing reader
-    cannot read. No file is changed, and without a registry nothing is fetched.
+    PATHS are files and folders; without any, the current folder. Each finding has its place in the file and, where one
+    was found, a record that proves it. More: docs/check.md.
 
     Exit codes: 0 compatible, 1 broken, 2 usage, 4 nothing was checked or, against a registry, not every file, 11
     registry unreachable, 12 registry refused, 14 a file or git ref is missing.

@@ -67,11 +67,13 @@ def diff(
     Exit codes: 0 compared, 2 usage, 11 registry unreachable, 12 registry refused, 14 no such file, ref or version, or
     no valid schema or contract in it.
     """
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.reports.diff import json_diff, markdown_diff, text_diff
     from counterfoil.schema.exit_codes import ExitCode
 
     given = GivenTerms(level, policy, config)
-    report = _compared(base, head, None if offline else registry, given)
+    with Waiting("comparing"):
+        report = _compared(base, head, None if offline else registry, given)
 
     def render(form: str, style: TextStyle) -> str:
         if form == "text":

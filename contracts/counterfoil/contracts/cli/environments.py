@@ -54,8 +54,10 @@ def only_registry(environment: str, addresses: list[str]) -> str:
         return addresses[0]
     if addresses:
         named = ", ".join(addresses)
-        raise click.UsageError(f"--env {environment}: contracts name several registries for it ({named}); give one")
+        raise click.UsageError(
+            f"--environment {environment}: contracts name several registries for it ({named}); give one"
+        )
     raise click.UsageError(
-        f"--env {environment}: no registry is known for it; give --registry URL, or a contract a server with "
+        f"--environment {environment}: no registry is known for it; give --registry URL, or a contract a server with "
         f"environment: {environment} and the custom property registry"
     )

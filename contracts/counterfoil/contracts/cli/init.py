@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from counterfoil.sdk.commands.output import as_json, print_json
+
 if TYPE_CHECKING:
     from counterfoil.contracts.generating.project import Found
     from counterfoil.schema.exit_codes import ExitCode
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 @click.option("--owner", metavar="TEAM", help="The team that is responsible for the schemas.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the file and write nothing.")
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
-def init(registry: str | None, owner: str | None, is_printed: bool, force: bool) -> ExitCode:
+@as_json
+def init(registry: str | None, owner: str | None, is_printed: bool, force: bool, as_json: bool) -> ExitCode:
     """Write counterfoil.yaml, the project file, for the schema files in this folder and below.
 
     Schema files are Avro (.avsc), Protobuf (.proto) and JSON Schema (.schema.json, .jsonschema, and .json with a
@@ -31,10 +34,12 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool)
     from pathlib import Path
 
     from counterfoil.contracts.errors import PreconditionFailed
-    from counterfoil.contracts.generating.project import project_text
+    from counterfoil.contracts.generating.project import lines_of, project_text
     from counterfoil.contracts.project.model import FILE_NAME
     from counterfoil.schema.exit_codes import ExitCode
 
+    if is_printed and as_json:
+        raise click.UsageError("--print prints the file, and --json what was written; give one of them")
     found = _found()
     if not found.schemas:
         sys.stderr.write("there is no schema file here: no .avsc, .proto, .schema.json or .jsonschema\n")
@@ -47,6 +52,11 @@ def init(registry: str | None, owner: str | None, is_printed: bool, force: bool)
     if place.exists() and not force:
         raise PreconditionFailed(f"{FILE_NAME} exists; --force replaces it, --print shows what would be written")
     place.write_text(text, encoding="utf-8")
+    if as_json:
+        lines = lines_of(found)
+        guesses = sum(line.is_guess for line in lines)
+        print_json({"file": FILE_NAME, "schemas": len(found.schemas), "entries": len(lines), "guesses": guesses})
+        return ExitCode.OK
     sys.stdout.write(_explanation(found, has_registry=registry is not None))
     return ExitCode.OK
 

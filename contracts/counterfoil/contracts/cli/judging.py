@@ -10,6 +10,7 @@ import click
 
 from counterfoil.contracts.cli.options import chain, parse_subjects, shown_address
 from counterfoil.contracts.cli.project import chosen_project, project_option
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -70,12 +71,13 @@ class Judging(NamedTuple):
         from counterfoil.contracts.check import check_files
         from counterfoil.contracts.checking.request import Before
         from counterfoil.contracts.cli.defects import defects_on_stderr
+        from counterfoil.contracts.cli.waiting import Waiting
         from counterfoil.contracts.generated_code import GeneratedCode
         from counterfoil.schema.compatibility.levels import parse_level
         from counterfoil.schema.compatibility.policies import parse_policy
 
         comparison = open_comparison(self._request())
-        with defects_on_stderr():
+        with defects_on_stderr(), Waiting("checking schemas"):
             report = check_files(
                 comparison.head,
                 comparison.selected,
@@ -152,7 +154,9 @@ class Judging(NamedTuple):
         from counterfoil.contracts.model import Gate
 
         if self.offline:
-            raise click.UsageError("--env asks a registry who is live in the environment; expected no --offline")
+            raise click.UsageError(
+                "--environment asks a registry who is live in the environment; expected no --offline"
+            )
         agreements = request_of(comparison, self.consumers, Gate(self.gate) if self.gate else None)
         named = (each.reading.agreement for each in agreements.after.files.values())
         access = registry_in(environment, named, given=self.registry, project=comparison.project)
@@ -268,28 +272,27 @@ _OPTIONS: Final = chain(
     click.option(
         "--against",
         metavar="BASE",
-        help="What to compare with: a git ref, a file, a folder, 'registry' or SUBJECT@VERSION. "
-        "Default: the merge base with the default branch.",
+        help="A git ref, a file, a folder, 'registry' or SUBJECT@VERSION. Default: the merge base.",
     ),
     click.option(
         "--level",
         type=click.Choice(LEVELS, case_sensitive=False),
-        help="The compatibility that a change must keep. Default: the project's level for the file, else the "
-        "registry's, else BACKWARD.",
+        metavar="LEVEL",
+        help="NONE, BACKWARD, FORWARD, FULL, or one of these with _TRANSITIVE. Default: the project's, the registry's, "
+        "or BACKWARD.",
     ),
     click.option(
         "--policy",
         type=click.Choice(POLICIES, case_sensitive=False),
-        help="Which differences are breaking. Default: the project's policy for the file, else the registry's, else "
-        "STRICT.",
+        metavar="POLICY",
+        help=f"{', '.join(POLICIES[:-1])} or {POLICIES[-1]}. Default: the project's, the registry's, or STRICT.",
     ),
     click.option(
         "--subject",
         "subjects",
         multiple=True,
         metavar="FILE=SUBJECT",
-        help="The subject of a file. Default: the project's, else the file's name, without suffix, if it ends in -key "
-        "or -value. Repeatable.",
+        help="Default: the project's, else the file's name if it ends in -key or -value. Repeatable.",
     ),
     project_option,
     registry_options(THE_REGISTRY),
@@ -298,36 +301,26 @@ _OPTIONS: Final = chain(
         "--consumers",
         multiple=True,
         metavar="DIR",
-        help="A folder with product files (.odps.yaml), or one such file: what its consumers read is compared with the "
-        "contracts (.odcs.yaml) of the repository and their schemas. Repeatable; also in the project file.",
+        help="Check what the consumers in this folder, or product file (.odps.yaml), read. Repeatable.",
     ),
     click.option(
         "--gate",
         type=click.Choice(GATES),
-        help="With consumers, what makes the check fail: the level and the consumers (strict), the consumers where a "
-        "schema has any (consumers), or nothing (observe). Default: the project's for the file, else strict.",
+        metavar="GATE",
+        help="What fails: level and consumers (strict), consumers where there are any (consumers), nothing (observe).",
     ),
     click.option(
         "--recorded",
         metavar="DIR",
-        help="A folder with recorded records, TOPIC.jsonl with the lines that `counterfoil consume --json` prints: the "
-        "converter of a migration is tried on them, too.",
+        help="Try a migration's converter on recorded records.",
     ),
-    click.option(
-        "--env",
-        "--environment",
-        "environment",
-        metavar="ENV",
-        help="Also ask the registry what the change breaks for the versions that are live in this environment. Without "
-        "--registry, it is the one that the project, or a server of a contract with this environment, names.",
-    ),
-    click.option("--staged", is_flag=True, help="Check what is staged for the next commit, not the working tree."),
+    environment_option("Also check what breaks for the versions that are live there, as a registry knows them."),
+    click.option("--staged", is_flag=True, help="Check the staged files, not the working tree."),
 )
 generated_code_option: Final = click.option(
     "--generated-code",
     type=click.Choice(_GENERATED_CODE),
     default=_GENERATED_CODE[0],
-    show_default=True,
-    help="Also report what breaks code that is generated from the schemas: names and types that change (package), and "
-    "files that move, too (file).",
+    metavar="SCOPE",
+    help="Also what breaks generated code: none, package (names, types) or file (and moved files).",
 )

@@ -55,6 +55,7 @@ def lint(
     from dataclasses import replace
     from datetime import UTC, datetime
 
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.lint import lint_files
     from counterfoil.contracts.linting.selection import exit_code_of, limit_of, parse_rules, selected
@@ -73,7 +74,8 @@ def lint(
 
         fixes = fix_files(collected.root, collected.given, reported)
         collected = collect(".", paths, config=config)
-    report = replace(reported(collected.given), fixes=fixes)
+    with Waiting("checking files"):
+        report = replace(reported(collected.given), fixes=fixes)
     limit = limit_of(fail_on, collected.project)
     code = exit_code_of(report, limit, is_empty_fine=allow_empty)
     writer.write(LintForms(report, code, limit), prefix=collected.prefix)

@@ -52,6 +52,7 @@ def chain(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Com
 fail_on_option: Final = click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "never"]),
-    help="The lowest severity that causes exit code 1. Default: that of the project file, else error.",
+    metavar="SEVERITY",
+    help="What causes exit code 1: error, warning or never. Default: the project's, or error.",
 )
 """The option about severities of commands that report findings of files."""

@@ -141,14 +141,14 @@ def output_options(
     """
 
     def decorate(command: _Command) -> _Command:
-        def with_writer(*arguments: Any, formats_given: tuple[str, ...], **given: Any) -> Any:
-            outputs = parse_outputs(formats_given, formats)
+        def with_writer(*arguments: Any, formats_given: tuple[str, ...], is_json: bool, **given: Any) -> Any:
+            outputs = parse_outputs((*formats_given, _JSON) if is_json else formats_given, formats)
             if not has_style:
                 return command(*arguments, writer=ReportWriter(outputs), **given)
             look = (given.pop("no_color"), given.pop("quiet"), bool(given.pop("verbose")))
             return command(*arguments, writer=ReportWriter(outputs, *look), **given)
 
-        options = (_format_option(formats), *(_STYLE if has_style else ()))
+        options = (_format_option(formats), json_format_option, *(_STYLE if has_style else ()))
         decorated: Any = chain(*options)(update_wrapper(with_writer, command))
         return decorated  # type: ignore[no-any-return]  # click's decorators return what they decorate
 
@@ -156,10 +156,14 @@ def output_options(
 
 
 _STYLE: Final = (
-    click.option("--no-color", is_flag=True, help="Print text without colours, as with the variable NO_COLOR."),
+    click.option("--no-color", is_flag=True, help="No colours, as with the variable NO_COLOR."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing when there is no finding."),
     click.option("-v", "--verbose", count=True, help="Also list the files without findings."),
 )
+
+
+json_format_option: Final = click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
+"""The short form of ``--format json``."""
 
 
 def _format_option(formats: Sequence[str]) -> Callable[[_Command], _Command]:
@@ -169,6 +173,5 @@ def _format_option(formats: Sequence[str]) -> Callable[[_Command], _Command]:
         "formats_given",
         multiple=True,
         metavar="NAME[=PATH]",
-        help=f"The format of the report: {', '.join(formats[:-1])} or {formats[-1]}; text is the default. With "
-        "=PATH it is written to a file. Repeatable.",
+        help=f"{', '.join(formats[:-1])} or {formats[-1]}; with =PATH, to a file. Default: text. Repeatable.",
     )

@@ -10,7 +10,8 @@ import click
 from counterfoil.contracts.cli.options import chain, shown_address
 from counterfoil.contracts.cli.output import ReportWriter, output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option
-from counterfoil.sdk.commands.output import STANDARD_OUTPUT
+from counterfoil.sdk.commands.output import STANDARD_OUTPUT, as_json, print_json
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
 _FORMATS: Final = ("text", "json", "markdown")
 _options: Final = chain(
     project_option,
-    click.option(
-        "--env",
-        "--environment",
-        "environment",
-        metavar="ENV",
-        help="The registry is the one that the servers of the contract files name for this environment.",
+    environment_option(
+        "The registry is the one that the servers of the contract files name for this environment.",
     ),
     registry_options(THE_REGISTRY),
     click.option(
@@ -107,8 +104,14 @@ def plan(
 @click.command()
 @click.argument("plan_file", metavar="[PLAN]", required=False)
 @_options
+@as_json
 def apply(
-    plan_file: str | None, config: str | None, environment: str | None, registry: RegistryAccess, prune: bool
+    plan_file: str | None,
+    config: str | None,
+    environment: str | None,
+    registry: RegistryAccess,
+    prune: bool,
+    as_json: bool,
 ) -> ExitCode:
     """Make the changes that `counterfoil plan` prints, subject by subject, all of a subject's changes or none.
 
@@ -133,23 +136,25 @@ def apply(
                 f"{plan_file} is stale: the files or the registry have changed since it was written; make a new plan"
             )
         style = ReportWriter().style(planned.prefix)
-        click.echo(_findings(planned.plan, style) + text_plan(planned.plan), nl=False)
-        if _is_refused(planned.plan):
-            click.echo("Nothing was changed.")
-            return ExitCode.BROKEN
-        made = 0
+        if not as_json:
+            click.echo(_findings(planned.plan, style) + text_plan(planned.plan), nl=False)
+        is_refused = _is_refused(planned.plan)
+        made, left = 0, planned.plan.unmade
         try:
-            for _ in apply_plan(planned.plan, planned.registration, planned.registry):
+            for _ in () if is_refused else apply_plan(planned.plan, planned.registration, planned.registry):
                 made += 1
         finally:
-            click.echo(f"{counted(made, 'change')} made")
-        left = planned.plan.unmade
-    if left:
+            if as_json:
+                print_json({**plan_document(planned.plan), "made": made, "unmade": len(left)})
+            else:
+                click.echo("Nothing was changed." if is_refused else f"{counted(made, 'change')} made")
+    if is_refused:
+        return ExitCode.BROKEN
+    if left and not as_json:
         click.echo(
             f"{counted(len(left), 'change')} not made, since registering does not make an old version the latest"
         )
-        return ExitCode.PENDING
-    return ExitCode.OK
+    return ExitCode.PENDING if left else ExitCode.OK
 
 
 @contextmanager
@@ -157,6 +162,7 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
     """Yield the plan for the whole repository, with the client that it was made with."""
     from counterfoil.contracts.baselines.choose import Request, open_comparison
     from counterfoil.contracts.cli.defects import defects_on_stderr
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.errors import InputNotFound
     from counterfoil.contracts.project.notes import notes_of
     from counterfoil.contracts.state.planning import Planning
@@ -174,9 +180,9 @@ def _planned(config: str | None, access: RegistryAccess, environment: str | None
         planning = Planning(found.head, paths, project=project, registry=client)
         label = shown_address(address or "")
         notes = (*notes_of(project, found.head, found.undeclared, found.linked), *_changed_subjects(found, paths))
-        yield _Planned(
-            planning.plan(label=label, prune=prune, notes=notes), planning.registration, client, found.scope.prefix
-        )
+        with Waiting("planning"):
+            made = planning.plan(label=label, prune=prune, notes=notes)
+        yield _Planned(made, planning.registration, client, found.scope.prefix)
 
 
 def _changed_subjects(found: Comparison, paths: Sequence[str]) -> Iterator[str]:
@@ -203,7 +209,9 @@ def _address_in(environment: str, comparison: Comparison, *, given: str | None) 
     address = only_registry(environment, registries_of(environment, agreements_of(comparison)))
     if given is not None and given.rstrip("/") != address.rstrip("/"):
         shown = shown_address(given)
-        raise click.UsageError(f"--env {environment} is {address}, and the registry given is {shown}; give one of them")
+        raise click.UsageError(
+            f"--environment {environment} is {address}, and the registry given is {shown}; give one of them"
+        )
     return address
 
 

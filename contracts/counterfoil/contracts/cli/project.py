@@ -15,8 +15,7 @@ project_option: Final = click.option(
     "--config",
     metavar="FILE",
     envvar="COUNTERFOIL_CONFIG",
-    show_envvar=True,
-    help="The project file. Default: counterfoil.yaml in this folder, or the nearest one around it in the repository.",
+    help="The project file. Default: the nearest counterfoil.yaml.  [COUNTERFOIL_CONFIG]",
 )
 
 

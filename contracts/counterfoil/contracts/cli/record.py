@@ -10,21 +10,24 @@ import click
 from counterfoil.contracts.cli.options import chain
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
 from counterfoil.contracts.cli.versions import VersionedName, unknown_cannot_be_judged
+from counterfoil.sdk.commands.output import as_json, print_json
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from counterfoil.contracts.cli.versions import Versioned
-    from counterfoil.schema.rest.contracts import Liveness
+    from counterfoil.schema.rest.contracts import Deployment, Liveness
     from counterfoil.sdk.client import Registry
     from counterfoil.sdk.registry_options import RegistryAccess
 
 _options: Final = chain(
     click.argument("version", metavar="APP@VERSION", type=VersionedName("APP@VERSION")),
-    click.option("--env", "environment", required=True, metavar="ENV", help="The environment."),
+    environment_option("The environment.", required=True),
     project_option,
     registry_options(THE_REGISTRY),
+    as_json,
 )
 _instance: Final = click.option(
     "--instance", default="", metavar="NAME", help="Which of several instances of the application there."
@@ -54,8 +57,14 @@ def record() -> None:
 )
 @project_option
 @registry_options(THE_REGISTRY)
+@as_json
 def environment(
-    name: str, production: bool | None, verified_within: int | None, config: str | None, registry: RegistryAccess
+    name: str,
+    production: bool | None,
+    verified_within: int | None,
+    config: str | None,
+    registry: RegistryAccess,
+    as_json: bool,
 ) -> None:
     """Record an environment, or change what the options name of one."""
     from dataclasses import replace
@@ -71,6 +80,11 @@ def environment(
         if verified_within is not None:
             wanted = replace(wanted, verified_within_days=verified_within)
         held = client.call(operations.put_environment(wanted))
+    if as_json:
+        from counterfoil.schema.rest.contracts import ENVIRONMENT
+
+        print_json(ENVIRONMENT.write(held))
+        return
     days = held.verified_within_days
     demanded = "" if days is None else f", which demands verifications of at most {days} days"
     click.echo(f"{held.name} is an environment{' of production' if held.is_production else ''}{demanded}")
@@ -80,46 +94,48 @@ def environment(
 @_options
 @_instance
 def deployment(
-    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, instance: str
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool, instance: str
 ) -> None:
     """Record that a version runs in an environment; it replaces the version of the same instance."""
     from counterfoil.schema.rest.contracts import Liveness
 
     with _registry(config, registry) as client:
-        _begin(client, version, environment, Liveness.DEPLOYED, instance)
+        _begin(client, version, environment, Liveness.DEPLOYED, instance, as_json=as_json)
 
 
 @record.command()
 @_options
 @_instance
 def undeployment(
-    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, instance: str
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool, instance: str
 ) -> None:
     """Record that a version no longer runs in an environment."""
     from counterfoil.schema.rest.contracts import Liveness
 
     with _registry(config, registry) as client:
-        _end(client, version, environment, Liveness.DEPLOYED, instance)
+        _end(client, version, environment, Liveness.DEPLOYED, instance, as_json=as_json)
 
 
 @record.command()
 @_options
-def release(version: Versioned, environment: str, config: str | None, registry: RegistryAccess) -> None:
+def release(version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool) -> None:
     """Record that a version was given to others, such as an app in a store; earlier releases stay live."""
     from counterfoil.schema.rest.contracts import Liveness
 
     with _registry(config, registry) as client:
-        _begin(client, version, environment, Liveness.RELEASED)
+        _begin(client, version, environment, Liveness.RELEASED, as_json=as_json)
 
 
 @record.command(name="support-ended")
 @_options
-def support_ended(version: Versioned, environment: str, config: str | None, registry: RegistryAccess) -> None:
+def support_ended(
+    version: Versioned, environment: str, config: str | None, registry: RegistryAccess, as_json: bool
+) -> None:
     """Record that the support of a released version has ended, so that it counts no longer."""
     from counterfoil.schema.rest.contracts import Liveness
 
     with _registry(config, registry) as client:
-        _end(client, version, environment, Liveness.RELEASED)
+        _end(client, version, environment, Liveness.RELEASED, as_json=as_json)
 
 
 @contextmanager
@@ -130,16 +146,20 @@ def _registry(config: str | None, access: RegistryAccess) -> Iterator[Registry]:
         yield client
 
 
-def _begin(client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "") -> None:
+def _begin(
+    client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "", *, as_json: bool
+) -> None:
     from counterfoil.sdk import operations
 
-    client.call(
+    held = client.call(
         operations.record_deployment(environment, version.name, version.version, instance=instance, liveness=liveness)
     )
-    click.echo(f"{version} is {liveness} in {environment}{_of(instance)}")
+    _print(held, f"{version} is {liveness} in {environment}{_of(instance)}", is_live=True, as_json=as_json)
 
 
-def _end(client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "") -> None:
+def _end(
+    client: Registry, version: Versioned, environment: str, liveness: Liveness, instance: str = "", *, as_json: bool
+) -> None:
     """End what is live; raise ``NotKnown``, with what is live instead, if it is not."""
     from counterfoil.contracts.errors import NotKnown
     from counterfoil.sdk import operations
@@ -152,7 +172,18 @@ def _end(client: Registry, version: Versioned, environment: str, liveness: Liven
             f"{version} is not {liveness} in {environment}{_of(instance)}; of {version.name}, {others} is {liveness}"
         )
     client.call(operations.end_deployment(environment, held.id, liveness=liveness))
-    click.echo(f"{version} is no longer {liveness} in {environment}{_of(instance)}")
+    ended = f"{version} is no longer {liveness} in {environment}{_of(instance)}"
+    _print(held, ended, is_live=False, as_json=as_json)
+
+
+def _print(held: Deployment, sentence: str, *, is_live: bool, as_json: bool) -> None:
+    """Print what is or was live: the sentence, or the deployment as the registry writes it with ``live``."""
+    if not as_json:
+        click.echo(sentence)
+        return
+    from counterfoil.schema.rest.contracts import DEPLOYMENT
+
+    print_json({**DEPLOYMENT.write(held), "live": is_live})
 
 
 def _of(instance: str) -> str:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from counterfoil.contracts.reports.text import printable
 from counterfoil.schema.errors import InvalidApproval
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.rest.approvals import NewApproval
+from counterfoil.schema.rest.approvals import APPROVAL, NewApproval
 from counterfoil.sdk import operations
+from counterfoil.sdk.commands.output import print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Iterator
 
     from counterfoil.schema.rest.approvals import Approval
     from counterfoil.sdk.client import Registry
@@ -25,27 +25,24 @@ class RegisteredApprovals:
     def __init__(self, client: Registry) -> None:
         self._client = client
 
-    def add(self, new: NewApproval) -> ExitCode:
+    def add(self, new: NewApproval, *, as_json: bool) -> ExitCode:
         """Store an approval, whose day must not be over by the clock of the registry."""
         try:
             approval = self._client.call(operations.approve(new))
         except InvalidApproval as mistake:
             raise click.UsageError(mistake.message) from None
+        if as_json:
+            print_json({"approved": [APPROVAL.write(approval)]})
+            return ExitCode.OK
         for each in approval.fingerprints:
             click.echo(f"{each} approved until {approval.until} in the registry")
         return ExitCode.OK
 
-    def show(self) -> ExitCode:
-        """Print one line for each approved finding."""
-        for approval in self._client.call(operations.approvals()).approvals:
-            word = "expired" if approval.is_expired else "until"
-            migration = f"  {approval.migration}" if approval.migration else ""
-            facts = f"{word} {approval.until}  {approval.owner}  {approval.reason}{migration}  (in the registry)"
-            for each in approval.fingerprints:
-                click.echo(printable(f"{each}  {facts}"))
-        return ExitCode.OK
+    def all(self) -> tuple[Approval, ...]:
+        """Return all approvals of the registry."""
+        return self._client.call(operations.approvals()).approvals
 
-    def revoke(self, fingerprints: Collection[str]) -> ExitCode:
+    def revoke(self, fingerprints: Collection[str], *, as_json: bool) -> ExitCode:
         """Delete the approvals of findings; what else one of them approves stays approved."""
         held = self._client.call(operations.approvals()).approvals
         known = {fingerprint for each in held for fingerprint in each.fingerprints}
@@ -61,7 +58,18 @@ class RegisteredApprovals:
                 if kept and not approval.is_expired:
                     self._client.call(operations.approve(_with(approval, kept)))
                 self._client.call(operations.revoke_approval(approval.id))
+        if as_json:
+            print_json({"revoked": list(fingerprints)})
         return ExitCode.OK
+
+
+def lines_of(approvals: Iterable[Approval]) -> Iterator[str]:
+    """Yield one line for each approved finding."""
+    for approval in approvals:
+        word = "expired" if approval.is_expired else "until"
+        migration = f"  {approval.migration}" if approval.migration else ""
+        facts = f"{word} {approval.until}  {approval.owner}  {approval.reason}{migration}  (in the registry)"
+        yield from (f"{each}  {facts}" for each in approval.fingerprints)
 
 
 def _with(approval: Approval, fingerprints: tuple[str, ...]) -> NewApproval:

@@ -10,6 +10,7 @@ from counterfoil.contracts.cli.kafka import opened_once
 from counterfoil.contracts.cli.options import fail_on_option
 from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import project_option, registry_of
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.kafka.options import kafka_options
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
@@ -81,12 +82,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Store the results in the registry: as verifications of the contracts, and as statistics of the topics.",
 )
-@click.option(
-    "--env",
-    "--environment",
-    "environment",
-    metavar="ENV",
-    help="The environment of the records. Default: that of the server that --server names.",
+@environment_option(
+    "The environment of the records. Default: that of the server that --server names.",
 )
 @click.option("--build-url", metavar="URL", help="With --publish: the address of the build.")
 @fail_on_option
@@ -138,6 +135,7 @@ def test(
     """
     from datetime import UTC, datetime
 
+    from counterfoil.contracts.cli.waiting import Waiting
     from counterfoil.contracts.linting.collecting import collect
     from counterfoil.contracts.linting.selection import limit_of
     from counterfoil.contracts.testing.collecting import chosen_tests
@@ -172,7 +170,8 @@ def test(
 
         given = collected.given
         publisher = Publisher(opened(), tests, read=given.read, environment=environment, build_url=build_url or "")
-    report = Session(settings).run(tests)
+    with Waiting("testing records"):
+        report = Session(settings).run(tests)
     code = exit_code_of(report, least, is_empty_fine=allow_empty)
     writer.write(RecordForms(report, code, least), prefix=collected.prefix)
     if publisher is not None:

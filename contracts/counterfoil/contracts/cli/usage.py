@@ -8,6 +8,7 @@ import click
 
 from counterfoil.contracts.cli.output import output_options
 from counterfoil.contracts.cli.project import chosen_project, project_option, registry_of
+from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _FORMATS: Final = ("text", "json", "markdown")
 @click.command()
 @click.argument("subject", metavar="[SUBJECT[.PATH]]", required=False)
 @click.option("--topic", metavar="TOPIC", help="Instead: which schema ids are in a topic.")
-@click.option("--env", "environment", metavar="ENV", help="Only what is known of this environment.")
+@environment_option("Only what is known of this environment.")
 @click.option("--unused", "is_unused", is_flag=True, help="Only fields that nobody reads.")
 @click.option("--stale", "is_stale", is_flag=True, help="Only consumers that were not seen for long, and their fields.")
 @click.option(
@@ -112,7 +113,9 @@ def _known_elsewhere(client: Registry, topic: str) -> str:
     known = sorted(each.environment for each in client.call(operations.topics()) if each.topic == topic)
     if not known:
         return f"; counterfoil test --topic {topic} --publish stores how many records have which schema id"
-    places = " and ".join(f"for {each} (--env {each})" if each else "for no environment (no --env)" for each in known)
+    places = " and ".join(
+        f"for {each} (--environment {each})" if each else "for no environment (no --environment)" for each in known
+    )
     return f", but there is something {places}"
 
 

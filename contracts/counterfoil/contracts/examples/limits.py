@@ -6,11 +6,11 @@ import math
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.contracts.errors import NoExample
 from counterfoil.contracts.examples.choices import SINGLE_BITS, single
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.paths.model import StepKind
 from counterfoil.schema.paths.text import print_path
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MICROS: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_CACHE_BYTES: Final = 1024 * 1024
+_BYTES_OF_LIMITS: Final = 300
 
 
 class Limits:
@@ -115,7 +117,12 @@ class Limits:
         )
 
 
-@lru_cache(maxsize=1024)
+def _bytes_of(found: tuple[int, int], limits: Range | None, *_: int) -> int:
+    texts = [end for end in _ends(limits) if isinstance(end, str)]
+    return _BYTES_OF_LIMITS + sum(map(len, texts)) + sum(each.bit_length() // 4 for each in found)
+
+
+@cached_by_size(_CACHE_BYTES, size_of=_bytes_of)
 def whole_limits(limits: Range | None, low: int, high: int, *, scale: int = 0) -> tuple[int, int]:
     """Return the limits of whole numbers, which are those of a range in units of ``10 ** -scale``."""
     least, most = _ends(limits)

@@ -1,7 +1,8 @@
-"""The findings of one file while it is checked."""
+"""The findings of one file while it is checked, and their repairs."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from counterfoil.contracts.linting.rules import LINT_RULE_BY_ID
@@ -11,6 +12,20 @@ if TYPE_CHECKING:
     from counterfoil.schema.documents.nodes import Repair
     from counterfoil.schema.position import Position
     from counterfoil.schema.reports.model import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair of a finding of ``rule`` in the file at ``path``."""
+
+    rule: str
+    path: str
+    repair: Repair
+
+    def __str__(self) -> str:
+        if not self.repair.after:
+            return "removed"
+        return f"{self.repair.before} → {self.repair.after}"
 
 
 class FileFindings:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.contracts.errors import PreconditionFailed
+from counterfoil.contracts.linting.findings import Fix
 from counterfoil.contracts.yaml_files import is_yaml
 from counterfoil.schema.documents.nodes import InvalidDocument
 from counterfoil.schema.documents.yaml_mistakes import conflict_in
@@ -26,27 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from counterfoil.contracts.linting.lint import LintInput, LintReport
-    from counterfoil.schema.documents.nodes import Repair
 
 _MAX_ROUNDS: Final = 100
 """More than the mistakes that one file can have behind one another, of which only the first is seen."""
 _LINE_END: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """The ends of lines in YAML 1.1, by which places are counted."""
 _QUOTES: Final = ("", "'", '"')
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """A repair of a finding of ``rule`` in the file at ``path``."""
-
-    rule: str
-    path: str
-    repair: Repair
-
-    def __str__(self) -> str:
-        if not self.repair.after:
-            return "removed"
-        return f"{self.repair.before} → {self.repair.after}"
 
 
 def fix_files(root: str, given: LintInput, report_on: Callable[[LintInput], LintReport]) -> tuple[Fix, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import date
 
-    from counterfoil.contracts.linting.fixing import Fix
+    from counterfoil.contracts.linting.findings import Fix
     from counterfoil.contracts.model import Finding
     from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree

@@ -40,7 +40,7 @@ def misfit_function(schema: ParsedSchema) -> Callable[[Any], str]:
     The values of Protobuf have no constraints besides their types, which plans keep.
     """
     if isinstance(schema, AvroSchema):
-        encode = compile_encoder(base_schema(schema), takes_indexes=True)
+        encode = compile_encoder(base_schema(schema), takes_indexes=True, exact=False)
 
         def avro_misfit(value: Any) -> str:
             try:

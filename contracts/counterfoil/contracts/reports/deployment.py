@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import click
+
 from counterfoil.contracts.model import fingerprint
-from counterfoil.contracts.reports.text import printable
+from counterfoil.contracts.reports.text import COLOUR_BY_SEVERITY, printable
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.reads.rules import RULE_BY_ID
@@ -67,9 +69,8 @@ class VerdictForms:
     is_explained: bool = False
 
     def text(self, style: TextStyle) -> str:
-        """Return the report as text, which has one look."""
-        del style
-        return text_verdict(self.question, self.verdict, is_explained=self.is_explained)
+        """Return the report as text; the kind of each reason has the colour of its severity."""
+        return text_verdict(self.question, self.verdict, is_explained=self.is_explained, is_coloured=style.is_coloured)
 
     def json(self) -> str:
         """Return the report as indented JSON."""
@@ -87,7 +88,9 @@ def exit_code_of(verdict: DeploymentVerdict) -> ExitCode:
     return ExitCode.OK if verdict.deployable else ExitCode.BROKEN
 
 
-def text_verdict(question: Question, verdict: DeploymentVerdict, *, is_explained: bool) -> str:
+def text_verdict(
+    question: Question, verdict: DeploymentVerdict, *, is_explained: bool, is_coloured: bool = False
+) -> str:
     """Return the reasons against it, notices, and a last line with the answer.
 
     With ``is_explained``, also the pairs that are fine, and for each reason whom it concerns and what to do.
@@ -95,17 +98,26 @@ def text_verdict(question: Question, verdict: DeploymentVerdict, *, is_explained
     lines: list[str] = []
     for each in verdict.reasons:
         if is_explained or each.reason is not Reason.OK:
-            lines.append(f"{each.reason:<19}  {each.text}")
-            lines += [f"    {detail}" for detail in _details(each)] if is_explained else []
-    lines += [f"{'notice':<19}  {each}" for each in verdict.notices]
-    lines.append(summary(question, verdict))
-    return "".join(f"{printable(line)}\n" for line in lines)
+            kind = f"{each.reason:<19}"
+            painted = click.style(kind, fg=_colour_of(each)) if is_coloured else kind
+            lines.append(f"{painted}  {printable(each.text)}")
+            lines += [printable(f"    {detail}") for detail in _details(each)] if is_explained else []
+    lines += [printable(f"{'notice':<19}  {each}") for each in verdict.notices]
+    lines.append(printable(summary(question, verdict)))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _colour_of(reason: VerdictReason) -> str:
+    return "green" if reason.reason is Reason.OK else COLOUR_BY_SEVERITY[severity_of(reason)]
 
 
 def summary(question: Question, verdict: DeploymentVerdict) -> str:
     """Return the last line: the answer, how many reasons there are for it, and the exit code that stands for it."""
     fine = sum(each.reason is Reason.OK for each in verdict.reasons)
-    counts = f"{counted(len(verdict.reasons) - fine, 'finding')}, {fine} without a finding"
+    found = len(verdict.reasons) - fine
+    counts = counted(found, "finding") if found else "no finding"
+    if fine:
+        counts += f", {counted(fine, 'check')} passed"
     return f"{question.answer(verdict)}: {counts} (exit {int(exit_code_of(verdict))})"
 
 

@@ -15,7 +15,7 @@ from counterfoil.schema.formats.rules import RULE_BY_ID
 from counterfoil.schema.reports.model import PROJECT, Checked, Entry, Report, Rule, Severity
 
 if TYPE_CHECKING:
-    from counterfoil.contracts.linting.fixing import Fix
+    from counterfoil.contracts.linting.findings import Fix
     from counterfoil.contracts.linting.lint import LintReport
     from counterfoil.contracts.model import FailOn, Finding
     from counterfoil.contracts.reports.text import TextStyle

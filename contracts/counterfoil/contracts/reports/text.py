@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 120
 _INDENT: Final = " " * 9
-_COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
+COLOUR_BY_SEVERITY: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "red",
     Severity.WARNING: "yellow",
     Severity.NOTICE: "cyan",
@@ -103,7 +103,7 @@ def _group(subject: str, path: str, findings: Iterable[Finding], style: TextStyl
 def _block(finding: Finding, style: TextStyle) -> Iterator[str]:
     word = f"{f'{finding.severity} ':7}"
     if style.is_coloured:
-        word = click.style(word, fg=_COLOUR_BY_SEVERITY[finding.severity], bold=True)
+        word = click.style(word, fg=COLOUR_BY_SEVERITY[finding.severity], bold=True)
     said = printable(f"{what_is_found(finding)}  [{finding.fingerprint}]")
     if len(said) + len(finding.rule) + len(_INDENT) > _WIDTH:
         yield f"  {word}{finding.rule}"

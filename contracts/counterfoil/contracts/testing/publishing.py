@@ -75,7 +75,7 @@ class Publisher:
 
     def _check_environments(self, names: set[str]) -> None:
         if "" in names:
-            raise UsageMistake("--publish needs the environment of the records: --env, or --server")
+            raise UsageMistake("--publish needs the environment of the records: --environment, or --server")
         known = [each.name for each in self._client.call(operations.environments())]
         for name in sorted(names):
             if name not in known:

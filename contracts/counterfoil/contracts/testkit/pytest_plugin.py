@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from counterfoil.contracts.testkit.session import SESSION
+from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 
 if TYPE_CHECKING:
     from counterfoil.contracts.library import FoundContract
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _MARKER = "contract"
 _INI = "counterfoil_contract"
-CONSUMER_INI = "counterfoil_consumer"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from counterfoil.contracts.testkit.product_file import ProductFile, product_of_project
-from counterfoil.contracts.testkit.pytest_plugin import CONSUMER_INI
 from counterfoil.contracts.testkit.reads import ReadRecorder, least, undeclared, untouched
-from counterfoil.contracts.testkit.session import SESSION
+from counterfoil.contracts.testkit.session import CONSUMER_INI, SESSION
 from counterfoil.schema.errors import CounterfoilError
 
 if TYPE_CHECKING:

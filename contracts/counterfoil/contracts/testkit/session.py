@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from counterfoil.contracts.library import ContractLibrary
     from counterfoil.contracts.testkit.reads import ReadRecorder
+
+CONSUMER_INI: Final = "counterfoil_consumer"
+"""The option of pytest that names the product file whose reads are compared."""
 
 
 @dataclass(slots=True)

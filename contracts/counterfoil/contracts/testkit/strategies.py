@@ -6,7 +6,6 @@ The values are those that a deserializer returns: each drawn one is written as a
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hypothesis import reject
@@ -17,6 +16,7 @@ from counterfoil.contracts.conformance.record import RecordParts
 from counterfoil.contracts.errors import NoExample
 from counterfoil.contracts.examples.choices import MAX_LENGTH, SINGLE_BITS, SeededChoices
 from counterfoil.contracts.examples.examples import Examples
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.formats.jsonschema.read.matching import matching_strings
 from counterfoil.schema.formats.jsonschema.read.patterns import holds_match, is_too_large
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CHARACTERS: Final = st.characters(exclude_categories=["Cs"])
+_LONGEST_CACHED: Final = 1_000
+"""The length of the longest pattern whose strategy is cached."""
 _PREPARED: Final = 3
 """How many values are made before Hypothesis draws one."""
 _MAX_TRIES: Final = 10
@@ -74,7 +76,7 @@ class DrawnChoices:
         return options[self._draw(st.integers(0, len(options) - 1))] if len(options) > 1 else options[0]
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=_LONGEST_CACHED)
 def _matching(pattern: str) -> st.SearchStrategy[str]:
     known = matching_strings(pattern)
     if is_too_large(pattern):

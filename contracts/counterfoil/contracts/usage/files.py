@@ -24,7 +24,8 @@ def read_batches(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # texts in JSON may have other line ends
     except (OSError, UnicodeDecodeError) as error:
-        raise PreconditionFailed(f"{path} cannot be read: {error}") from None
+        problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise PreconditionFailed(f"{path} cannot be read: {problem}") from None
     batches: list[dict[str, Any]] = []
     for number, line in enumerate(lines, 1):
         if line.strip():

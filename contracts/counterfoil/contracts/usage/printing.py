@@ -110,7 +110,7 @@ def _counts(stats: TopicStats) -> list[tuple[str, ...]]:
 def _summary(usage: SubjectUsage) -> str:
     where = "" if usage.environment is None else f" in {usage.environment}"
     unread = sum(not each.consumers for each in usage.fields)
-    fields = f"{counted(len(usage.fields), 'field')}, {unread} read by nobody"
+    fields = f"{counted(len(usage.fields), 'field')}, {unread} without a known reader"
     return f"{usage.subject} version {usage.version}{where}: {counted(len(usage.consumers), 'consumer')}; {fields}"
 
 

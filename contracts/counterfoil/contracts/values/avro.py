@@ -20,6 +20,7 @@ two records are both objects, and a double may be a text. Values in nanoseconds 
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
@@ -41,10 +42,28 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.types import AvroType
     from counterfoil.sdk.serde.codec import Codec, Decode
 
+_NANOSECONDS: Final = re.compile(r"[.,]\d{6}\d*[1-9]")
+"""Digits below microseconds, which Python would drop without an error."""
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(_in_microseconds(text))
+
+
+def _time_of_day(text: str) -> time:
+    return time.fromisoformat(_in_microseconds(text))
+
+
+def _in_microseconds(text: str) -> str:
+    if _NANOSECONDS.search(text):
+        raise misfit("at most six digits of a second, since Python has microseconds", text)
+    return text
+
+
 _TEXT_FORM: Final[dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]]] = {
-    datetime: (datetime.isoformat, datetime.fromisoformat),
+    datetime: (datetime.isoformat, _instant),
     date: (date.isoformat, date.fromisoformat),
-    time: (time.isoformat, time.fromisoformat),
+    time: (time.isoformat, _time_of_day),
     Decimal: (str, Decimal),
     UUID: (str, UUID),
 }
@@ -129,7 +148,7 @@ def _shown_branch(union: Union, value: Any) -> Any:
         name, value = value
         branch = union.branches[branch_named(union, name) or 0]
     else:  # the only type besides null, or a default of the reader's, which no message names
-        branch = union.branches[EncodeWalk(strict=True).choose(union, value)[0]]
+        branch = union.branches[EncodeWalk(strict=True, exact=False).choose(union, value)[0]]
     shown = _shown(branch, value)
     return {branch_name(branch): shown} if is_named(union) else shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.errors import InvalidBridgeFile
+from counterfoil.converter.errors import InvalidBridgeFile, why_unreadable
 from counterfoil.schema.bridges.document import read_bridge
 from counterfoil.schema.documents.nodes import InvalidDocument
 
@@ -20,7 +20,7 @@ def load_bridge_file(path: Path | str) -> BridgeFile:
     except FileNotFoundError:
         raise InvalidBridgeFile("there is no such file", path=str(path)) from None
     except (OSError, UnicodeDecodeError) as refusal:
-        raise InvalidBridgeFile(f"the file cannot be read: {refusal}", path=str(path)) from None
+        raise InvalidBridgeFile(f"the file cannot be read: {why_unreadable(refusal)}", path=str(path)) from None
     return parse_bridge_file(text, name=str(path))
 
 

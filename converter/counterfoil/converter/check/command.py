@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.converter.bridge.file import load_bridge_file
@@ -18,11 +16,12 @@ from counterfoil.converter.engines.reference import ReferenceEngine
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.reports import WITH_JUNIT, failures_as_cases, give, parse_forms
 from counterfoil.converter.run.checkpoint import Checkpoint, begun_plan, default_folder
-from counterfoil.converter.spark.session import start_session
+from counterfoil.converter.spark.start import short_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -54,15 +53,14 @@ def check_bridge(
     """Run ``bridge check``: try the plan on sampled records."""
     forms = parse_forms(formats, WITH_JUNIT)
     declared = load_bridge_file(file)
-    with failures_as_cases(forms, check_group(declared.name)), tempfile.TemporaryDirectory(prefix=_PREFIX) as folder:
+    with failures_as_cases(forms, check_group(declared.name)):
         state = Checkpoint(checkpoint or default_folder(file, declared.name))
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
-        log = Path(folder) / "spark.log"
         with registry.open() as client:
             report = check_with(
                 resolved,
                 named_cluster(kafka),
-                lambda: start_session(master=master, jars=jars, log_file=log),
+                lambda: short_session(master=master, jars=jars, prefix=_PREFIX),
                 engine=engine,
                 size=sample,
                 seed=seed,

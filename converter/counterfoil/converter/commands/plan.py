@@ -9,14 +9,18 @@ import click
 
 from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
-from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import AUTO, choose_engine
+from counterfoil.converter.engines.protocol import Conversion
+from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.converter.reports import give, parse_forms
 from counterfoil.converter.run.checkpoint import begun_plan
 from counterfoil.converter.sketch.samples import load_samples
 from counterfoil.schema.counting import counted
+from counterfoil.schema.errors import InvalidSchema
 from counterfoil.schema.evolution import derive_both_ways, with_message
 from counterfoil.schema.exit_codes import ExitCode
-from counterfoil.schema.formats.table import language_of_file
+from counterfoil.schema.formats.file_language import NAME_BY_TYPE, language_of_schema_file
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.suggestions.suggest import suggest_rules
 
@@ -50,19 +54,24 @@ def show_plan(
     if (source_schema is None) != (target_schema is None):
         raise click.UsageError("--source-schema and --target-schema go together")
     if source_schema is not None and target_schema is not None:
+        source, target = _schema_file(source_schema), _schema_file(target_schema)
         both = derive_both_ways(
-            with_message(_schema_file(source_schema), declared.source_message),
-            with_message(_schema_file(target_schema), declared.target_message),
+            with_message(source, declared.source_message),
+            with_message(target, declared.target_message),
             declared.rules,
         )
         plan, losses = both.there, both.losses
-        problems = tuple(str(problem) for problem in plan.problems)
-        facts, keys = [f"from {source_schema} to {target_schema}"], None
+        languages = source.schema_type, target.schema_type
+        problems = (*map(str, plan.problems), *declared.language_problems(*languages))
+        read, written = (f"read as {NAME_BY_TYPE[each]}" for each in languages)
+        facts, keys = [f"from {source_schema} ({read}) to {target_schema} ({written})"], None
+        conversion = None if problems else Conversion(plan, {1: source}, 1)
     else:
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
         facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
         keys = resolved.keys
+        conversion = None if problems else resolved.conversion()
     counted_values = load_samples(samples, declared, registry=registry, kafka=kafka)
     suggest = suggest or bool(samples)
     suggestions = suggest_rules(plan, declared.rules, counted_values) if suggest else []
@@ -75,6 +84,7 @@ def show_plan(
             *_loss_lines(losses),
             *_key_lines(declared, keys),
             *_problem_lines(plan, problems, declared),
+            *_engine_lines(conversion),
             *_suggestion_lines(suggestions),
         ],
         document=lambda: (
@@ -88,12 +98,16 @@ def show_plan(
 
 
 def _schema_file(path: Path) -> ParsedSchema:
-    """Return the schema in a file; its language is that of the suffix, and Avro for other suffixes."""
+    """Return the schema in a file; its language is that of the suffix, else that of the content."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
-        raise BridgeError(f"The schema {path} cannot be read: {refusal}") from None
-    return parse_schema(text, language_of_file(path.name))
+        raise BridgeError(f"The schema {path} cannot be read: {why_unreadable(refusal)}") from None
+    language = language_of_schema_file(path.name, text)
+    try:
+        return parse_schema(text, language)
+    except InvalidSchema as invalid:
+        raise BridgeError(f"The schema {path}, read as {NAME_BY_TYPE[language]}, is invalid: {invalid}") from None
 
 
 def _plan_lines(plan: ConversionPlan) -> Iterator[str]:
@@ -132,6 +146,20 @@ def _problem_lines(plan: ConversionPlan, problems: Sequence[str], declared: Brid
     return [*notes, f"complete, plan {plan.hash[:16]}"]
 
 
+def _engine_lines(conversion: Conversion | None) -> list[str]:
+    """Return which engine will convert the records of a complete plan, and what a slow one costs."""
+    if conversion is None:
+        return []
+    try:
+        choice = choose_engine(AUTO, conversion)
+    except (EngineCannot, ImportError):  # said by the check and the run, which need Spark
+        return []
+    if choice.engine.name != "reference":
+        return [choice.why]
+    cost = "it converts some hundred to a few thousand records a second on each core, and java a hundred times as many"
+    return [f"{choice.why}; {cost}: change what is named in the target's schema, or plan with that rate"]
+
+
 def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
     """Return the suggestions as YAML comments, to be copied under ``fields``."""
     return ["# suggestions for fields:", *(f"#   {each}" for each in suggestions)] if suggestions else []
@@ -139,7 +167,10 @@ def _suggestion_lines(suggestions: Sequence[Suggestion]) -> list[str]:
 
 def _loss_lines(losses: Sequence[Loss]) -> list[str]:
     return (
-        [f"{counted(len(losses), 'field')} not kept there and back:", *(f"  {loss}" for loss in losses)]
+        [
+            f"{counted(len(losses), 'field')} of the source that the target does not keep:",
+            *(f"  {loss}" for loss in losses),
+        ]
         if losses
         else []
     )

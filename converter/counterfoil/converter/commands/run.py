@@ -16,9 +16,11 @@ from counterfoil.converter.bridge.file import load_bridge_file
 from counterfoil.converter.bridge.resolve import resolve_with
 from counterfoil.converter.kafka.cluster import named_cluster
 from counterfoil.converter.monitoring.display import ProgressForm, display_of
+from counterfoil.converter.run.checkpoint import Checkpoint, Identity, begun_plan, default_folder
 from counterfoil.converter.spark.java import check_java
-from counterfoil.converter.spark.session import connector_settings, refuse_connect, refuse_real_time
+from counterfoil.converter.spark.session import connector_settings, is_submitted, refuse_connect, refuse_real_time
 from counterfoil.converter.spark.start import starting
+from counterfoil.schema.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from counterfoil.converter.run.id_service import ServiceAddress
     from counterfoil.converter.spark.start import SessionStart
     from counterfoil.schema.bridges.model import BridgeFile
-    from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.sdk.kafka.access import KafkaAccess
     from counterfoil.sdk.registry_options import RegistryAccess
 
@@ -41,6 +42,7 @@ def run_bridge(
     real_time: bool,
     progress: str,
     progress_topic: str | None,
+    checkpoint: Path | None,
     **options: Any,
 ) -> ExitCode:
     """Run ``bridge run``: convert from Kafka to Kafka. Spark starts while plan and topics are checked."""
@@ -51,17 +53,25 @@ def run_bridge(
         declared = replace(declared, progress_topic=progress_topic)
     if real_time:
         refuse_real_time()
+    folder = Checkpoint(checkpoint or default_folder(file, declared.name))
+    folder.refuse_busy()
     refuse_connect(master)
     check_java()
-    connector_settings(jars)
-    with starting(master=master, jars=jars) as start, display_of(ProgressForm(progress)) as display:
-        return _run_with(start, declared, display, file=file, **options)
+    if jars is not None or not is_submitted():
+        connector_settings(jars)
+    stop = threading.Event()
+    with display_of(ProgressForm(progress)) as display:
+        _stop_on_signals(stop, display.say)
+        with starting(master=master, jars=jars) as start:
+            return _run_with(start, declared, display, folder, stop, file=file, checkpoint=checkpoint, **options)
 
 
 def _run_with(
     start: SessionStart,
     declared: BridgeFile,
     display: Display,
+    folder: Checkpoint,
+    stop: threading.Event,
     *,
     file: Path,
     registry: RegistryAccess,
@@ -81,11 +91,9 @@ def _run_with(
     """Check plan and topics, and run the bridge in the session that is starting."""
     from counterfoil.converter.check.preflight import ready_topics
     from counterfoil.converter.engines.choice import choose_engine
-    from counterfoil.converter.run.checkpoint import Checkpoint, Identity, begun_plan, default_folder
     from counterfoil.converter.run.id_service import WriterService
     from counterfoil.converter.run.writers import decisions_for
 
-    folder = Checkpoint(checkpoint or default_folder(file, declared.name))
     resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name, checkpoint))
     writers = WriterService(display.say, id_service)
     conversion, keys = replace(resolved.conversion(), lookup=writers.lookup), resolved.key_conversion()
@@ -102,10 +110,11 @@ def _run_with(
     from counterfoil.converter.run.job import BridgeRun, RunSettings
 
     display.say(choice.why)
-    stop = threading.Event()
     spark = start.session(folder.log_file)
     display.say(start.line())
-    _stop_on_signals(stop, display.say)
+    if stop.is_set():
+        display.say("stopped on request before the first batch")
+        return ExitCode.OK
     settings = RunSettings(
         checkpoint=folder,
         max_offsets_per_trigger=max_offsets_per_trigger,

@@ -16,8 +16,9 @@ import hmac
 import socket
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.caches import cached_by_size
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 REQUEST_BYTES: Final = 6
 SIGNATURE_BYTES: Final = 32
 _HEAD_BYTES: Final = 5
+_CACHE_BYTES: Final = 64 * 1024 * 1024
+_BYTES_AN_ID: Final = 300
 _TIMEOUT_S: Final = 180
 """Longer than the driver waits for the registry."""
 
@@ -88,9 +91,11 @@ class WriterLookup:
         return answer + self.sign(request + answer)
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_size(_CACHE_BYTES, size_of=lambda recipe, *_: len(recipe or b"") + _BYTES_AN_ID)
 def recipe_from_driver(lookup: WriterLookup, schema_id: int) -> bytes | None:
-    """Return the packed recipe for records of an id, or None if they are dead letters; it is requested once.
+    """Return the packed recipe for records of an id, or None if they are dead letters.
+
+    It is requested once, unless those of very many other ids were requested since.
 
     Raises ``UnknownIdStop`` if the run ends, and ``OSError`` if the driver does not answer.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.converter.errors import CheckpointUnreadable
+from counterfoil.converter.errors import CheckpointUnreadable, why_unreadable
 from counterfoil.converter.run.snapshot import RunState, read_snapshot, snapshot_json
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
 
@@ -40,7 +40,8 @@ class History:
             self._append(state)
         except OSError as failure:
             if not self._has_failed:
-                self._say(f"the progress cannot be recorded, and the run goes on: {failure}")
+                why = why_unreadable(failure)
+                self._say(f"the progress cannot be recorded, and the run goes on: {self._path}: {why}")
             self._has_failed = True
 
     def _append(self, state: Snapshot) -> None:

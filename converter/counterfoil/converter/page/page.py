@@ -163,7 +163,7 @@ def _mapping(content: PageContent) -> Markup:
         state,
         _list("Open", content.problems),
         table("How each field of the target is filled", ("target field", "how", "from", "note"), rows),
-        _list("Source fields whose values do not survive there and back", [str(loss) for loss in content.losses]),
+        _list("Fields of the source that the target does not keep", [str(loss) for loss in content.losses]),
         _list("Notes", plan.notes),
     )
 

@@ -15,7 +15,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from counterfoil.converter.errors import BridgeError, CheckpointBusy, CheckpointConflict, CheckpointUnreadable
+from counterfoil.converter.errors import (
+    BridgeError,
+    CheckpointBusy,
+    CheckpointConflict,
+    CheckpointUnreadable,
+    why_unreadable,
+    writing_to,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,10 +108,11 @@ class Checkpoint:
     def claim(self, identity: Identity, *, force: bool) -> None:
         """Check the identity, and write it into the checkpoint."""
         self.check(identity, force=force)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self.folder / f"{_STATE}.new"
-        unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
-        unfinished.replace(self.folder / _STATE)
+        with writing_to(self.folder / _STATE):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            unfinished = self.folder / f"{_STATE}.new"
+            unfinished.write_text(json.dumps(asdict(identity), indent=2) + "\n", encoding="utf-8")
+            unfinished.replace(self.folder / _STATE)
 
     def identity(self) -> Identity | None:
         """Return the identity of the checkpoint's bridge; None for a new checkpoint."""
@@ -113,7 +121,9 @@ class Checkpoint:
             return None
         try:
             return Identity(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as mistake:
+        except OSError as refusal:
+            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
+        except (ValueError, TypeError) as mistake:
             raise CheckpointUnreadable(f"{path} is not the file that a bridge writes there: {mistake}") from None
 
     @contextmanager
@@ -122,13 +132,25 @@ class Checkpoint:
 
         Raise ``CheckpointBusy`` if another driver of this machine, or of the mount, has locked it.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / _LOCK).open("a+", encoding="utf-8") as file:
+        path = self.folder / _LOCK
+        with writing_to(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = path.open("a+", encoding="utf-8")
+        with file:
             self._lock(file)
-            file.truncate(0)
-            file.write(f"{os.getpid()}\n")
-            file.flush()
+            with writing_to(path):
+                file.truncate(0)
+                file.write(f"{os.getpid()}\n")
+                file.flush()
             yield
+
+    def refuse_busy(self) -> None:
+        """Raise ``CheckpointBusy`` if another driver has locked the checkpoint; nothing is locked or written."""
+        if self.has_driver():
+            raise self._busy((self.folder / _LOCK).read_text(encoding="utf-8", errors="replace"))
+
+    def _busy(self, lock: str) -> CheckpointBusy:
+        return CheckpointBusy(f"Process {lock.strip() or 'unknown'} is running on the checkpoint {self.folder}")
 
     def has_driver(self) -> bool | None:
         """Return whether a driver has locked the checkpoint; None on systems without file locks."""
@@ -155,8 +177,7 @@ class Checkpoint:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise CheckpointBusy(f"Process {holder} is running on the checkpoint {self.folder}") from None
+            raise self._busy(file.read()) from None
 
     def position(self, topic: str) -> dict[int, int] | None:
         """Return the offsets at which the first unfinished batch begins, by partition; None before the first batch."""
@@ -205,7 +226,7 @@ class Checkpoint:
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as refusal:
-            raise CheckpointUnreadable(f"{path} cannot be read: {refusal}") from None
+            raise CheckpointUnreadable(f"{path} cannot be read: {why_unreadable(refusal)}") from None
 
 
 def _partitions(text: str, topic: str) -> dict[int, int]:

@@ -104,12 +104,14 @@ class WriterService:
             try:
                 yield
             finally:
-                server.shutdown()
                 self._lookup = None
+                server.shutdown()
 
     def answer(self, request: bytes, signature: bytes) -> bytes:
         """Return the answer to a request; nothing to a request that is not signed."""
-        lookup = self.lookup()
+        lookup = self._lookup
+        if lookup is None:  # the run has ended; so do its tasks
+            return b""
         if len(request) != REQUEST_BYTES or not lookup.is_signed(request, signature):
             return b""
         form, half, schema_id = Form(request[:1]), Half(request[1:2]), int.from_bytes(request[2:])
@@ -133,6 +135,13 @@ class WriterService:
             self._decided[half, schema_id] = decision
             self._report(decision)
         return decision
+
+    def report_error(self, error: BaseException) -> None:
+        """Print why a request was not answered, if the run is not about to end; the task that waits ends the run."""
+        if self._lookup is not None:
+            text = f"a new schema id could not be looked up: {type(error).__name__}: {error}"
+            self.failure = self.failure or text
+            self._say(" ".join(text.split()))
 
     def _report(self, decision: Decision) -> None:
         if decision.outcome is Outcome.STOP:
@@ -191,9 +200,11 @@ class _Server(ThreadingTCPServer):
         super().__init__(place, _Requests)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print the traceback of an error, but nothing about a connection that sends no request or breaks off."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
+        """Print one line about an error, but nothing about a connection that breaks off, or while the run ends."""
+        del request, client_address
+        error = sys.exception()
+        if error is not None and not isinstance(error, OSError):
+            self.service.report_error(error)
 
 
 class _Requests(StreamRequestHandler):

@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's documentation uses
 
-from counterfoil.converter.errors import RunFailed
+from counterfoil.converter.errors import JavaEnded, RunFailed
 from counterfoil.converter.kafka.headers import TOO_LARGE
 from counterfoil.converter.run import progress, sink, source
 from counterfoil.converter.run.checkpoint import Checkpoint, Identity
 from counterfoil.converter.run.delivery import make_sink
+from counterfoil.converter.run.full_disks import with_full_disk
 from counterfoil.converter.run.query_reports import QueryReports, report_of_last_batch
 from counterfoil.converter.run.restart import repeat_condition
 from counterfoil.converter.run.snapshot import RunState, Snapshot
 from counterfoil.converter.run.watch import Watch, job_name, now_ms
-from counterfoil.converter.spark.session import local_checkpoints
+from counterfoil.converter.spark.process import java_watched
+from counterfoil.converter.spark.session import connectors_explained, local_checkpoints
+from counterfoil.schema.bridges.model import Delivery
 from counterfoil.schema.evolution import FailureCode
 from counterfoil.schema.exit_codes import ExitCode
 
@@ -53,6 +56,14 @@ _REPLAY_FAULT: Final = 'the return value of "scala.Option.get()" is null'
 A second start continues after that batch.
 """
 
+
+_NOTHING_LOST: Final = "nothing is lost, the next start continues from the last finished batch"
+_INTERRUPTED: Final = (
+    "Python worker exited unexpectedly",
+    "InterruptedException",
+    "Python worker failed to connect back",
+)
+"""What Spark says of a query whose processes a signal has ended."""
 
 _CODES: Final = sorted([*FailureCode, TOO_LARGE])
 """Every reason for a dead letter."""
@@ -106,7 +117,7 @@ class BridgeRun:
             checkpoint.claim(Identity.of(self.bridge), force=self.settings.force)
             self._progress.begin(checkpoint.position(self.bridge.file.source_topic) or {}, self._ends())
             try:
-                code, ending = self._until_done(spark)
+                code, ending = self._until_stopped(spark)
             except BaseException as failure:
                 self._progress.end(RunState.FAILED, error=str(failure) or type(failure).__name__)
                 raise
@@ -115,6 +126,22 @@ class BridgeRun:
         took_s = time.monotonic() - started
         totals = self._progress.totals
         return Outcome(code, progress.summary_line(totals, took_s=took_s, ending=ending), totals)
+
+    def _until_stopped(self, spark: SparkSession) -> tuple[ExitCode, str]:
+        """Run until the end; a stop was clean also if its signal has ended Java or a Python worker in a batch."""
+        log_file = self.settings.checkpoint.log_file
+        try:
+            with java_watched(log_file), connectors_explained():
+                return self._until_done(spark)
+        except JavaEnded as ended:
+            if not self.stop.is_set():
+                raise RunFailed(
+                    f"The query of bridge {self.bridge.file.name} ended: {ended}; {_NOTHING_LOST}"
+                ) from None
+        except RunFailed as failure:
+            if not self.stop.is_set() or not any(sign in str(failure) for sign in _INTERRUPTED):
+                raise
+        return ExitCode.OK, "stopped on request within a batch, which the next start completes"
 
     @cached_property
     def _progress(self) -> Watch:
@@ -169,10 +196,12 @@ class BridgeRun:
         already = sum(len(offsets) for offsets in written.values())
         if batch is not None:
             planned = sum(end - first for first, end in batch.range_by_partition.values())
-            self.say(
-                f"batch {batch.batch_id} was left unfinished: {already:,} of its {planned:,} offsets are written "
-                "already and are left out"
+            found = (
+                f"its {planned:,} offsets are converted and written again (delivery: at-least-once)"
+                if self.bridge.file.delivery is Delivery.AT_LEAST_ONCE
+                else f"{already:,} of its {planned:,} offsets are written already and are left out"
             )
+            self.say(f"batch {batch.batch_id} was left unfinished: {found}")
         elif already:
             self.say(f"{already:,} offsets after the checkpoint's position are written already and are left out")
         return written
@@ -273,7 +302,8 @@ class BridgeRun:
         first = next((line for line in lines if line), type(failure).__name__)
         known = self._sink.failure or (self.writers.failure if self.writers else None)
         cause = known or (causes[-1] if causes else first).partition(" SQLSTATE:")[0]
+        log_file = self.settings.checkpoint.log_file
         return (
-            f"The query of bridge {self.bridge.file.name} ended: {cause}; nothing is lost, the next start continues "
-            f"from the last finished batch (details: {self.settings.checkpoint.log_file})"
+            f"The query of bridge {self.bridge.file.name} ended: {with_full_disk(cause, log_file.parent)}; "
+            f"{_NOTHING_LOST} (details: {log_file})"
         )

@@ -52,7 +52,7 @@ class Snapshot:
     ``started_ts`` and ``ts`` are epoch milliseconds, ``error`` is the reason of an end that was not requested.
     ``batch`` is the number of the latest batch, -1 before the first; ``batch_s`` is how long it took.
     ``dead_letters`` are counts by code, ``written_bytes`` those of the values on both outputs. ``rate_per_s`` is
-    that of the last minute.
+    that of the last minute, and at the end that of the whole run.
     """
 
     bridge: str

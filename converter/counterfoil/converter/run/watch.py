@@ -24,18 +24,24 @@ Listener: TypeAlias = "Callable[[Snapshot], None]"
 
 
 class RateWindow:
-    """The rate of the records of the last minute; before the first minute is over, of all records."""
+    """The rate of the records of the last minute; before the first minute is over, and at the end, of all records."""
 
     def __init__(self, started_s: float) -> None:
-        self._since_s = started_s
+        self._started_s = self._since_s = started_s
+        self._all = 0
         self._batches: deque[tuple[float, int]] = deque()
 
     def rate_after(self, records: int, *, now_s: float) -> float:
         """Add the records of a batch that ended now, and return the rate per second."""
+        self._all += records
         self._batches.append((now_s, records))
         while len(self._batches) > 1 and self._batches[0][0] < now_s - _WINDOW_S:
             self._since_s, _ = self._batches.popleft()
         return sum(count for _, count in self._batches) / max(now_s - self._since_s, 1e-3)
+
+    def of_run(self, *, now_s: float) -> float:
+        """Return the rate of all records since the start."""
+        return self._all / max(now_s - self._started_s, 1e-3)
 
 
 @dataclass
@@ -74,7 +80,8 @@ class Watch:
 
     def end(self, state: RunState, *, error: str = "") -> None:
         """Pass on how the run ended."""
-        self._become(state=state, error=error, **self._counts())
+        rate = self._rate.of_run(now_s=time.monotonic())
+        self._become(state=state, error=error, rate_per_s=rate, **self._counts())
 
     def _after(self, report: Mapping[str, Any]) -> None:
         reached = {each.partition: each.position for each in self.state.partitions} | progress.positions_after(report)

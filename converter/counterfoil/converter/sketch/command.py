@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -23,6 +21,7 @@ from counterfoil.sdk.commands.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from counterfoil.converter.kafka.cluster import Cluster
     from counterfoil.converter.sketch.records import SketchOptions
@@ -93,12 +92,9 @@ def _scan(
     with client:
         if request.engine == "python":
             return scan_alone(cluster, request.topic, ranges, registry=client, options=options, say=_say)
-        from counterfoil.converter.spark.session import start_session
+        from counterfoil.converter.spark.start import short_session
 
-        with (
-            tempfile.TemporaryDirectory(prefix="counterfoil-sketch-") as folder,
-            start_session(master=request.master, jars=request.jars, log_file=Path(folder) / "spark.log") as spark,
-        ):
+        with short_session(master=request.master, jars=request.jars, prefix="counterfoil-sketch-") as spark:
             total = sum(end - first for first, end in ranges.values())
             _say(f"reading {total:,} offsets of {len(ranges)} partitions with Spark")
             return scan_with_spark(

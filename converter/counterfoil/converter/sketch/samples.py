@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.errors import BridgeError
+from counterfoil.converter.errors import BridgeError, why_unreadable
 from counterfoil.schema.sketch import InvalidSketch, read_sketch
 from counterfoil.schema.suggestions.field_counts import counts_of_values, field_counts
 from counterfoil.schema.suggestions.samples import Samples
@@ -53,7 +53,9 @@ def _sample(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as refusal:
         topics = f"{file.source_topic} or {file.target_topic}"
-        raise BridgeError(f"The sample {path} is neither the topic {topics}, nor can it be read: {refusal}") from None
+        raise BridgeError(
+            f"The sample {path} is neither the topic {topics}, nor can it be read: {why_unreadable(refusal)}"
+        ) from None
     try:
         sketch = read_sketch(text)
     except InvalidSketch as invalid:

@@ -6,12 +6,10 @@ The same job serves sketches and the tests of contracts, which are found by entr
 from __future__ import annotations
 
 import json
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from counterfoil.converter.spark.session import start_session
+from counterfoil.converter.spark.start import short_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,10 +56,7 @@ def texts_of(frame: DataFrame, work: Callable[[Iterator[Any]], Iterable[str]]) -
 @contextmanager
 def spark_scanner() -> Iterator[SparkScanner]:
     """Start Spark for a scan, and stop it at the end."""
-    with (
-        tempfile.TemporaryDirectory(prefix="counterfoil-scan-") as folder,
-        start_session(master=None, jars=None, log_file=Path(folder) / "spark.log") as spark,
-    ):
+    with short_session(master=None, jars=None, prefix="counterfoil-scan-") as spark:
         yield SparkScanner(spark)
 
 

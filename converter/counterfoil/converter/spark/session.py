@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.errors import MissingPart, writing_to
 from counterfoil.converter.spark.archive import archive_file, archive_options, pyspark_version
 from counterfoil.converter.spark.java import check_java
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -34,6 +36,14 @@ REQUIRED: Final = {
     "spark.task.maxFailures": "1",  # a repeated task writes its records again
     "spark.speculation": "false",  # so does a task that runs twice at the same time
 }
+
+_LACKS: Final = {
+    "data source: kafka": "Kafka",
+    "data source: avro": "Avro",
+    "AVRO_NOT_LOADED": "Avro",
+    "spark-avro": "Avro",
+}
+"""What Spark says of a connector that it does not have."""
 
 _LOG4J = """\
 rootLogger.level = warn
@@ -57,17 +67,22 @@ def connector_settings(jars: Path | None) -> dict[str, str]:
     They come from the folder ``jars`` if it is given, else from Maven Central. Raises ``MissingPart`` if the folder
     lacks one.
     """
-    version = pyspark_version()
     if jars is None:
-        coordinates = [f"org.apache.spark:{name}:{version}" for name in _CONNECTORS]
+        coordinates = [f"org.apache.spark:{name}:{pyspark_version()}" for name in _CONNECTORS]
         return {"spark.jars.packages": ",".join(coordinates)}
+    return {"spark.jars": ",".join(map(str, _connectors_in(jars)))}
+
+
+def _connectors_in(jars: Path) -> list[Path]:
+    """Return the jars in a folder; raise ``MissingPart`` if a connector is not among them."""
+    version = pyspark_version()
     found = sorted(jars.glob("*.jar"))
     names = [jar.name for jar in found]
     lacking = [f"{name}-{version}.jar" for name in _CONNECTORS if f"{name}-{version}.jar" not in names]
     lacking += [f"{name}-*.jar" for name in _BESIDE if not any(jar.startswith(f"{name}-") for jar in names)]
     if lacking:
         raise MissingPart(f"The folder {jars} lacks {', '.join(lacking)}, which PySpark {version} needs for a bridge")
-    return {"spark.jars": ",".join(str(jar) for jar in found)}
+    return found
 
 
 def refuse_real_time() -> NoReturn:
@@ -96,29 +111,75 @@ def start_session(*, master: str | None, jars: Path | None, log_file: Path) -> S
 
     The file with the settings of the log is written beside it.
 
-    Under spark-submit the session is the one that was submitted, and ``master`` None leaves it where it is; otherwise
-    None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, ``MissingPart`` when Java or the connectors
-    are not.
+    Under spark-submit the session is the one that was submitted, with the connectors in ``jars`` added to it, and its
+    master; otherwise the master None is ``local[*]``. Raises ``MissingExtra`` when PySpark is not there, and
+    ``MissingPart`` when Java or the connectors are not, or the submitted session lacks what a bridge needs.
     """
     refuse_connect(master)
-    settings = {**REQUIRED, "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     settings |= {"spark.sql.session.timeZone": "UTC", "spark.redaction.regex": _SECRETS}
-    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not is_submitted:
-        settings |= _launch_settings(master or "local[*]", jars, log_file)
+    if is_submitted():
+        return _submitted_session(settings, master, jars, log_file)
+    settings |= {**REQUIRED, **_launch_settings(master or "local[*]", jars, log_file)}
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName(_NAME)
-    if not is_submitted:
-        builder = builder.master(master or "local[*]")
+    builder = SparkSession.builder.appName(_NAME).master(master or "local[*]")
     for name, value in settings.items():
         builder = builder.config(name, value)
     with start_explained(log_file):
-        if not is_submitted:
-            start_java({**settings, "spark.master": master or "local[*]"}, log_file)
+        start_java({**settings, "spark.master": master or "local[*]"}, log_file)
         session = builder.getOrCreate()
     check_session(session)
     return session
+
+
+def is_submitted() -> bool:
+    """Return whether spark-submit has started this program, and Java before it."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _submitted_session(
+    settings: Mapping[str, str], master: str | None, jars: Path | None, log_file: Path
+) -> SparkSession:
+    """Return the session that was submitted. It is refused before it starts if it would repeat tasks."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    with start_explained(log_file):
+        SparkContext._ensure_initialized()  # noqa: SLF001 - the settings that were submitted are in its Java
+        submitted = SparkConf()
+    own = str(submitted.get("spark.master", "local[*]"))
+    if master is not None and master != own:
+        raise MissingPart(f"spark-submit has the master {own}, which --master {master} does not change; leave it out")
+    check_settings(submitted.get, own)
+    more = dict(settings)
+    if jars is not None:
+        more["spark.jars"] = _with_jars(submitted.get("spark.jars", "") or "", _connectors_in(jars))
+        _add_to_driver(_connectors_in(jars))
+    builder = SparkSession.builder.appName(_NAME)
+    for name, value in more.items():
+        builder = builder.config(name, value)
+    with start_explained(log_file):
+        session = builder.getOrCreate()
+    check_session(session)
+    return session
+
+
+def _with_jars(submitted: str, jars: Sequence[Path]) -> str:
+    """Return the value of ``spark.jars``: those that were submitted, and others that have other names."""
+    given = [each for each in submitted.split(",") if each]
+    names = {each.rpartition("/")[2] for each in given}
+    return ",".join([*given, *(str(jar) for jar in jars if jar.name not in names)])
+
+
+def _add_to_driver(jars: Sequence[Path]) -> None:
+    """Add jars to the classes of the Java that spark-submit has started; executors get them by ``spark.jars``."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm  # noqa: SLF001 - only Java can load classes
+    classes = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for jar in jars:
+        classes.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 
 
 def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str, str]:
@@ -130,9 +191,11 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with writing_to(log_file.parent):
+        log_file.parent.mkdir(parents=True, exist_ok=True)
+        log4j = _log4j_file(log_file.parent, log_file)
     options = (
-        f"-Dlog4j2.configurationFile=file:{_log4j_file(log_file.parent, log_file)}",
+        f"-Dlog4j2.configurationFile=file:{log4j}",
         archive_options(archive_file()),
         JAVA_OPTIONS,
     )
@@ -144,32 +207,50 @@ def _launch_settings(master: str, jars: Path | None, log_file: Path) -> dict[str
 def check_session(session: SparkSession) -> None:
     """Check that ``session`` does not repeat tasks.
 
-    Raise ``MissingPart``, which names the setting to change, if it does. In local mode a task is run once whatever the
-    setting is, unless the master is ``local[N,F]``.
+    Raise ``MissingPart``, which names the setting to change, if it does.
     """
-    configuration = session.sparkContext.getConf()
-    master = str(session.sparkContext.master)
+    check_settings(session.sparkContext.getConf().get, str(session.sparkContext.master))
+
+
+def check_settings(setting: Callable[[str, str], str | None], master: str) -> None:
+    """Raise ``MissingPart`` for settings with which tasks are repeated; it says how to submit a session without them.
+
+    In local mode a task is run once whatever the setting is, unless the master is ``local[N,F]``.
+    """
     retries_in_local = master.startswith("local[") and "," in master and not master.endswith(",1]")
     is_local = master == "local" or (master.startswith("local[") and not retries_in_local)
     for name, wanted in REQUIRED.items():
-        found = configuration.get(name, "false" if name == "spark.speculation" else "4")
+        found = setting(name, "false" if name == "spark.speculation" else "4")
         if found != wanted and not (is_local and name == "spark.task.maxFailures"):
             raise MissingPart(
-                f"{name} is {found} in this Spark session and must be {wanted}: a repeated task writes records twice"
+                f"{name} is {found} in this Spark session and must be {wanted}: a repeated task writes records twice; "
+                f"give spark-submit --conf {name}={wanted}"
             )
 
 
 def check_connectors(session: SparkSession) -> None:
     """Raise ``MissingPart`` if the session has no connector for Kafka, as one that was submitted without it."""
+    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}  # not connected to
+    with connectors_explained():
+        session.readStream.format("kafka").options(**options).load()
+
+
+@contextmanager
+def connectors_explained() -> Iterator[None]:
+    """Raise ``MissingPart``, which says how to submit a session, where one in the block lacks a connector."""
     from pyspark.errors import AnalysisException
 
-    options = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "none"}  # not connected to
     try:
-        session.readStream.format("kafka").options(**options).load()
+        yield
     except AnalysisException as failure:
+        text = " ".join(str(failure).split())
+        lacking = next((name for sign, name in _LACKS.items() if sign in text), None)
+        if lacking is None:
+            raise
+        packages = ",".join(f"org.apache.spark:{each}:{pyspark_version()}" for each in _CONNECTORS)
         raise MissingPart(
-            f"The Spark session has no connector for Kafka: {' '.join(str(failure).split())[:200]}; submit it with "
-            f"--packages org.apache.spark:{_CONNECTORS[0]}:{pyspark_version()} or with --jars"
+            f"The Spark session has no connector for {lacking}: {text[:200]}; give --jars or COUNTERFOIL_JARS a folder "
+            f"with the connectors, or submit the session with --packages {packages}"
         ) from None
 
 
@@ -215,12 +296,22 @@ def start_java(settings: Mapping[str, str], log_file: Path) -> None:
     configuration = SparkConf().setAll(list(settings.items()))
     with log_file.open("ab") as log:
         gateway = launch_gateway(configuration, {"stdout": log, "stderr": log})
+    ignore_termination(gateway.jvm)
     SparkContext(conf=configuration.setAppName(_NAME), gateway=gateway)
+
+
+def ignore_termination(jvm: Any) -> None:
+    """Have Java ignore SIGTERM, as it ignores SIGINT: this program ends it, after the current batch.
+
+    A service manager sends the signal to every process of a service, and Java would end in the middle of a batch.
+    """
+    signals = jvm.sun.misc
+    signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
 
 
 def log_to(session: SparkSession, log_file: Path) -> None:
     """Write the log of a session that ``start_session`` has launched to another file from now on."""
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+    if not is_submitted():
         jvm: Any = session._jvm  # noqa: SLF001 - Java's log is configured in Java
         with tempfile.TemporaryDirectory(prefix="counterfoil-log4j-") as folder:
             configuration = jvm.java.net.URI(f"file:{_log4j_file(Path(folder), log_file)}")
@@ -234,11 +325,32 @@ def _log4j_file(folder: Path, log_file: Path) -> Path:
     return path
 
 
+_CAUSE: Final = re.compile(
+    r"^(?:Exception in thread \"[^\"]*\" |Caused by: |Error: (?!A fatal exception)|Error occurred during .+\n)(.+)$",
+    re.MULTILINE,
+)
+"""The lines in which Java says why it ended."""
+_LONGEST_CAUSE: Final = 300
+
+
+def cause_in(log: str) -> str | None:
+    r"""Return the reason for which Java ended, from its output: the innermost cause; None if it gives none.
+
+    >>> cause_in("Exception in thread \"main\" java.lang.Error: a\n  at b\nCaused by: java.io.IOException: c")
+    'java.io.IOException: c'
+    """
+    found = [each[1] for each in _CAUSE.finditer(log)]
+    return " ".join(found[-1].split())[:_LONGEST_CAUSE] if found else None
+
+
 def _why_not_started(failure: Exception, log_file: Path) -> str:
+    if isinstance(failure, OSError) and failure.errno == errno.ENOSPC:
+        return f"Spark did not start: {failure.strerror}, on the disk of {failure.filename or log_file.parent}"
     text = log_file.read_text(encoding="utf-8", errors="replace") if log_file.exists() else ""
     if "unresolved dependency" in text or "UNRESOLVED DEPENDENCIES" in text:
         return (
             f"The Kafka and Avro connectors of Spark {pyspark_version()} could not be fetched from Maven Central; "
             f"give a folder that has them with --jars or COUNTERFOIL_JARS (details: {log_file})"
         )
-    return f"Spark did not start: {' '.join(str(failure).split())[:300]} (details: {log_file})"
+    cause = cause_in(text) or " ".join(str(failure).split())[:_LONGEST_CAUSE]
+    return f"Spark did not start: {cause} (details: {log_file})"

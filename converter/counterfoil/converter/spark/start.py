@@ -16,9 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from counterfoil.converter.errors import MissingPart
+from counterfoil.converter.errors import JavaEnded, MissingPart
 from counterfoil.converter.spark.archive import pyspark_version
-from counterfoil.converter.spark.session import check_connectors, log_to, start_session
+from counterfoil.converter.spark.process import has_java, java_watched
+from counterfoil.converter.spark.session import check_connectors, connectors_explained, log_to, start_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -59,16 +60,13 @@ class SessionStart:
         self._waited_s += time.monotonic() - before
         if self._session is None:
             raise self._explained()
-        check_connectors(self._session)
+        with java_watched(self._log):
+            check_connectors(self._session)
 
     def _explained(self) -> Exception:
-        text = str(self._failure)
-        if str(self._log) in text and self._log.exists():
-            number, kept = tempfile.mkstemp(prefix="counterfoil-spark-", suffix=".log")
-            os.close(number)
-            self._final_log = Path(kept)
-            text = text.replace(str(self._log), kept)
-        return MissingPart(text) if isinstance(self._failure, MissingPart) else self._failure or MissingPart(text)
+        if not isinstance(self._failure, MissingPart):
+            return self._failure or MissingPart("Spark did not start")
+        return MissingPart(with_kept_log(str(self._failure), self._log))
 
     def session(self, log_file: Path) -> SparkSession:
         """Wait for the session and return it; its log is ``log_file`` from now on. Raises ``MissingPart``."""
@@ -83,7 +81,7 @@ class SessionStart:
     def close(self) -> None:
         """Stop the session, and keep what Java printed."""
         if self._session is not None:
-            self._session.stop()
+            stop_quietly(self._session)
         if self._final_log is not None and self._log.exists():
             with self._log.open("rb") as printed, self._final_log.open("ab") as kept:
                 shutil.copyfileobj(printed, kept)
@@ -102,6 +100,44 @@ class SessionStart:
                 say(f"the first batch was written {time.monotonic() - self._begun:.1f} s after the start")
 
         return after_batch
+
+
+def with_kept_log(sentence: str, log: Path) -> str:
+    """Return a sentence that names ``log``, which is removed soon, with the path of a copy that is kept."""
+    if str(log) not in sentence or not log.exists():
+        return sentence
+    number, kept = tempfile.mkstemp(prefix="counterfoil-spark-", suffix=".log")
+    os.close(number)
+    shutil.copyfile(log, kept)
+    return sentence.replace(str(log), kept)
+
+
+def stop_quietly(session: SparkSession) -> None:
+    """Stop a session; nothing if its Java has ended already."""
+    if has_java():
+        session.stop()
+
+
+@contextmanager
+def short_session(*, master: str | None, jars: Path | None, prefix: str) -> Iterator[SparkSession]:
+    """Start a session for the block, with its log in a temporary folder, and stop it at the end.
+
+    Raises ``MissingPart`` if Spark does not start and ``JavaEnded`` if its Java ends in the block; both name a copy of
+    the log, which is kept.
+    """
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+        log = Path(folder) / "spark.log"
+        try:
+            session = start_session(master=master, jars=jars, log_file=log)
+        except MissingPart as missing:
+            raise MissingPart(with_kept_log(str(missing), log)) from None
+        try:
+            with java_watched(log), connectors_explained():
+                yield session
+        except JavaEnded as ended:
+            raise JavaEnded(with_kept_log(str(ended), log)) from None
+        finally:
+            stop_quietly(session)
 
 
 @contextmanager

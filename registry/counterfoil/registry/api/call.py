@@ -20,6 +20,7 @@ from counterfoil.registry.api.http.answers import MAX_IGNORED
 from counterfoil.registry.api.http.json_body import parse_json, read_body
 from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY
 from counterfoil.registry.api.http.paths import decode_segment
+from counterfoil.registry.current_request import SIGNATURE, Signature
 from counterfoil.registry.domain.access.caller import CALLER
 from counterfoil.registry.domain.access.measures import MEMBER
 from counterfoil.registry.domain.access.operations import Operation
@@ -27,7 +28,7 @@ from counterfoil.registry.domain.access.resources import REGISTRY, Kind, Resourc
 from counterfoil.registry.domain.access.rights import EVERY_CALLER, Needs, Visible, everything
 from counterfoil.registry.domain.audit.events import AuditEvent, context_facts
 from counterfoil.registry.domain.versions import ReferredTo
-from counterfoil.registry.domain.writes.author import SIGNATURE, Author, Signature
+from counterfoil.registry.domain.writes.author import Author
 from counterfoil.registry.service.admission import RefusedVersion
 from counterfoil.registry.service.requests import NEXT_VERSION
 from counterfoil.registry.service.scopes import alias_target

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import regex
@@ -26,6 +25,7 @@ from cryptography import x509
 
 from counterfoil.registry.domain.access.identity import Identity
 from counterfoil.registry.domain.access.names import USER, is_name, is_user_name
+from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
 from counterfoil.schema.exit_codes import ExitCode
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _MAX_SOURCE_CHARACTERS: Final = 4096
 _MATCH_TIMEOUT_S: Final = 0.1
-_MAX_REMEMBERED: Final = 10_000
+_CACHE_BYTES: Final = 16 * 1024 * 1024
+_BYTES_AN_IDENTITY: Final = 500
 _ESCAPED: Final = r"((?:\\.|[^\\/])*)"
 _RULE: Final = re.compile(rf"\s*(SAN-(?:URI|DNS|EMAIL):)?(?:(DEFAULT)|RULE:{_ESCAPED}/{_ESCAPED}/([LU]?))\s*(?:,|$)")
 _REFERENCE: Final = re.compile(r"\\(.)|\$([0-9])", re.DOTALL)
@@ -85,7 +86,9 @@ class PrincipalRules:
     def __init__(self, rules: tuple[PrincipalRule, ...], *, prefix: str = "") -> None:
         self._rules = rules
         self.prefix = prefix
-        self.identify: Callable[[bytes], Identity | None] = lru_cache(_MAX_REMEMBERED)(self._identify)
+        self.identify: Callable[[bytes], Identity | None] = cached_by_size(
+            _CACHE_BYTES, size_of=lambda _, der: len(der) + _BYTES_AN_IDENTITY
+        )(self._identify)
         """Return whom a certificate in DER form names, until it ends, or None if no rule matches."""
 
     def _identify(self, der: bytes) -> Identity | None:

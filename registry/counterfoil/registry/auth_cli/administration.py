@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 import sys
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import click
 from counterfoil.registry.auth_cli.door import ask, over_store
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.commands.output import as_json, print_json
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def password(*, from_stdin: bool) -> bytes:
 @click.option(
     "--password-stdin", is_flag=True, help="Read the password from standard input; else one is made and printed once."
 )
-def init(*, store: str, name: str, password_stdin: bool) -> ExitCode:
+@as_json
+def init(*, store: str, name: str, password_stdin: bool, as_json: bool) -> ExitCode:
     """Make the first administrator; from then on every server on the store demands credentials.
 
     Servers that run on PostgreSQL notice it within two seconds. The command can be repeated to set another password.
@@ -62,7 +63,9 @@ def init(*, store: str, name: str, password_stdin: bool) -> ExitCode:
         import counterfoil.registry.app  # noqa: F401  to name the extra where it is missing
     made = password(from_stdin=True) if password_stdin else secrets.token_urlsafe(_PASSWORD_BYTES).encode()
     asyncio.run(over_store(store, lambda cases: cases.require(name, made)))
-    if not password_stdin:
+    if as_json:
+        print_json({"user": name} if password_stdin else {"user": name, "password": made.decode()})
+    elif not password_stdin:
         click.echo(f"user: {name}\npassword: {made.decode()}")
     return ExitCode.OK
 
@@ -93,10 +96,15 @@ def add_service(*, name: str, description: str | None, registry: RegistryAccess,
 
 
 @service.command("list")
+@as_json
 @door
-def list_services(*, registry: RegistryAccess, store: str | None) -> ExitCode:
+def list_services(*, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
     """Print the services, and which of them are disabled."""
-    for each in ask("GET", ("services",), registry=registry, store=store):
+    found = ask("GET", ("services",), registry=registry, store=store)
+    if as_json:
+        print_json(found)
+        return ExitCode.OK
+    for each in found:
         _print_row(each["name"], "disabled" if each["disabled"] else "", each.get("description", ""))
     return ExitCode.OK
 
@@ -140,6 +148,7 @@ def token() -> None:
     "--scope", "scopes", multiple=True, metavar="ROLE:PATTERN", help="A limit, such as developer:pay.*; repeatable."
 )
 @click.option("--days", type=click.IntRange(min=1), default=90, show_default=True)
+@as_json
 @door
 def create_token(
     *,
@@ -147,12 +156,16 @@ def create_token(
     owner: str | None,
     scopes: tuple[str, ...],
     days: int,
+    as_json: bool,
     registry: RegistryAccess,
     store: str | None,
 ) -> ExitCode:
     """Make a token, and print it. It cannot be printed again."""
     body = _given(name=name, owner=owner, days=days, scopes=[_scope(each) for each in scopes] or None)
     made = ask("POST", ("tokens",), body, registry=registry, store=store)
+    if as_json:
+        print_json(made)
+        return ExitCode.OK
     click.echo(made["token"])
     click.echo(f"id {made['id']}, until {_day(made['expires'])}", err=True)
     return ExitCode.OK
@@ -166,10 +179,15 @@ def _scope(text: str) -> dict[str, Any]:
 
 
 @token.command("list")
+@as_json
 @door
-def list_tokens(*, registry: RegistryAccess, store: str | None) -> ExitCode:
+def list_tokens(*, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
     """Print the tokens: id, owner, name, end, and which of them are revoked."""
-    for each in ask("GET", ("tokens",), registry=registry, store=store):
+    found = ask("GET", ("tokens",), registry=registry, store=store)
+    if as_json:
+        print_json(found)
+        return ExitCode.OK
+    for each in found:
         _print_row(each["id"], each["owner"], each["name"], _day(each["expires"]), "revoked" if each["revoked"] else "")
     return ExitCode.OK
 
@@ -188,9 +206,17 @@ def revoke_token(*, token_id: str, registry: RegistryAccess, store: str | None) 
 @click.argument("operations", metavar="ROLE")
 @click.argument("pattern", metavar="RESOURCES")
 @click.option("--deny", is_flag=True, help="Deny instead of allow.")
+@as_json
 @door
 def bind(
-    *, principal: str, operations: str, pattern: str, deny: bool, registry: RegistryAccess, store: str | None
+    *,
+    principal: str,
+    operations: str,
+    pattern: str,
+    deny: bool,
+    as_json: bool,
+    registry: RegistryAccess,
+    store: str | None,
 ) -> ExitCode:
     """Add a rule, and print its id: PRINCIPAL may do what ROLE says to RESOURCES.
 
@@ -199,7 +225,11 @@ def bind(
     For example: counterfoil auth bind User:bob developer "pay.*"
     """
     body = {"to": principal, "deny" if deny else "allow": operations.split(","), "on": pattern}
-    click.echo(ask("POST", ("bindings",), body, registry=registry, store=store)["id"])
+    made = ask("POST", ("bindings",), body, registry=registry, store=store)
+    if as_json:
+        print_json(made)
+    else:
+        click.echo(made["id"])
     return ExitCode.OK
 
 
@@ -213,13 +243,13 @@ def unbind(*, binding_id: str, registry: RegistryAccess, store: str | None) -> E
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
+@as_json
 @door
 def bindings(*, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
     """Print the rules in the store, each with its id."""
     found = ask("GET", ("bindings",), registry=registry, store=store)
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        print_json(found)
         return ExitCode.OK
     for each in found:
         effect = "allow" if "allow" in each else "deny"

@@ -22,6 +22,7 @@ from counterfoil.registry.auth_cli.door import RECORDS, ask, ask_each, stored_ac
 from counterfoil.schema.counting import counted
 from counterfoil.schema.exit_codes import ExitCode
 from counterfoil.schema.extras import needed_by
+from counterfoil.sdk.commands.output import as_json, print_json
 
 if TYPE_CHECKING:
     from counterfoil.registry.auth.file.model import AccessFile
@@ -59,7 +60,8 @@ for _command in (init, disable, service, token, bind, unbind, bindings):
     metavar="URL",
     help="Also read what this store declares: its users and services are names, and its rules are checked.",
 )
-def check(*, path: Path, strict: bool, store: str | None) -> ExitCode:
+@as_json
+def check(*, path: Path, strict: bool, store: str | None, as_json: bool) -> ExitCode:
     """Check an access file and the files that it names; exit code 1 when a server would refuse them.
 
     Warnings: unknown names, rules that never apply, weak hashes, nobody in admins, prefixes that clash, files with
@@ -72,13 +74,19 @@ def check(*, path: Path, strict: bool, store: str | None) -> ExitCode:
     try:
         file = _load(path)
     except InvalidAccessFile as mistake:
-        click.echo(str(mistake))
+        if as_json:
+            print_json({"file": str(path), "valid": False, "mistake": str(mistake), "warnings": []})
+        else:
+            click.echo(str(mistake))
         return ExitCode.BROKEN
     stored = None if store is None else stored_access(store)
     known = () if stored is None else stored.names
     warnings = (*find_warnings(file), *find_idle_rules(file, known=known))
     if stored is not None:
         warnings = (*warnings, *find_stored_warnings(file, stored))
+    if as_json:
+        print_json({"file": str(path), "valid": True, "mistake": None, "warnings": [str(each) for each in warnings]})
+        return ExitCode.BROKEN if warnings and strict else ExitCode.OK
     for warning in warnings:
         click.echo(str(warning))
     counts = (counted(len(file.rules), "rule"), counted(len(file.users), "user"), counted(len(file.issuers), "issuer"))
@@ -92,6 +100,7 @@ def check(*, path: Path, strict: bool, store: str | None) -> ExitCode:
 @click.argument("resource", required=False)
 @click.option("--groups", default="", metavar="A,B", help="Groups that an issuer names, such as okta:dev.")
 @_ONLY_FILE
+@as_json
 @door
 def can(
     *,
@@ -100,6 +109,7 @@ def can(
     resource: str | None,
     groups: str,
     path: Path | None,
+    as_json: bool,
     registry: RegistryAccess,
     store: str | None,
 ) -> ExitCode:
@@ -119,6 +129,9 @@ def can(
     is_remote = store is not None or registry.is_given
     question = {"principal": principal, "groups": named, **what}
     answer = ask("POST", ("can",), question, registry=registry, store=store, file=None if is_remote else path)
+    if as_json:
+        print_json(answer)
+        return ExitCode.OK if answer["allowed"] else ExitCode.BROKEN
     shown = operation if resource is None else f"{operation.upper()} {resource}"
     click.echo(f"{'allowed' if answer['allowed'] else 'denied'}: {principal} {shown}")
     for each in answer.get("needs", [answer]):
@@ -137,9 +150,10 @@ def can(
 @click.argument("operation")
 @click.argument("resource")
 @_ONLY_FILE
+@as_json
 @door
 def who_can_command(
-    *, operation: str, resource: str, path: Path | None, registry: RegistryAccess, store: str | None
+    *, operation: str, resource: str, path: Path | None, as_json: bool, registry: RegistryAccess, store: str | None
 ) -> ExitCode:
     """Print who may do OPERATION to RESOURCE, each with the rule that allows it; exit code 1 when nobody may."""
     with needed_by("The registry", extra="registry"):
@@ -149,6 +163,9 @@ def who_can_command(
     is_remote = store is not None or registry.is_given
     question = {"operation": operation, "resource": resource}
     found = ask("POST", ("who-can",), question, registry=registry, store=store, file=None if is_remote else path)
+    if as_json:
+        print_json(found)
+        return ExitCode.OK if found else ExitCode.BROKEN
     for each in found:
         click.echo(f"{each['principal']}  by {each['rule']['source']}: {each['rule']['text']}")
     if not found:
@@ -175,8 +192,9 @@ def import_(*, karapace: Path | None, kafka_acls: Path | None, htpasswd: Path | 
 
 @auth.command()
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@as_json
 @door
-def load(*, path: Path, registry: RegistryAccess, store: str | None) -> ExitCode:
+def load(*, path: Path, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
     """Store what the access file FILE declares: users with their hashes, roles, rules and administrators.
 
     What exists already stays as it is, so that the command can be repeated. Nothing is stored if the file has what a
@@ -187,8 +205,12 @@ def load(*, path: Path, registry: RegistryAccess, store: str | None) -> ExitCode
     new = records_of(_load(path), *ask_each(RECORDS, registry=registry, store=store))
     ask_each(new, registry=registry, store=store)
     kinds = ("roles", "users", "bindings")
-    counts = [counted(sum(each.path[0] == kind for each in new), kind.removesuffix("s")) for kind in kinds]
-    click.echo(f"stored: {', '.join(counts)}")
+    numbers = {kind: sum(each.path[0] == kind for each in new) for kind in kinds}
+    if as_json:
+        print_json(numbers)
+    else:
+        counts = (counted(number, kind.removesuffix("s")) for kind, number in numbers.items())
+        click.echo(f"stored: {', '.join(counts)}")
     return ExitCode.OK
 
 
@@ -269,14 +291,25 @@ def delete(*, name: str, registry: RegistryAccess, store: str | None) -> ExitCod
 
 @user.command("list")
 @_HTPASSWD
+@as_json
 @door
-def list_users(*, path: Path | None, registry: RegistryAccess, store: str | None) -> ExitCode:
+def list_users(*, path: Path | None, as_json: bool, registry: RegistryAccess, store: str | None) -> ExitCode:
     """Print the users, and which of them are disabled or have a weak hash."""
     if path is None:
-        for each in ask("GET", ("users",), registry=registry, store=store):
+        found = ask("GET", ("users",), registry=registry, store=store)
+        if as_json:
+            print_json(found)
+            return ExitCode.OK
+        for each in found:
             click.echo("  ".join([each["name"], *(["disabled"] if each["disabled"] else [])]))
         return ExitCode.OK
-    for line in _htpasswd(path).users:
+    lines = _htpasswd(path).users
+    if as_json:
+        print_json(
+            [{"name": each.name, "disabled": each.is_disabled, "weakness": each.stored.weakness} for each in lines]
+        )
+        return ExitCode.OK
+    for line in lines:
         facts = [*(["disabled"] if line.is_disabled else []), *([line.stored.weakness] if line.stored.weakness else [])]
         click.echo("  ".join([line.name, *facts]))
     return ExitCode.OK

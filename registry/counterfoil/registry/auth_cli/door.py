@@ -96,7 +96,7 @@ def ask_each(
 
 def _over_network(questions: Iterable[Question], registry: RegistryAccess | None) -> list[Any]:
     if registry is None or registry.url is None:
-        raise click.UsageError("name the registry by --url, or its store by --store")
+        raise click.UsageError("name the registry by --registry, or its store by --store")
     with registry.open() as client:
         return [client.call(_operation(each)) for each in questions]
 

@@ -56,6 +56,8 @@ class JudgeProcesses:
     ``python`` is the interpreter that runs them.
     """
 
+    are_apart: Final = True
+
     def __init__(self, mailbox: Mailbox, limits: Limits, *, python: str = sys.executable) -> None:
         self.at_once = mailbox.most
         self.ended = 0

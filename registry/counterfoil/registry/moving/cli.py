@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from counterfoil.sdk.commands.output import require_file
+from counterfoil.sdk.commands.output import as_json, require_file
 from counterfoil.sdk.registry_options import THE_REGISTRY, RegistryRole, registry_options
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ _STORE: Final = click.option("--store", envvar="COUNTERFOIL_STORE", show_envvar=
 @click.option(
     "--with-access", is_flag=True, help="Also users, tokens and rules, with the hashes of passwords (with --store)."
 )
+@as_json
 @_working_options
 def export_command(file: str, **options: Any) -> int:
     """Write the whole content of a registry to FILE: JSON Lines with a checksum, compressed when the name ends in .gz.
@@ -79,6 +80,7 @@ def export_command(file: str, **options: Any) -> int:
 @registry_options(_REGISTRY, _ORIGIN)
 @click.option("--dry-run", is_flag=True, help="Write nothing; list every clash and everything that cannot be read.")
 @click.option("--skip-unreadable", is_flag=True, help="Leave out what cannot be read, and list it.")
+@as_json
 @_working_options
 def import_command(file: str | None, **options: Any) -> int:
     """Import the backup FILE, the registry of --from, or the topic of --from-topic into a registry.
@@ -103,7 +105,7 @@ def import_command(file: str | None, **options: Any) -> int:
     is_flag=True,
     help="Also compare the verdicts of both on every version against the latest of its subject.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Report as one JSON document.")
+@as_json
 @_working_options
 def compare_command(url1: str, url2: str, **options: Any) -> int:
     """List every difference between the registries URL1 (left) and URL2 (right).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -31,6 +30,7 @@ from counterfoil.registry.store.upgrading import check_is_store, is_new_store
 from counterfoil.schema.counting import counted
 from counterfoil.schema.errors import RegistryError
 from counterfoil.schema.exit_codes import ExitCode
+from counterfoil.sdk.commands.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -59,7 +59,10 @@ def run_export(file: str, options: Options) -> int:
             counts = await export(source, Path(file), progress, skip_unreadable=options["skip_unreadable"])
             if isinstance(source, StoreSource):
                 await _record_export(source)
-        click.echo(f"{file}: {_counted(counts)} from {source.origin}")
+        if options["as_json"]:
+            print_json({"file": file, "from": source.origin, "counts": dict(counts)})
+        else:
+            click.echo(f"{file}: {_counted(counts)} from {source.origin}")
 
     asyncio.run(go())
     return ExitCode.OK
@@ -84,10 +87,10 @@ def run_import(file: str | None, options: Options) -> int:
         async with _facts(file, options, progress) as facts, _target(options, progress) as (target, width):
             carrying = Import(facts, target, progress, width=width)
             if options["dry_run"]:
-                return _report_survey(await carrying.survey())
+                return _report_survey(await carrying.survey(), as_json=options["as_json"])
             verify = file is None
             outcome = await carrying.run(skip_unreadable=options["skip_unreadable"], verify=verify)
-        _report_outcome(outcome)
+        _report_outcome(outcome, as_json=options["as_json"])
         return ExitCode.OK
 
     return asyncio.run(go())
@@ -110,7 +113,7 @@ def run_compare(url1: str, url2: str, options: Options) -> int:
     found, compared = asyncio.run(go())
     shown = [Peer.shown_url(side) for side in sides]
     if options["as_json"]:
-        click.echo(json.dumps(_comparison_document(shown, found, compared if options["verdicts"] else None), indent=2))
+        print_json(_comparison_document(shown, found, compared if options["verdicts"] else None))
     else:
         _echo_lines(str(difference) for difference in found)
         verdicts_too = f", {counted(compared, 'verdict')} compared" if options["verdicts"] else ""
@@ -225,17 +228,31 @@ async def _target(options: Options, progress: Progress) -> AsyncIterator[tuple[T
 # --- reports
 
 
-def _report_survey(survey: Survey) -> int:
-    _echo_lines(f"clash: {problem}" for problem in survey.clashes)
-    _echo_lines(f"cannot be carried over: {problem}" for problem in survey.unreadable)
-    states = ", ".join(f"{survey.counts[state]} {state.value}" for state in survey.counts)
-    click.echo(f"nothing was written; {states or 'nothing to import'}, {len(survey.unreadable)} unreadable")
+def _report_survey(survey: Survey, *, as_json: bool) -> int:
+    if as_json:
+        print_json(
+            {
+                "written": {},
+                "counts": {state.value: count for state, count in survey.counts.items()},
+                "clashes": [str(each) for each in survey.clashes],
+                "unreadable": [str(each) for each in survey.unreadable],
+            }
+        )
+    else:
+        _echo_lines(f"clash: {problem}" for problem in survey.clashes)
+        _echo_lines(f"cannot be carried over: {problem}" for problem in survey.unreadable)
+        states = ", ".join(f"{survey.counts[state]} {state.value}" for state in survey.counts)
+        click.echo(f"nothing was written; {states or 'nothing to import'}, {len(survey.unreadable)} unreadable")
     if survey.clashes:
         return ExitCode.CONFLICT
     return ExitCode.PRECONDITION if survey.unreadable else ExitCode.OK
 
 
-def _report_outcome(outcome: Outcome) -> None:
+def _report_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    if as_json:
+        facts = {"same": outcome.same, "leftOut": outcome.left_out, "verified": outcome.verified}
+        print_json({"written": dict(outcome.written), **facts})
+        return
     parts = [f"written: {_counted(outcome.written)}", f"there already: {outcome.same}"]
     if outcome.left_out:
         parts.append(f"left out: {outcome.left_out}")

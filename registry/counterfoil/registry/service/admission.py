@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from counterfoil.registry.domain.config import is_decided_by_consumers
 from counterfoil.schema.errors import IncompatibleSchema
@@ -11,20 +11,13 @@ from counterfoil.schema.errors import IncompatibleSchema
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from counterfoil.registry.domain.access.rights import Knows
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
     from counterfoil.registry.service.compatibility import CompatibilityCheck
     from counterfoil.registry.service.contracts.verdicts.gate import ConsumerGate, Decision
     from counterfoil.schema.contexts import QualifiedSubject
     from counterfoil.schema.rest.config import Config
-
-Knows: TypeAlias = "Callable[[str], bool]"
-"""Returns whether a caller may know the application of a name."""
-
-
-def knows_all(_: str) -> bool:
-    """Return True: for callers who may know all applications."""
-    return True
 
 
 async def _nothing_to_make() -> None:

@@ -6,7 +6,8 @@ import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from counterfoil.registry.domain.audit.events import Place, event_of_change, time_text, time_text_of
+from counterfoil.registry.domain.audit.changed import event_of_change
+from counterfoil.registry.domain.audit.events import Place, time_text, time_text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

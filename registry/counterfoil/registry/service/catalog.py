@@ -14,6 +14,7 @@ from counterfoil.registry.service.reading import in_context
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, QualifiedSubject, SubjectPrefix, parse_subject
 from counterfoil.schema.errors import SchemaNotFound, SubjectNotFound, VersionNotFound
 from counterfoil.schema.rest.versions import Visibility
+from counterfoil.schema.summary import formatted_text
 from counterfoil.schema.tags.edit import find_tags
 
 if TYPE_CHECKING:
@@ -167,12 +168,13 @@ class Catalog:
 
     async def formatted(self, context: str, content: Content, form: str) -> str:
         """Return the schema's text in a form of its language, or the stored text if the language has no such form."""
-        text = (await self._reader.parsed(context, content)).formatted(form)
+        parsed = await self._reader.parsed(context, content)
+        text = await self._reader.about(parsed, formatted_text, form)
         return content.text if text is None else text
 
     async def tags(self, context: str, content: Content) -> list[tuple[Entity, tuple[str, ...]]]:
         """Return everything in a schema that can have tags, with its tags."""
-        return find_tags(await self._reader.parsed(context, content))
+        return await self._reader.about(await self._reader.parsed(context, content), find_tags)
 
     # --- ids
 

@@ -9,17 +9,26 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.registry.domain.access.rights import knows_all
 from counterfoil.registry.domain.config import level_of, policy_of
 from counterfoil.registry.domain.reserved import reservation_messages
 from counterfoil.registry.domain.versions import version_not_found
-from counterfoil.registry.service.admission import knows_all
 from counterfoil.registry.service.judging import LongJudgements
 from counterfoil.registry.service.reading import PARSED_AT_ONCE
+from counterfoil.registry.service.unparsed import UnparsedSchema
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.compatibility.report import Earlier
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.formats.table import format_for
-from counterfoil.schema.judgement.answers import Answer, Question, answer, differences_in, judged, messages_about
+from counterfoil.schema.judgement.answers import (
+    Answer,
+    Question,
+    answer,
+    differences_in,
+    judged,
+    messages_about,
+    messages_only,
+)
 from counterfoil.schema.judgement.judge import Budget
 from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
@@ -28,9 +37,10 @@ from counterfoil.schema.rest.versions import Compatibility
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from counterfoil.registry.domain.access.rights import Knows
     from counterfoil.registry.domain.equivalence import Candidate
     from counterfoil.registry.domain.versions import VersionEntry
-    from counterfoil.registry.service.admission import Admission, Knows
+    from counterfoil.registry.service.admission import Admission
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.scopes import Scopes
@@ -48,7 +58,7 @@ BUDGET: Final = Budget(witnesses=10)
 QUICK_BUDGETS: Final = {
     SchemaType.AVRO: replace(BUDGET, comparison_steps=10_000, search_steps=2_000),
     SchemaType.PROTOBUF: replace(BUDGET, comparison_steps=10_000, search_steps=5_000),
-    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=40_000),
+    SchemaType.JSON: replace(BUDGET, comparison_steps=10_000, search_steps=10_000),
 }
 """The limits of a judgement in the event loop: some milliseconds. What needs more is judged anew beside it.
 
@@ -127,9 +137,7 @@ async def check_sound(parsed: ParsedSchema, config: Config, reader: SchemaReader
         return
     warnings = await reader.warnings(parsed)
     if warnings:
-        said = "; ".join(
-            f"{each.text} ({each.rule}, {parsed.locate(each.pointer) or 'in a reference'})" for each in warnings
-        )
+        said = "; ".join(f"{each.text} ({each.rule}, {each.place})" for each in warnings)
         raise InvalidSchema(f"Invalid schema under policy {policy_of(config)}: {said}")
 
 
@@ -142,15 +150,24 @@ class CompatibilityCheck:
         self._searched: set[SchemaType] = set()
 
     async def verdict(
-        self, subject: QualifiedSubject, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
+        self,
+        subject: QualifiedSubject,
+        candidate: Candidate,
+        versions: Sequence[VersionEntry],
+        config: Config,
+        *,
+        lists_differences: bool = False,
     ) -> Verdict:
-        """Return the verdict on ``candidate`` against ``versions``, which are ascending, under ``config``."""
+        """Return the verdict on ``candidate`` against ``versions``, which are ascending, under ``config``.
+
+        Only with ``lists_differences`` it has the differences themselves for certain.
+        """
         earlier: list[Earlier] = []
         if level_of(config).directions:
             earlier = await self._earlier(subject, candidate, versions, config)
         question = Question(candidate.parsed, earlier, level_of(config), policy_of(config))
         reservations = await self._reservations(candidate, versions, config)
-        found = await self._judged(question)
+        found = await self._judged(question, answer if lists_differences else messages_only)
         return Verdict(found, question=question, config=config, check=self, reservations=reservations)
 
     async def messages(self, judgement: Judgement, question: Question) -> tuple[str, ...]:
@@ -165,18 +182,22 @@ class CompatibilityCheck:
         try:
             return search() if is_loaded else await asyncio.to_thread(search)
         except JudgementUndecided:
-            return (await self._long.run(answer, question, BUDGET)).messages
+            return (await self._long.run(messages_only, question, BUDGET)).messages
 
-    async def _judged(self, question: Question) -> Judgement | Answer:
+    async def _judged(self, question: Question, answered: Callable[[Question, Budget], Answer]) -> Judgement | Answer:
         """Return the judgement, or the answer of one that takes long, which is made beside the event loop.
 
-        Under SOUND, the solver of JSON Schema has limits of its own, which are too large for the event loop.
+        Under SOUND, the solver of JSON Schema has limits of its own, which are too large for the event loop; large
+        texts are not parsed here.
         """
         is_solved = question.policy is CompatibilityPolicy.SOUND and question.candidate.schema_type is SchemaType.JSON
-        if not is_solved:
+        is_parsed_apart = any(
+            isinstance(each, UnparsedSchema) for each in (question.candidate, *(one.schema for one in question.history))
+        )
+        if not is_solved and not is_parsed_apart:
             with suppress(JudgementUndecided):
                 return await _quickly_judged(question)
-        return await self._long.run(answer, question, BUDGET)
+        return await self._long.run(answered, question, BUDGET)
 
     async def _reservations(
         self, candidate: Candidate, versions: Sequence[VersionEntry], config: Config
@@ -198,7 +219,8 @@ class CompatibilityCheck:
             content = await self._reader.content(entry.guid)
             if _group(config, content.metadata) != group:
                 continue
-            validation = format_for(content.schema_type).validation_to_compare
+            is_compared = content.schema_type is candidate.parsed.schema_type
+            validation = format_for(content.schema_type).validation_to_compare if is_compared else Validation.LENIENT
             parsed = await self._reader.parsed(subject.context, content, validation=validation)
             earlier.append(Earlier(parsed, entry.version))
             if not level_of(config).is_transitive:
@@ -309,7 +331,7 @@ class CompatibilityTest:
             reading = await self._reader.read(
                 subject.context,
                 request,
-                validation=Validation.LENIENT if config.validate_new_schemas is False else Validation.STRICT,
+                validation=Validation.LOOKUP if config.validate_new_schemas is False else Validation.STRICT,
                 normalize=normalize or bool(config.normalize),
                 deleted=False,
             )

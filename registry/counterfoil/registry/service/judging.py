@@ -33,6 +33,10 @@ class Judges(Protocol):
     """Whatever carries out long judgements."""
 
     @property
+    def are_apart(self) -> bool:
+        """Whether they are processes of their own, which parse again what they are given."""
+
+    @property
     def at_once(self) -> int:
         """The number of judgements that it carries out at the same time."""
 
@@ -62,6 +66,8 @@ class JudgementThreads:
 
     A judgement ends by its steps, so that no thread runs without end, whatever the schemas are.
     """
+
+    are_apart: Final = False
 
     def __init__(self, *, at_once: int = AT_ONCE) -> None:
         self.at_once = at_once
@@ -132,6 +138,10 @@ class LongJudgements:
         except asyncio.CancelledError:
             self.judges.give_up(running)
             raise
+
+    def queue(self, *, max_waiting: int) -> LongJudgements:
+        """Return another queue for the same judges, without a limit for each caller; callers take turns there, too."""
+        return LongJudgements(self.judges, max_waiting=max_waiting, most_of_caller=0, asker=self._asker)
 
     async def close(self) -> None:
         """Begin nothing more."""

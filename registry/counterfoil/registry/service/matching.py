@@ -55,8 +55,8 @@ class Matcher:
             if number % PARSED_AT_ONCE == 0:
                 await asyncio.sleep(0)
             content = await self._reader.content(entry.guid)
-            if may_match(candidate.content, content, entry.version) and candidate.parsed.is_equivalent(
-                await self._parsed(context, content)
+            if may_match(candidate.content, content, entry.version) and await self._reader.are_equivalent(
+                candidate.parsed, await self._parsed(context, content)
             ):
                 return Match(entry, content, exact=False)
         return None

@@ -14,13 +14,15 @@ from counterfoil.registry.domain.errors import StaleWrite
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.service.judging import JudgementThreads, LongJudgements
 from counterfoil.registry.service.requests import parse_schema_type
+from counterfoil.registry.service.unparsed import UnparsedSchema
 from counterfoil.schema.contexts import QualifiedSubject, parse_subject
 from counterfoil.schema.errors import InvalidSchema, StoreUnavailable
 from counterfoil.schema.fingerprint import content_guid
 from counterfoil.schema.model import Reference, ResolvedReference, SchemaType
-from counterfoil.schema.parsed import Validation
+from counterfoil.schema.parsed import SchemaSource, Validation
 from counterfoil.schema.parsing import parse_schema
 from counterfoil.schema.recent_values import RecentValues
+from counterfoil.schema.summary import SchemaSummary, are_equivalent, normalized_text, placed_warnings, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.versions import History
     from counterfoil.registry.service.requests import SchemaRequest
     from counterfoil.registry.service.storage import Storage
-    from counterfoil.schema.parsed import ParsedSchema, SchemaWarning
+    from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.summary import PlacedWarning
 
 _T = TypeVar("_T")
 
@@ -39,7 +42,7 @@ PARSED_AT_ONCE: Final = 8
 _LARGE_CHARS: Final = 8 * 1024
 """The characters of a text, with its references, that takes so long that it is parsed beside the event loop."""
 
-_MAX_WAITING: Final = 1024
+MAX_TEXTS: Final = 1024
 """The largest number of such texts that are parsed or wait for it."""
 
 _MAX_REFERENCE_DEPTH: Final = 100
@@ -64,6 +67,7 @@ class Resolution:
 
 
 _NO_REFERENCES: Final = Resolution()
+_NOTHING_KNOWN: Final = SchemaSummary("", None, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +80,16 @@ class Reading:
 
 
 class SchemaReader:
-    """Parses schemas of requests and stored schemas; large ones in a thread, so that other requests go on.
+    """Parses schemas of requests and stored schemas; large ones beside the event loop, so that other requests go on.
 
     ``memory_chars`` limits the cached parsed schemas and contents, counted in characters of text. ``large`` is the
-    queue of large texts; callers take turns there.
+    queue of large texts; callers take turns there. Where judges are processes, a large text is parsed there alone, and
+    this process knows its summary.
     """
 
     def __init__(self, storage: Storage, *, memory_chars: int, large: LongJudgements | None = None) -> None:
         self._storage = storage
-        self._large = large or LongJudgements(JudgementThreads(at_once=1), max_waiting=_MAX_WAITING, most_of_caller=0)
+        self._large = large or LongJudgements(JudgementThreads(at_once=1), max_waiting=MAX_TEXTS, most_of_caller=0)
         self._contents: RecentValues[UUID, Content] = RecentValues(memory_chars)
         self._parsed: RecentValues[tuple[object, ...], ParsedSchema] = RecentValues(memory_chars)
 
@@ -136,7 +141,7 @@ class SchemaReader:
         resolution = await self.resolve(context, references, deleted=deleted)
         parsed, passed = await self._parse(request.text or "", schema_type, resolution, validation)
         if normalize:
-            text = await self._beside_loop(parsed.normalized, chars=len(parsed.text))
+            text = await self.about(parsed, normalized_text)
             parsed, _ = await self._parse(text, schema_type, resolution, Validation.LENIENT)
         else:
             text = parsed.canonical()
@@ -150,13 +155,29 @@ class SchemaReader:
         )
         return Reading(Candidate(content, parsed), resolution.targets, passed)
 
-    async def warnings(self, parsed: ParsedSchema) -> Sequence[SchemaWarning]:
+    async def warnings(self, parsed: ParsedSchema) -> Sequence[PlacedWarning]:
         """Return the warnings about a schema."""
-        return await self._beside_loop(parsed.warnings, chars=len(parsed.text))
+        return await self.about(parsed, placed_warnings)
 
-    async def _beside_loop(self, work: Callable[[], _T], *, chars: int) -> _T:
-        """Return what ``work`` does with a text of so many characters; a large one is handled in a thread."""
-        return work() if chars <= _LARGE_CHARS else await self._large.run(work)
+    async def are_equivalent(self, first: ParsedSchema, second: ParsedSchema) -> bool:
+        """Return whether two schemas are equal except for the order of attributes."""
+        if isinstance(second, UnparsedSchema):
+            return await self._large.run(are_equivalent, first, second)
+        return await self.about(first, are_equivalent, second)
+
+    async def about(self, parsed: ParsedSchema, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(parsed, *given)``, for a function of the schema room; beside the loop for a large text."""
+        if len(parsed.text) + parsed.referenced_chars <= _LARGE_CHARS:
+            return work(parsed, *given)
+        return await self.beside(work, parsed, *given)
+
+    async def of_text(self, text: str, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(text, *given)``, for a function of the schema room; beside the event loop for a large text."""
+        return work(text, *given) if len(text) <= _LARGE_CHARS else await self.beside(work, text, *given)
+
+    async def beside(self, work: Callable[..., _T], *given: object) -> _T:
+        """Return ``work(*given)``, for a function of the schema room, beside the event loop."""
+        return await self._large.run(work, *given)
 
     async def _parse(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
@@ -182,14 +203,23 @@ class SchemaReader:
     async def _parse_anew(
         self, text: str, schema_type: SchemaType, resolution: Resolution, validation: Validation
     ) -> ParsedSchema:
-        chars = len(text) + resolution.chars
         parse = partial(parse_schema, text, schema_type, references=resolution.resolved, validation=validation)
         try:
-            found = parse() if chars <= _LARGE_CHARS else await self._large.run(_printed, parse)
+            if len(text) + resolution.chars <= _LARGE_CHARS:
+                found = parse()
+            elif self._large.judges.are_apart:
+                found = await self._parsed_apart(SchemaSource(text, schema_type, resolution.resolved, validation))
+            else:
+                found = await self._large.run(_printed, parse)
         except RecursionError:
             raise InvalidSchema("The schema is nested too deeply to be read") from None
         self._remember(text, found, resolution, validation)
         return found
+
+    async def _parsed_apart(self, source: SchemaSource) -> ParsedSchema:
+        """Return a schema that a judge has parsed and printed; raise ``InvalidSchema`` if it is not valid."""
+        summary = await self._large.run(summary_of, UnparsedSchema(source, _NOTHING_KNOWN))
+        return UnparsedSchema(source, summary)
 
     def _remember(self, text: str, parsed: ParsedSchema, resolution: Resolution, validation: Validation) -> None:
         key = (text, parsed.schema_type, validation, resolution.resolved)

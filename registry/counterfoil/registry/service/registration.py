@@ -149,8 +149,9 @@ class Registration:
         normalize = (normalize or bool(terms.config.normalize)) and not terms.mode.takes_ids
         now = _Situation(subject, terms, history, normalize, force, bridged_to)
         asked = await self._tagging.edited(subject.context, request)
-        sent = await self._read_as_sent(now, asked)
-        compared = None if asked.tag_edit or asked.propagates_tags or is_merged(terms.config) else sent
+        is_edited = bool(asked.tag_edit or asked.propagates_tags or is_merged(terms.config))
+        sent = await self._read_as_sent(now, asked, is_edited=is_edited)
+        compared = None if is_edited else sent
         if compared is not None:
             there = await self._already_there(now, asked, compared.candidate)
             if there is not None:
@@ -172,15 +173,17 @@ class Registration:
         plan = await self._plan_version(now, request, reading)
         return plan if guard is None else replace(plan, guards=(*plan.guards, guard))
 
-    async def _read_as_sent(self, now: _Situation, request: SchemaRequest) -> Reading | None:
+    async def _read_as_sent(self, now: _Situation, request: SchemaRequest, *, is_edited: bool) -> Reading | None:
         """Return the schema as it was sent, None without a text.
 
-        An invalid text is refused before the mode is checked.
+        An invalid text is refused before the mode is checked: by the rules of look-ups, and by those of imports in a
+        mode that takes ids and where tags or metadata are added, since such a schema is not looked up.
         """
         if request.is_blank:
             return None
+        validation = Validation.LENIENT if is_edited or now.terms.mode.takes_ids else Validation.LOOKUP
         return await self._reader.read(
-            now.subject.context, request, validation=Validation.LENIENT, normalize=now.normalize, deleted=True
+            now.subject.context, request, validation=validation, normalize=now.normalize, deleted=True
         )
 
     async def _already_there(self, now: _Situation, request: SchemaRequest, candidate: Candidate) -> Registered | None:
@@ -214,11 +217,15 @@ class Registration:
 
     async def _read(self, now: _Situation, request: SchemaRequest) -> Reading:
         with_id = request.schema_id is not None
-        lenient = with_id or now.terms.config.validate_new_schemas is False
+        validation = Validation.STRICT
+        if with_id:
+            validation = Validation.LENIENT
+        elif now.terms.config.validate_new_schemas is False:
+            validation = Validation.LOOKUP  # defaults are not checked, and references are
         return await self._reader.read(
             now.subject.context,
             request,
-            validation=Validation.LENIENT if lenient else Validation.STRICT,
+            validation=validation,
             normalize=now.normalize,
             deleted=with_id,
         )
@@ -267,7 +274,7 @@ class Registration:
                 )
         else:
             check_next_version(now.subject, now.history, version)
-        warn_of_tags(now.subject, reading.candidate)
+        await warn_of_tags(now.subject, reading.candidate, self._reader)
         return await plan_version(
             self._storage,
             SubjectState(now.subject, now.history, now.terms.settings_revision),

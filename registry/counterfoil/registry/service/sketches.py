@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -11,9 +10,10 @@ from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.plan import record_write
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.schema.contexts import QualifiedSubject
-from counterfoil.schema.errors import SketchNotFound, UnusableSketch
+from counterfoil.schema.errors import SketchNotFound
 
 if TYPE_CHECKING:
+    from counterfoil.registry.service.judging import LongJudgements
     from counterfoil.registry.service.scopes import Scopes
     from counterfoil.registry.service.storage import Record, Storage
     from counterfoil.schema.rest.object_forms import Document
@@ -29,9 +29,10 @@ def sketch_key(subject: QualifiedSubject) -> tuple[str, ...]:
 class Sketches:
     """The use cases of stored sketches."""
 
-    def __init__(self, storage: Storage, *, scopes: Scopes) -> None:
+    def __init__(self, storage: Storage, *, scopes: Scopes, long: LongJudgements) -> None:
         self._storage = storage
         self._scopes = scopes
+        self._long = long
         self._turns = Turns(storage.catch_up)
 
     async def subjects(self) -> list[QualifiedSubject]:
@@ -44,7 +45,9 @@ class Sketches:
 
     async def put(self, subject: QualifiedSubject, document: Document) -> None:
         """Store a sketch; raise ``UnusableSketch`` for a document that is none of this subject."""
-        checked = await asyncio.to_thread(_checked, subject, document)
+        from counterfoil.schema.sketch.stored import stored_sketch  # most servers never need it
+
+        checked = await self._long.run(stored_sketch, subject.name, document)
         await self._turns.take(partial(self._put, subject, checked), written=str(subject))
 
     async def delete(self, subject: QualifiedSubject) -> None:
@@ -73,19 +76,3 @@ class Sketches:
 
 def _missing(subject: QualifiedSubject) -> SketchNotFound:
     return SketchNotFound(f"There is no sketch of subject {str(subject)[:80]!r}")
-
-
-def _checked(subject: QualifiedSubject, document: Document) -> Document:
-    """Return the document as it is stored: only with members that a sketch has."""
-    from counterfoil.schema.sketch.document import InvalidSketch, sketch_document, sketch_of
-
-    try:
-        sketch = sketch_of(document)
-    except InvalidSketch as invalid:
-        raise UnusableSketch(str(invalid)) from None
-    if subject.name not in {sketch.key_subject, sketch.value_subject}:
-        raise UnusableSketch(
-            f"The sketch is of the subjects {sketch.key_subject!r} and {sketch.value_subject!r}; "
-            f"expected {subject.name!r}"
-        )
-    return sketch_document(sketch)

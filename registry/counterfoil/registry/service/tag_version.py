@@ -11,7 +11,7 @@ from counterfoil.registry.domain.rules import check_rule_set
 from counterfoil.registry.domain.versions import check_next_version
 from counterfoil.registry.service.requests import NEXT_VERSION, SchemaRequest
 from counterfoil.schema.entity import TagEdit
-from counterfoil.schema.errors import InvalidRuleSet
+from counterfoil.schema.errors import InvalidRuleSet, OperationNotPermitted
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.access.rights import Shown
@@ -58,27 +58,29 @@ class TagVersion:
 
         The version may be one of another context with the same name, if that is ``shown`` to the caller.
         Raises, in this order: ``SubjectNotFound``, ``VersionNotFound``, ``InvalidRuleSet`` if rules are given in two
-        ways, ``InvalidSchema`` if ``new_version`` is not the next one, and the errors of a registration.
+        ways, ``InvalidSchema`` for an unknown place, and the errors of a registration. ``new_version`` that is not the
+        next one is ``InvalidSchema`` as well, after compatibility, and in place of what the mode forbids.
         """
         stored = (await self._catalog.version(subject, version, deleted=False, shown=shown)).content
         if request.rule_set is not None and (request.rules_to_merge is not None or request.rules_to_remove):
             raise InvalidRuleSet("ruleSet goes with neither rulesToMerge nor rulesToRemove; expected one or the other")
         check_rule_set(request.rules_to_merge)
-        if request.new_version is not None and request.new_version != NEXT_VERSION:
-            check_next_version(subject, await self._storage.history(subject), request.new_version)
-        return await self._registration.register(
-            subject,
-            SchemaRequest(
-                text=stored.text,
-                schema_type=stored.schema_type.value,
-                references=stored.references,
-                metadata=stored.metadata if request.metadata is None else request.metadata,
-                rule_set=await self._rule_set(subject, request, stored, shown=shown),
-                version=request.new_version,
-                tag_edit=request.edit,
-                is_complete=True,
-            ),
+        registered = SchemaRequest(
+            text=stored.text,
+            schema_type=stored.schema_type.value,
+            references=stored.references,
+            metadata=stored.metadata if request.metadata is None else request.metadata,
+            rule_set=await self._rule_set(subject, request, stored, shown=shown),
+            version=request.new_version,
+            tag_edit=request.edit,
+            is_complete=True,
         )
+        try:
+            return await self._registration.register(subject, registered)
+        except OperationNotPermitted:
+            if request.new_version is not None and request.new_version != NEXT_VERSION:
+                check_next_version(subject, await self._storage.history(subject), request.new_version)
+            raise
 
     async def _rule_set(
         self, subject: QualifiedSubject, request: TagRequest, stored: Content, *, shown: Shown

@@ -29,17 +29,18 @@ class Tagging:
             return request
         if request.is_blank:
             raise InvalidSchema("The schema is empty; expected the schema text whose tags are to be changed")
-        return replace(request, text=edit_tags(await self._parsed(context, request), request.tag_edit))
+        parsed = await self._parsed(context, request)
+        return replace(request, text=await self._reader.about(parsed, edit_tags, request.tag_edit))
 
     async def propagated(self, context: str, request: SchemaRequest, latest: Content | None) -> SchemaRequest:
         """Return ``request`` with the tags of ``latest`` on the parts that both have, if the request says so."""
         if not request.propagates_tags or latest is None or latest.schema_type.value != request.schema_type:
             return request
         parsed = await self._parsed(context, request)
-        known = {entity for entity, _ in find_tags(parsed)}
-        carried = find_tags(await self._reader.parsed(context, latest))
+        known = {entity for entity, _ in await self._reader.about(parsed, find_tags)}
+        carried = await self._reader.about(await self._reader.parsed(context, latest), find_tags)
         edit = TagEdit(add={entity: tags for entity, tags in carried if tags and entity in known})
-        return replace(request, text=edit_tags(parsed, edit)) if edit.add else request
+        return replace(request, text=await self._reader.about(parsed, edit_tags, edit)) if edit.add else request
 
     async def _parsed(self, context: str, request: SchemaRequest) -> ParsedSchema:
         reading = await self._reader.read(

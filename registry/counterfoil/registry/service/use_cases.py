@@ -12,6 +12,7 @@ from counterfoil.registry.service.associations.index import AssociationIndex, Su
 from counterfoil.registry.service.associations.use_cases import Associations
 from counterfoil.registry.service.bridges.acceptance import BridgeAcceptance
 from counterfoil.registry.service.bridges.draft import Drafting
+from counterfoil.registry.service.bridges.planning import BridgePlans
 from counterfoil.registry.service.bridges.records import BridgeRecords
 from counterfoil.registry.service.bridges.use_cases import Bridges
 from counterfoil.registry.service.catalog import Catalog
@@ -26,7 +27,7 @@ from counterfoil.registry.service.keys.records import KeyRecords
 from counterfoil.registry.service.keys.wrapping import KeyWrapping
 from counterfoil.registry.service.lookup import Lookup
 from counterfoil.registry.service.matching import Matcher
-from counterfoil.registry.service.reading import SchemaReader
+from counterfoil.registry.service.reading import MAX_TEXTS, SchemaReader
 from counterfoil.registry.service.registration import Registration
 from counterfoil.registry.service.retrying import Turns
 from counterfoil.registry.service.scopes import Scopes
@@ -102,9 +103,10 @@ def use_cases(
     keys = KeyRecords(storage)
     limit = KeyLimit(keys, max_keys=max_keys)
     wrapping = wrapping or KeyWrapping({})
-    reader = reader or SchemaReader(storage, memory_chars=memory_chars)
-    matcher = Matcher(reader)
     long = long or LongJudgements()
+    texts = long.queue(max_waiting=MAX_TEXTS) if long.judges.are_apart else None
+    reader = reader or SchemaReader(storage, memory_chars=memory_chars, large=texts)
+    matcher = Matcher(reader)
     check = CompatibilityCheck(reader, long)
     index = AssociationIndex(storage) if associations else None
     guard = SubjectGuard(index)
@@ -133,6 +135,7 @@ def use_cases(
         turns=turns,
     )
     catalog = Catalog(storage, reader=reader)
+    plans = BridgePlans(long)
     return UseCases(
         storage=storage,
         reader=reader,
@@ -152,10 +155,11 @@ def use_cases(
             records=bridges,
             scopes=scopes,
             reader=reader,
-            drafting=Drafting(storage, reader=reader, registration=registration),
+            drafting=Drafting(storage, reader=reader, registration=registration, plans=plans),
+            plans=plans,
             now_ms=now_ms,
         ),
-        sketches=Sketches(storage, scopes=scopes),
+        sketches=Sketches(storage, scopes=scopes, long=long),
         contracts=contracts,
         keks=Keks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),
         deks=Deks(keys, scopes=scopes, wrapping=wrapping, limit=limit, now_ms=now_ms),

@@ -7,13 +7,13 @@ from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from counterfoil.registry.current_request import noted, signed
 from counterfoil.registry.domain.changes import TERM_KINDS, Change
 from counterfoil.registry.domain.journal_chain import chain_after, facts_of
 from counterfoil.registry.domain.name_ranges import within
 from counterfoil.registry.domain.scope_settings import ScopeSettings
 from counterfoil.registry.domain.versions import History, Use
 from counterfoil.registry.domain.writes.author import UNKNOWN
-from counterfoil.registry.domain.writes.plan import noted, signed
 from counterfoil.registry.service.storage import Record, Totals
 from counterfoil.registry.store.local import LocalStorage
 from counterfoil.registry.store.stored_rows import document_text, event_of, event_row

@@ -38,6 +38,16 @@ class Upgrade:
     removed_functions: int = 0
 
     @property
+    def format(self) -> int:
+        """The format that the store has now."""
+        return FORMAT
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the store had an earlier format, or was empty."""
+        return self.found != FORMAT or bool(self.removed_functions)
+
+    @property
     def sentence(self) -> str:
         """The result as a sentence."""
         if self.found == 0:

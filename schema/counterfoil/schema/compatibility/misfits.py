@@ -40,10 +40,10 @@ class Misfit:
     """A place at which a record does not give the reader what it expects.
 
     ``place`` is named as the reader names it. ``expected`` and ``written`` are facts: a type, ``missing``,
-    ``nullable``, ``field 3``, a symbol. ``pointer`` is the place in the writer's own text. ``is_symbol``: the writer's
-    symbol ``written`` is none of the reader's. ``is_moved``: the field is written under another number. ``lost`` is the
-    path that is read, where the place is on the way to it, so that nothing but it is lost; None where the place is at
-    the path or inside it. It is spelled as places are.
+    ``nullable``, ``field 3``, a symbol. ``pointer`` is the place in the writer's own text. ``symbol`` is the name of a
+    symbol of the writer that is none of the reader's; empty where the misfit is about something else. ``is_moved``:
+    the field is written under another number. ``lost`` is the path that is read, where the place is on the way to it,
+    so that nothing but it is lost; None where the place is at the path or inside it. It is spelled as places are.
     """
 
     place: FieldPath
@@ -52,7 +52,7 @@ class Misfit:
     text: str
     pointer: Pointer = ()
     effect: Effect = Effect.MISREAD
-    is_symbol: bool = False
+    symbol: str = ""
     is_moved: bool = False
     lost: FieldPath | None = None
 

@@ -1,18 +1,25 @@
-"""The misfits of two schemas that are graphs of types: pairs of types, with the steps from one pair to the next."""
+"""The misfits of two schemas that are graphs of types: pairs of types, with the steps from one pair to the next.
+
+Two graphs with cycles have about as many pairs as the product of their sizes, and a type that is used many times has
+many places. So each visit of a pair, and each place in proportion to its depth, spends steps.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from counterfoil.schema.compatibility.misfits import Misfit
-    from counterfoil.schema.paths.model import FieldPath
+    from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.steps import Steps
 
+_DEEP: Final = 16
+"""The length of paths that takes about as long to copy as one step."""
 MAX_PLACES: Final = 1000
 """The largest number of places that are listed below one path; of further ones, each pair of types is listed once."""
 MAX_VISITS: Final = 20_000
@@ -40,13 +47,24 @@ class Pairs(Protocol[PairT]):
         """Return a path in the spelling of the places: with or without the branches that may be left out."""
 
 
+class _Left(NamedTuple):
+    """The end of the visit of a pair: its key, and the number of steps to the pair around it."""
+
+    key: Hashable
+    depth: int
+
+
 class PairMisfits(Generic[PairT]):
-    """The misfits of all places of a record, found by following pairs from the record's own."""
+    """The misfits of all places of a record, found by following pairs from the record's own.
+
+    ``steps`` are those of all calls together; each method raises ``OutOfSteps`` where they do not suffice.
+    """
 
     decodes_without_reader = False
 
-    def __init__(self, pairs: Pairs[PairT]) -> None:
+    def __init__(self, pairs: Pairs[PairT], steps: Steps) -> None:
         self.pairs = pairs
+        self.steps = steps
         self._known: dict[FieldPath, tuple[Misfit, ...]] = {}
 
     def at(self, path: FieldPath) -> Sequence[Misfit]:
@@ -66,8 +84,14 @@ class PairMisfits(Generic[PairT]):
     def _along(self, path: FieldPath) -> Iterator[Misfit]:
         whole = self.pairs.spelled(path)
         waiting: list[tuple[PairT, FieldPath, FieldPath]] = [(self.pairs.root(), (), whole)]
+        met: set[tuple[Hashable, FieldPath, int]] = set()
         while waiting:
             pair, place, rest = waiting.pop()
+            self._spend_at(place)
+            reached = (self.pairs.key(pair), place, len(rest))
+            if reached in met:
+                continue  # several branches of a union lead to one pair
+            met.add(reached)
             if not rest:
                 yield from self._below(pair, place)
                 continue
@@ -77,6 +101,7 @@ class PairMisfits(Generic[PairT]):
                 elif is_prefix(misfit.place, rest):
                     yield replace(misfit.below(place), lost=whole)
             for steps, inner in self.pairs.inside(pair):
+                self.steps.spend()
                 if is_prefix(steps, rest):
                     waiting.append((inner, (*place, *steps), rest[len(steps) :]))
                 elif is_prefix(rest, steps):
@@ -85,21 +110,32 @@ class PairMisfits(Generic[PairT]):
     def _below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
         """Yield the misfits of a pair and of all pairs inside it; a pair inside itself is not entered again."""
         visits = places = 0
-        waiting: list[tuple[PairT, FieldPath, frozenset[Hashable]]] = [(pair, place, frozenset())]
+        at: list[Step] = [*place]
+        entered: set[Hashable] = set()
+        waiting: list[tuple[PairT, FieldPath] | _Left] = [(pair, ())]
         while waiting:
-            around, at, entered = waiting.pop()
+            entry = waiting.pop()
+            if isinstance(entry, _Left):
+                entered.discard(entry.key)
+                del at[entry.depth :]
+                continue
+            around, steps = entry
+            self.steps.spend()
             key = self.pairs.key(around)
             if key in entered or key not in self._broken:
                 continue
             visits += 1
+            waiting.append(_Left(key, len(at)))
+            at += steps
+            entered.add(key)
             for misfit in self.pairs.own(around):
                 places += 1
-                yield misfit.below(at)
+                self._spend_at(at)
+                yield misfit.below(tuple(at))
             if places > MAX_PLACES or visits > MAX_VISITS:
                 yield from self._once_below(pair, place)
                 return
-            inside = self.pairs.inside(around)
-            waiting += [(inner, (*at, *steps), entered | {key}) for steps, inner in reversed(inside)]
+            waiting += reversed([(inner, further) for further, inner in self.pairs.inside(around)])
 
     def _once_below(self, pair: PairT, place: FieldPath) -> Iterator[Misfit]:
         """Yield the misfits of each pair inside a pair once, at the nearest of its places."""
@@ -110,8 +146,15 @@ class PairMisfits(Generic[PairT]):
             key = self.pairs.key(around)
             if key not in seen and key in self._broken:
                 seen.add(key)
-                yield from (misfit.below(at) for misfit in self.pairs.own(around))
-                waiting += [(inner, (*at, *steps)) for steps, inner in self.pairs.inside(around)]
+                for misfit in self.pairs.own(around):
+                    self._spend_at(at)
+                    yield misfit.below(at)
+                for steps, inner in self.pairs.inside(around):
+                    self._spend_at(at)
+                    waiting.append((inner, (*at, *steps)))
+
+    def _spend_at(self, place: Sequence[Step]) -> None:
+        self.steps.spend(1 + len(place) // _DEEP)
 
     @cached_property
     def _broken(self) -> frozenset[Hashable]:
@@ -129,6 +172,7 @@ class PairMisfits(Generic[PairT]):
             if self.pairs.own(pair):
                 broken.append(key)
             for _, inner in self.pairs.inside(pair):
+                self.steps.spend()
                 leading_to.setdefault(self.pairs.key(inner), []).append(key)
                 waiting.append(inner)
         found: set[Hashable] = set()

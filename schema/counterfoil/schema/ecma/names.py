@@ -12,6 +12,7 @@ from typing import Final
 
 import regex
 
+from counterfoil.schema.caches import cached_if_short
 from counterfoil.schema.ecma.syntax import LAST_CODE_POINT, Span
 
 _CATEGORIES: Final = """
@@ -41,6 +42,8 @@ _FULL_NAMES: Final = {"IDC": "ID_Continue", "VS": "Variation_Selector"}
 """The names that the package ``regex`` reads as those of other properties."""
 
 _OF_SCRIPT: Final = frozenset(("Script", "sc", "Script_Extensions", "scx"))
+_LONGEST_NAME: Final = 100
+"""The length of the longest name of a script for which it is remembered whether there is one."""
 _SCRIPT: Final = re.compile(r"[A-Z][a-z]+(?:_[A-Z][a-z]+)*|Nko|SignWriting|Phags_Pa")
 
 
@@ -58,7 +61,7 @@ def is_property(text: str) -> bool:
     return name in _OF_SCRIPT and _is_script(value)
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256, longest=_LONGEST_NAME)
 def _is_script(value: str) -> bool:
     if not _SCRIPT.fullmatch(value):
         return False

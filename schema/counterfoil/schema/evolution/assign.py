@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from counterfoil.schema.evolution.advice import NO_RULE, cast_words, decimals_of, rule_text
 from counterfoil.schema.evolution.branches import (
     belongs_by_name,
     branch_pairs,
@@ -12,6 +13,9 @@ from counterfoil.schema.evolution.branches import (
     is_renamed,
     renamed_branches,
 )
+from counterfoil.schema.evolution.constants import value_of_rule
+from counterfoil.schema.evolution.errors import shown
+from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.model import (
     Cast,
     Constant,
@@ -35,11 +39,13 @@ from counterfoil.schema.evolution.types import (
     describe,
     is_derived,
     keeps_meaning,
+    names_of,
+    needs_decimals,
+    rounds,
     same_values,
     scalar_of,
     shape_of,
     split_null,
-    value_of_json,
     widens,
 )
 
@@ -84,6 +90,8 @@ class Assigner:
         self._lossy = lossy
         self._resolving = resolving
         self._needs_rules = needs_rules
+        self.has_rules = True
+        """Whether a bridge file may have rules for the values that are converted: not for parts of a branch."""
 
     def constant(self, given: Any, target: Node, where: str, word: str) -> Constant | None:
         """Return a JSON value as the target's, or None after a problem.
@@ -91,9 +99,10 @@ class Assigner:
         ``word`` is the key of the value in the rule.
         """
         try:
-            return Constant(value_of_json(target, given))
+            return Constant(value_of_rule(target, given))
         except NoValue as no_value:
-            self._problem(ProblemKind.WRONG_TYPE, where, f"{word}: {given!r} is no value here; expected {no_value}")
+            text = f"{word}: {shown(given)} is no value here; expected {no_value}"
+            self._problem(ProblemKind.WRONG_TYPE, where, text)
             return None
 
     def settle_null(
@@ -105,11 +114,8 @@ class Assigner:
         if self._resolving or not self._needs_rules:
             return RequireValue(op)
         if default is None:
-            self._problem(
-                ProblemKind.LOSSY,
-                where,
-                "the source may be null and the field may not; give it a rule with null: error, or null: and a value",
-            )
+            advice = self._advice(where, "give it a rule with null: error, or null: and a value")
+            self._problem(ProblemKind.LOSSY, where, f"the source may be null and the field may not; {advice}")
             return None
         self._lossy(where)
         constant = self.constant(default[0], target, where, "default")
@@ -126,9 +132,14 @@ class Assigner:
         if target_type is None:
             self._problem(ProblemKind.WRONG_TYPE, where, f"{describe(value.type)} cannot become null")
             return None
-        if cast is not None and not self._is_named(cast, target_type, where):
+        if cast is not None and not (
+            self._is_named(cast, target_type, where) and self._rounds(cast, source_type, target_type, where)
+        ):
             return None
-        if same_values(source_type, target_type) or (self._resolving and isinstance(target_type, Opaque)):
+        is_rounded = cast is not None and cast.decimals is not None
+        if (same_values(source_type, target_type) and not is_rounded) or (
+            self._resolving and isinstance(target_type, Opaque)
+        ):
             self._note_renamed(source_type, target_type, where)
             return value.op
         if isinstance(source_type, Union) or isinstance(target_type, Union):
@@ -141,47 +152,81 @@ class Assigner:
                 ProblemKind.WRONG_TYPE, where, f"{describe(source_type)} cannot become {describe(target_type)}"
             )
             return None
-        return self._scalar(value.op, source, wanted, where, cast=cast, free=free or not self._needs_rules)
+        return self._scalar(value, source, wanted, target, where, cast=cast, free=free or not self._needs_rules)
 
     def _is_named(self, cast: CastRule, target: Node, where: str) -> bool:
         """Return whether the cast names the type of the field."""
         names = {describe(target), str(target.kind), getattr(target, "name", ""), getattr(target, "full_name", "")}
         scalar = scalar_of(target)
         if scalar is not None:
-            names.add(scalar.word)
+            names |= names_of(scalar)
         if cast.to in names:
             return True
-        self._problem(ProblemKind.WRONG_TYPE, where, f"cast: {cast.to}, but the field is {describe(target)}")
+        own = "" if scalar is None else f"; write cast: {scalar.word}"
+        self._problem(ProblemKind.WRONG_TYPE, where, f"cast: {cast.to}, but the field is {describe(target)}{own}")
         return False
 
+    def _rounds(self, cast: CastRule, source: Node, target: Node, where: str) -> bool:
+        """Return whether the ``decimals`` of a cast have an effect, if there are any; else report it."""
+        given, wanted = scalar_of(source), scalar_of(target)
+        if cast.decimals is None:
+            return True
+        if given is not None and wanted is not None and rounds(given, wanted):
+            if wanted.word != "decimal" or cast.decimals <= wanted.scale:
+                return True
+            text = f"decimals: {cast.decimals}, but the field is {wanted}, which has {wanted.scale}"
+        elif given is not None and wanted is not None and needs_decimals(given, wanted):
+            return True
+        else:
+            text = f"decimals: {cast.decimals} has no effect on {describe(source)} as {describe(target)}; leave it out"
+        self._problem(ProblemKind.WRONG_TYPE, where, text)
+        return False
+
+    def _advice(self, where: str, advice: str) -> str:
+        """Return what to do about a value: the advice, or that no rule can stand for it."""
+        if not self.has_rules:
+            return NO_RULE.format("a part of a branch")
+        return NO_RULE.format("an item or a value of a map") if where.endswith(("[]", "{}")) else advice
+
     def _scalar(
-        self, op: Op, source: Scalar, target: Scalar, where: str, *, cast: CastRule | None, free: bool
+        self,
+        value: Value,
+        source: Scalar,
+        target: Scalar,
+        whole: Node,
+        where: str,
+        *,
+        cast: CastRule | None,
+        free: bool,
     ) -> Op | None:
+        """Return a scalar as a larger type or by a cast; ``whole`` is the type of the field, with its null."""
         if widens(source, target):
-            return Widen(op, source, target)
+            return Widen(value.op, source, target)
         if not casts(source, target):
             self._problem(ProblemKind.WRONG_TYPE, where, f"{source} cannot become {target}")
             return None
-        if (
-            cast is None
-            and not free
-            and not keeps_meaning(source, target)
-            and not is_derived(source, target)
-            and not self._resolving
-        ):
-            self._problem(
-                ProblemKind.LOSSY,
-                where,
-                f"{_loss(source, target)}; give it a rule such as {{from: …, cast: {target.word}}}",
-            )
+        is_safe = keeps_meaning(source, target) or is_derived(source, target)
+        if cast is None and not (free or is_safe or self._resolving):
+            advice = self._advice(where, f"give it a rule such as {self._rule(value, source, target, whole)}")
+            self._problem(ProblemKind.LOSSY, where, f"{_loss(source, target)}; {advice}")
             return None
         decimals = cast.decimals if cast else None
-        if source.word in {"float", "double", "number"} and target.word == "string" and decimals is None:
-            self._problem(ProblemKind.LOSSY, where, f"{source} as text needs decimals: such as decimals: 2")
+        if needs_decimals(source, target) and decimals is None:
+            words = "as text" if target.word == "string" else f"as {target}"
+            advice = self._advice(where, f"such as decimals: {decimals_of(target)}")
+            self._problem(ProblemKind.LOSSY, where, f"{source} {words} needs decimals: {advice}")
             return None
-        if not keeps_meaning(source, target):
+        if not keeps_meaning(source, target) or decimals is not None:
             self._lossy(where)
-        return Cast(op, source, target, decimals)
+        if rounds(source, target):
+            return Cast(value.op, source, target, rounded=decimals)
+        return Cast(value.op, source, target, decimals)
+
+    def _rule(self, value: Value, source: Scalar, target: Scalar, whole: Node) -> str:
+        """Return the rule that casts a value, as it is written in a bridge file."""
+        spelt = spell(value.op.path) if isinstance(value.op, Read) else "…"
+        null = {"null": "error"} if value.is_nullable and not split_null(whole)[0] else {}
+        return rule_text({"from": spelt, **cast_words(source, target), **null})
 
     def _branches(self, value: Value, source: Node, target: Node, where: str) -> Op | None:
         """Return the operation for a union with several branches, or for a value that becomes one."""

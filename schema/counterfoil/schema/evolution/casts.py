@@ -12,7 +12,8 @@ number → text           whole numbers plainly, real numbers with fixed decimal
 text → enum, enum →     the symbol of the same name, else ``cast-failed``
 bytes → text            UTF-8, else ``cast-failed``
 bytes → fixed           of the right size, else ``cast-failed``
-decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision
+decimals                exact: ``cast-failed`` when digits would be lost, ``out-of-range`` beyond the precision; with
+                        ``decimals`` rounded half up before that, as real numbers always are, by their shortest digits
 instants                cut off to the larger unit, ``out-of-range`` in the smaller
 forms of one value      :mod:`.forms`: points in time, dates and bytes as text
 ======================  ==============================================================================================
@@ -23,7 +24,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from counterfoil.schema.evolution.base import decimal_bytes
@@ -36,10 +37,12 @@ from counterfoil.schema.evolution.numbers import (
     float_of_text,
     float_of_whole,
     nearest_float,
+    shortest_float_text,
     text_of_real,
     whole_of_text,
 )
 from counterfoil.schema.evolution.types import WHOLE, is_instant, range_of, ticks_per_second
+from counterfoil.schema.excerpt import excerpt
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Cast, Scalar
@@ -92,7 +95,7 @@ def _turn(op: Cast) -> Turn:
     if is_instant(source) and is_instant(target):
         return lambda value: _rescaled(value, source, target)
     if "decimal" in {source.word, target.word}:
-        return lambda value: _by_decimal(value, source, target)
+        return lambda value: _by_decimal(value, op)
     if target.word == "uuid":
         return lambda text: text if _UUID.fullmatch(text) else _refuse(text, "no UUID")
     if target.base == "string":
@@ -212,36 +215,77 @@ def _rescaled(value: int, source: Scalar, target: Scalar) -> int:
     return _ranged(value * ticks_per_second(target) // ticks_per_second(source), value, target)
 
 
-def _by_decimal(value: Any, source: Scalar, target: Scalar) -> Any:
+def _by_decimal(value: Any, op: Cast) -> Any:
+    source, target = op.source, op.target
     number = _decimal_of(value, source)
-    if target.base == "string":
-        return f"{number:f}"
     if target.base in {"double", "number"}:
         return float(number)
-    return _decimal_bytes(number, value, target)
+    text = _shown_decimal(number) if source.word == "decimal" else shown(value)
+    if target.base == "string":
+        return f"{_rounded(number, op.rounded):f}"
+    if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
+        return _beyond_text(text, target)
+    return _decimal_bytes(_rounded(number, op.rounded), text, target)
+
+
+def _rounded(number: Decimal, decimals: int | None) -> Decimal:
+    """Return a number rounded half up, without a sign where that makes it zero."""
+    if decimals is None:
+        return number
+    made = number.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, context=_EXACT)
+    return made or abs(made)
 
 
 def _decimal_of(value: Any, source: Scalar) -> Decimal:
     if source.word == "decimal":
-        unscaled = int.from_bytes(value, "big", signed=True)
-        return Decimal(unscaled).scaleb(-source.scale, context=_EXACT)
-    if source.base in {"int", "long"}:
+        return decimal_of_bytes(value, source)
+    if isinstance(value, int):
         return Decimal(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            _refuse(value, "no number that has decimals")
+        return Decimal(shortest_float_text(value) if source.base == "float" else repr(value))
     number = exact_decimal(value)
     return Decimal(str(_refuse(value, "no number"))) if number is None else number
 
 
-def _decimal_bytes(number: Decimal, value: Any, target: Scalar) -> bytes:
-    """Return the number as bytes in the target's scale, if that needs no rounding."""
-    if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
-        _beyond(value, target)
+def decimal_of_bytes(value: bytes, scalar: Scalar) -> Decimal:
+    """Return the number of a base value of a decimal."""
+    unscaled = int.from_bytes(value, "big", signed=True)
+    return Decimal(unscaled).scaleb(-scalar.scale, context=_EXACT)
+
+
+def _shown_decimal(number: Decimal) -> str:
+    """Return a decimal as it is printed in messages: its digits, not its bytes."""
+    return excerpt(f"{number:f}")
+
+
+def _beyond_text(text: str, target: Scalar) -> bytes:
+    raise _Refused(FailureCode.OUT_OF_RANGE, f"{text} does not fit {target}")
+
+
+def _decimal_bytes(number: Decimal, text: str, target: Scalar) -> bytes:
+    """Return the number as bytes in the target's scale, if that needs no rounding; ``text`` shows the value."""
     scaled = number.scaleb(target.scale, context=_EXACT)
     if scaled != scaled.to_integral_value():
-        _refuse(value, f"more exact than {target.scale} decimals")
+        raise _Refused(FailureCode.CAST_FAILED, f"{text} is more exact than {target.scale} decimals")
     unscaled = int(scaled)
     if len(str(abs(unscaled))) > (target.precision or 0):
-        _beyond(value, target)
+        return _beyond_text(text, target)
     try:
         return decimal_bytes(unscaled, target.size)
     except OverflowError:
-        return bytes(_beyond(value, target))
+        return _beyond_text(text, target)
+
+
+def decimal_of_number(given: float, target: Scalar) -> bytes | None:
+    """Return a number that a rule writes as a base value of a decimal; None if it is none."""
+    if not math.isfinite(given):
+        return None
+    number = Decimal(repr(given))
+    if number and abs(number.adjusted()) > _MAX_DECIMAL_DIGITS:
+        return None
+    try:
+        return _decimal_bytes(number, "", target)
+    except _Refused:
+        return None

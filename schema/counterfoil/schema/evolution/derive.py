@@ -12,10 +12,13 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
+from counterfoil.schema.evolution.advice import NO_RULE, rule_text, rule_that_fits
 from counterfoil.schema.evolution.assign import Assigner, Value
+from counterfoil.schema.evolution.constants import text_of_default
 from counterfoil.schema.evolution.demands import unmet_demands
+from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.field_paths import spell
-from counterfoil.schema.evolution.languages.table import meaning_of, tree_of
+from counterfoil.schema.evolution.languages.table import meaning_of, reading_notes, tree_of
 from counterfoil.schema.evolution.model import (
     BuildRecord,
     Constant,
@@ -43,6 +46,7 @@ from counterfoil.schema.evolution.types import (
     split_null,
     value_of_json,
 )
+from counterfoil.schema.evolution.units import differ_in_unit
 from counterfoil.schema.steps import OutOfSteps, Steps
 
 if TYPE_CHECKING:
@@ -107,13 +111,14 @@ class _Match:
 class _Target:
     """The current place of the walk: the target path, the rules at and below it, and the scope of source paths.
 
-    ``read`` are the paths in the scope that rules read.
+    ``read`` are the paths in the scope that rules read. ``has_rules``: a bridge file may have rules for the fields.
     """
 
     where: str
     node: _RuleNode
     scope: Scope
     read: frozenset[tuple[str, ...]] = frozenset()
+    has_rules: bool = True
 
     def under(self, name: str) -> _Target:
         """Return the place of a field."""
@@ -203,9 +208,14 @@ class Deriver:
             described=tuple(self._rows),
             dropped=dropped,
             lossy=tuple(dict.fromkeys(self._lossy)),
-            notes=() if self._resolving else (*contents_dropped(roots[0]), *dict.fromkeys(self._notes)),
+            notes=() if self._resolving else (*self._source_notes(source, roots[0]), *dict.fromkeys(self._notes)),
             meaning_of=meaning_of,
         )
+
+    @staticmethod
+    def _source_notes(source: ParsedSchema, root: Node) -> tuple[str, ...]:
+        """Return what of the source's records is not copied, and not checked."""
+        return (*contents_dropped(root), *reading_notes(source))
 
     def _single(self, source: Leaf | Union, target: Leaf | Union, place: _Target) -> Op | None:
         """Return the operation for a value without parts, such as a key that is a text, or for a value of a union."""
@@ -294,7 +304,11 @@ class Deriver:
         """Return the operation for a record that is a branch of a union; its value is the scope, without rules."""
         scope = Scope(source, prefix=f"{where}.", place=where)
         self._branch_scopes.append(scope)
-        return self._record(target, _Match((), source), _Target(where, _RuleNode(), scope))
+        outer, self._assigner.has_rules = self._assigner.has_rules, False
+        try:
+            return self._record(target, _Match((), source), _Target(where, _RuleNode(), scope, has_rules=False))
+        finally:
+            self._assigner.has_rules = outer
 
     def _unknown_target(self, where: str, segment: str, names: list[str]) -> None:
         near = get_close_matches(segment, names, n=1)
@@ -359,7 +373,7 @@ class Deriver:
         if op is not None and (by_number or not _is_part_by_part(op)):
             notes = [by_number, _widened(found.type, member.type)]
             if is_nullable and not split_null(member.type)[0]:
-                notes.append(f"null becomes the default {member.default!r}")
+                notes.append(f"null becomes the default {text_of_default(member.type, member.default)}")
             how = _how_found(member, found)
             spelt = place.scope.prefix + spell(path)
             self._rows.insert(row, PlanRow(place.where, how, spelt, "; ".join(filter(None, notes))))
@@ -370,7 +384,8 @@ class Deriver:
         if _how_found(member, found) != SAME_NUMBER:
             return ""
         self._by_number.append(f"{place.where} from {place.scope.prefix + spell(path)} (number {member.number})")
-        return f"BY NUMBER {member.number} ALONE, the names differ"
+        units = " and have other units" if differ_in_unit(found.name, member.name) else ""
+        return f"BY NUMBER {member.number} ALONE, the names differ{units}"
 
     def _by_oneof(self, member: Field, match: _Match, place: _Target) -> tuple[bool, Op | None]:
         """Return whether one side has a oneof and the other a union of its name, and if so the operation."""
@@ -452,12 +467,14 @@ class Deriver:
         source, target = types
         for other in place.node.children:
             if other != segment:
-                text = f"write {place.where}{segment} for what is inside"
+                inside = "" if other in {"[]", "{}"} else f".{spell((other,))}"
+                text = f"write {place.where}{segment}{inside} for what is inside"
                 self._problem(ProblemKind.UNKNOWN, f"{place.where}.{other}", text)
         path = value.op.path if isinstance(value.op, Read) else ()
         scope = place.scope.element(path, segment, source)
         node = place.node.child(segment)
-        below = _Target(f"{place.where}{segment}", node, scope, frozenset(node.read()))
+        read = frozenset(node.read())
+        below = _Target(f"{place.where}{segment}", node, scope, read, has_rules=place.has_rules)
         if below.node.rule is not None:
             scope.use(())
             text = "a rule can stand for a field inside, not for the item"
@@ -483,23 +500,32 @@ class Deriver:
         if split_null(member.type)[0] and (member.may_be_absent or not self._resolving):
             self._rows.append(PlanRow(place.where, "null", "", "nullable, and the source has no such field"))
             return Constant(None)
-        near = get_close_matches(member.name, place.scope.names(), n=1)
-        meant = f", such as {{from: {near[0]}}}" if near else ""
+        advice = f"give it a rule{self._near_rule(member, place)}" if place.has_rules else NO_RULE.format("it")
         self._problem(
             ProblemKind.UNCOVERED,
             place.where,
-            f"nothing fills it: the source has no field of this name, and it has no default; give it a rule{meant}",
+            f"nothing fills it: the source has no field of this name, and it has no default; {advice}",
         )
         return None
+
+    def _near_rule(self, member: Field, place: _Target) -> str:
+        """Return the rule from the source field of the most similar name, if that can fill the field."""
+        near = get_close_matches(member.name, place.scope.names(), n=1)
+        found = place.scope.type_at((near[0],)) if near else None
+        if found is None or differ_in_unit(near[0], member.name):
+            return ""
+        is_nullable = place.scope.is_nullable((near[0],))
+        rule = rule_that_fits(spell((near[0],)), found, member.type, is_nullable=is_nullable)
+        return "" if rule is None else f", such as {rule_text(rule)}"
 
     def _default(self, member: Field, where: str) -> Op | None:
         try:
             value = value_of_json(member.type, member.default)
         except NoValue as no_value:
-            text = f"its default {member.default!r} is no value; expected {no_value}"
+            text = f"its default {shown(member.default)} is no value; expected {no_value}"
             self._problem(ProblemKind.WRONG_TYPE, where, text)
             return None
-        self._rows.append(PlanRow(where, "default", "", repr(member.default)))
+        self._rows.append(PlanRow(where, "default", "", text_of_default(member.type, member.default)))
         return Constant(value)
 
     def _settle_unused(self, scope: Scope) -> tuple[str, ...]:

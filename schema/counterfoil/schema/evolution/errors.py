@@ -11,10 +11,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from enum import StrEnum
+from itertools import islice
+from typing import Final
 
 from counterfoil.schema.errors import CounterfoilError
 from counterfoil.schema.excerpt import excerpt
+
+_MOST_LEVELS: Final = 8
+_MOST_PARTS: Final = 60  # more are never shown
+_PLAIN_KEY: Final = re.compile("[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class PlanError(CounterfoilError):
@@ -89,5 +97,27 @@ class ConversionError(CounterfoilError):
 
 
 def shown(value: object) -> str:
-    """Return a value as it is printed in messages: Python's spelling, cut off when it is long."""
-    return excerpt(repr(value))
+    """Return a value as it is printed in messages: as YAML writes it, cut off when it is long.
+
+    >>> shown({"lat": None, "names": ["Ada", True]})
+    "{lat: null, names: ['Ada', true]}"
+    """
+    return excerpt(spelt_as_yaml(value))
+
+
+def spelt_as_yaml(value: object, depth: int = 0) -> str:
+    """Return a plain value as YAML writes it on one line; bytes, and what YAML has not, as Python does."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Mapping | list | tuple) and depth >= _MOST_LEVELS:
+        return "…"
+    if isinstance(value, Mapping):
+        entries = (
+            f"{key if isinstance(key, str) and _PLAIN_KEY.fullmatch(key) else spelt_as_yaml(key)}: "
+            f"{spelt_as_yaml(item, depth + 1)}"
+            for key, item in islice(value.items(), _MOST_PARTS)
+        )
+        return f"{{{', '.join(entries)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(spelt_as_yaml(item, depth + 1) for item in islice(value, _MOST_PARTS))}]"
+    return repr(value)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Path: TypeAlias = tuple[str, ...]
 _IMPLIED: Final = "is_wide"
+_LATER: Final = "rounded"
+"""A member that plans of earlier versions do not have: where it is None, a plan has the hash that it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,17 @@ class Widen:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """The value as another type, or ``cast-failed`` or ``out-of-range``; ``decimals`` for floating point as text."""
+    """The value as another type, or ``cast-failed`` or ``out-of-range``.
+
+    ``decimals`` are those of floating point as text, and ``rounded`` those to which an exact number is rounded half up
+    before it becomes a decimal, or a decimal a text.
+    """
 
     of: Op
     source: Scalar
     target: Scalar
     decimals: int | None = None
+    rounded: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +333,8 @@ class ConversionPlan:
 def encoded(value: Any) -> Any:
     """Return operations as JSON: the text is equal exactly for equal meaning."""
     if is_dataclass(value) and not isinstance(value, type):
-        names = [member.name for member in fields(value) if member.name != _IMPLIED]
-        parts = {name: encoded(getattr(value, name)) for name in names}
+        given = {member.name: getattr(value, member.name) for member in fields(value) if member.name != _IMPLIED}
+        parts = {name: encoded(part) for name, part in given.items() if name != _LATER or part is not None}
         return {"op": type(value).__name__, **parts}
     if isinstance(value, Enum):
         return value.value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from counterfoil.schema.counting import counted
 from counterfoil.schema.evolution.assign import Value
+from counterfoil.schema.evolution.errors import spelt_as_yaml
 from counterfoil.schema.evolution.expr import paths_of, result_of
 from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.model import (
@@ -299,10 +300,10 @@ def _story_of_origin(origin: Any) -> tuple[str, str, str]:
         paths = ", ".join(dict.fromkeys(spell(path) for path in paths_of(origin.expression)))
         return "expr", paths, origin.text
     if isinstance(origin, Const):
-        return "const", "", repr(origin.value)
+        return "const", "", spelt_as_yaml(origin.value)
     word = "format" if isinstance(origin, FormatOf) else "parse"
     return word, spell(origin.path), f"{origin.pattern.spelt} in {origin.zone}"
 
 
 def _shown(otherwise: object) -> str:
-    return repr(otherwise.value) if isinstance(otherwise, Const) else str(otherwise)
+    return spelt_as_yaml(otherwise.value) if isinstance(otherwise, Const) else str(otherwise)

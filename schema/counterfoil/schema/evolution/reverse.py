@@ -103,10 +103,10 @@ def _losses(there: ConversionPlan, back: ConversionPlan, rules: PlanRules) -> It
                 found.setdefault(source, f"{where} does not keep every value of it")
     for problem in back.problems:
         if problem.field and problem.field not in found:
-            found[problem.field] = f"no way back: {problem.text}"
+            found[problem.field] = f"it cannot be filled from the target: {problem.text}"
     for row in back.described:
         if row.how in {"default", "null"}:
-            found.setdefault(row.target, f"nothing on the way back fills it, so it is {row.note}")
+            found.setdefault(row.target, f"nothing of the target fills it, so it is {row.note}")
     yield from (Loss(field, why) for field, why in found.items())
 
 

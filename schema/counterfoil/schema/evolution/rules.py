@@ -370,7 +370,9 @@ def _lookup(given: Mapping[str, Any], spelt: str) -> LookupRule | None:
 def _cast(given: Mapping[str, Any], spelt: str) -> CastRule | None:
     decimals = given.get("decimals")
     if "decimals" in given and "cast" not in given:
-        raise PlanError("decimals has no cast beside it", field=spelt, expected="cast: string")
+        raise PlanError(
+            "decimals has no cast beside it", field=spelt, expected="cast: and a type, such as cast: string"
+        )
     if "cast" not in given:
         return None
     if not isinstance(given["cast"], str):

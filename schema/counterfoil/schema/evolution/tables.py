@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from counterfoil.schema.evolution.constants import value_of_rule
+from counterfoil.schema.evolution.errors import shown
 from counterfoil.schema.evolution.numbers import whole_of_text
-from counterfoil.schema.evolution.types import WHOLE, NoValue, range_of, value_of_json
+from counterfoil.schema.evolution.types import WHOLE, NoValue, range_of
 
 if TYPE_CHECKING:
     from counterfoil.schema.evolution.model import Scalar
@@ -26,15 +28,15 @@ def table_of(lookup: LookupRule, source: Scalar, target: Node) -> tuple[tuple[tu
         try:
             key = _key(written, source)
         except NoValue as no_value:
-            problems.append(f"lookup {written!r}: {no_value}")
+            problems.append(f"lookup {shown(written)}: {no_value}")
             continue
         try:
-            value = value_of_json(target, result)
+            value = value_of_rule(target, result)
         except NoValue as no_value:
-            problems.append(f"lookup {written!r}: {result!r} is no value here; expected {no_value}")
+            problems.append(f"lookup {shown(written)}: {shown(result)} is no value here; expected {no_value}")
             continue
         if key in entries:
-            problems.append(f"lookup: {key!r} stands in the table twice")
+            problems.append(f"lookup: {shown(key)} stands in the table twice")
         entries[key] = value
     return tuple(entries.items()), problems
 

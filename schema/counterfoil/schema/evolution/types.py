@@ -41,6 +41,7 @@ WIDER_BY_WORD: Final = {
 """The larger types of each type; the base of a logical type is larger, too."""
 
 NUMERIC: Final = ("int", "long", "float", "double", "number", "uint32", "uint64")
+REAL: Final = frozenset({"float", "double", "number"})
 WHOLE: Final = frozenset({"int", "long", "uint64"})
 """The bases of whole numbers."""
 _TIMESTAMPS: Final = {"timestamp-millis", "timestamp-micros", "timestamp-nanos"}
@@ -50,11 +51,11 @@ _CASTS: Final[Mapping[str, set[str]]] = {
         "boolean", "int", "long", "float", "double", "string", "date", "time-millis", "decimal", "uint32", "uint64",
     },
     "long": {"boolean", "int", "float", "double", "string", "decimal", "uint32", "uint64"},
-    "uint32": {"int", "float", "string"},
-    "uint64": {"int", "long", "uint32", "float", "double", "string"},
-    "float": {"int", "long", "string", "number"},
-    "double": {"int", "long", "float", "string", "number"},
-    "number": {"int", "long", "uint32", "uint64", "float", "double", "string"},
+    "uint32": {"int", "float", "string", "decimal"},
+    "uint64": {"int", "long", "uint32", "float", "double", "string", "decimal"},
+    "float": {"int", "long", "string", "number", "decimal"},
+    "double": {"int", "long", "float", "string", "number", "decimal"},
+    "number": {"int", "long", "uint32", "uint64", "float", "double", "string", "decimal"},
     "string": {
         "boolean", "int", "long", "float", "double", "enum", "uuid", "decimal", "number", "uint32", "uint64",
         "date-time", "full-date", "base64",
@@ -96,6 +97,28 @@ class Typed(Protocol):
 
 
 _Typed = TypeVar("_Typed", bound=Typed)
+
+
+_NAMES_BY_WORD: Final[Mapping[str, frozenset[str]]] = {
+    "boolean": frozenset({"bool"}),
+    "int": frozenset({"int32", "sint32", "sfixed32", "integer"}),
+    "long": frozenset({"int64", "sint64", "sfixed64", "integer"}),
+    "uint32": frozenset({"fixed32", "integer"}),
+    "uint64": frozenset({"fixed64", "integer"}),
+    "double": frozenset({"number"}),
+    "timestamp-nanos": frozenset({"Timestamp", "google.protobuf.Timestamp"}),
+    "duration-nanos": frozenset({"Duration", "google.protobuf.Duration"}),
+    "date": frozenset({"google.type.Date"}),
+    "date-time": frozenset({"string"}),
+    "full-date": frozenset({"string"}),
+    "base64": frozenset({"string"}),
+}
+"""What Protobuf and JSON Schema call the types of a tree."""
+
+
+def names_of(scalar: Scalar) -> frozenset[str]:
+    """Return the names of a type: that of the tree, and those of the languages."""
+    return _NAMES_BY_WORD.get(scalar.word, frozenset()) | {scalar.word}
 
 
 def scalar_of(node: Node) -> Scalar | None:
@@ -157,6 +180,16 @@ def casts(source: Scalar, target: Scalar) -> bool:
     if is_instant(source) and is_instant(target):
         return source.word.rpartition("-")[0] == target.word.rpartition("-")[0]
     return target.word in _CASTS.get(source.word, ())
+
+
+def needs_decimals(source: Scalar, target: Scalar) -> bool:
+    """Return whether a cast must say how many decimals the result has: a real number has no fixed number of them."""
+    return source.word in REAL and target.word in {"string", "decimal"}
+
+
+def rounds(source: Scalar, target: Scalar) -> bool:
+    """Return whether ``decimals`` of a cast rounds an exact number; else it is about the digits of a text."""
+    return target.word == "decimal" or (source.word == "decimal" and target.word == "string")
 
 
 def is_derived(source: Scalar, target: Scalar) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
 from counterfoil.schema.formats.format import Format
-from counterfoil.schema.model import DEFAULT_TYPE, SchemaType
+from counterfoil.schema.model import SchemaType
 from counterfoil.schema.parsed import Validation
 
 FORMATS: Final = (
@@ -50,12 +50,3 @@ _FORMAT_BY_TYPE = {each.schema_type: each for each in FORMATS}
 def format_for(schema_type: SchemaType) -> Format:
     """Return the row of a schema language."""
     return _FORMAT_BY_TYPE[schema_type]
-
-
-def language_of_file(name: str) -> SchemaType:
-    """Return the language of the schema in a file, by the end of the file's name; it is Avro for other names.
-
-    >>> language_of_file("card.proto").value, language_of_file("card.txt").value
-    ('PROTOBUF', 'AVRO')
-    """
-    return next((each.schema_type for each in FORMATS if name.endswith(each.file_suffixes)), DEFAULT_TYPE)

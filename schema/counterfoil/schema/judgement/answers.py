@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from counterfoil.schema.compatibility.identity import identity_of, without_message
 from counterfoil.schema.errors import JudgementUndecided
@@ -32,11 +32,11 @@ class Question:
     policy: CompatibilityPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDifference:
+class FoundDifference(NamedTuple):
     """A difference from the earlier version with the number ``version``, without the two schemas.
 
-    ``path`` names it, without the name of the message with which the paths of Protobuf begin.
+    ``path`` names it, without the name of the message with which the paths of Protobuf begin. There may be thousands,
+    which cross from one process to another.
     """
 
     rule: str
@@ -49,7 +49,10 @@ class FoundDifference:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a question: compatible, or the differences, and the messages for Confluent's clients."""
+    """The answer to a question: compatible, or the differences, and the messages for Confluent's clients.
+
+    Only :func:`answer` lists the differences.
+    """
 
     differences: tuple[FoundDifference, ...] = ()
     messages: tuple[str, ...] = field(default=(), repr=False)
@@ -75,6 +78,11 @@ def answer(question: Question, budget: Budget) -> Answer:
 def judged(question: Question, budget: Budget) -> Judgement:
     """Return the judgement of a question."""
     return judge(question.candidate, question.history, question.level, policy=question.policy, budget=budget)
+
+
+def messages_only(question: Question, budget: Budget) -> Answer:
+    """Return the answer without the differences, which many requests do not need."""
+    return replace(answer(question, budget), differences=())
 
 
 def differences_in(judgement: Judgement) -> tuple[FoundDifference, ...]:

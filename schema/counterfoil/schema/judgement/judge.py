@@ -12,7 +12,7 @@ from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.judgement.check import check_compatibility, reader_and_writer
 from counterfoil.schema.judgement.confirmation import confirm_compatible
 from counterfoil.schema.judgement.witnesses import search_for_witness
-from counterfoil.schema.steps import Steps
+from counterfoil.schema.steps import STEPS_A_CHARACTER, Steps
 from counterfoil.schema.witness import BEYOND_LIMITS, NoWitness, Witness
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from counterfoil.schema.compatibility.report import CompatibilityReport, Difference, Earlier
     from counterfoil.schema.parsed import ParsedSchema
 
-SEARCH_STEPS: Final = 3_000_000
-"""The steps of all searches for witnesses of one judgement; an ordinary search takes a few thousand."""
+SEARCH_STEPS: Final = 1_500_000
+"""The steps of all searches of one judgement of small schemas; an ordinary search takes a few thousand."""
 
 MAX_SEARCHES_A_CAUSE: Final = 10
 """The largest number of ways to one difference for which a witness is searched for."""
@@ -37,13 +37,13 @@ class Budget:
     None for all. ``confirmed`` is the number of generated values that are written and read in each direction in which
     the rules find nothing. Each search has limits of its own, for the number of steps and the size of the values.
     ``comparison_steps`` are the steps of each comparison; None for those that grow with the schemas. ``search_steps``
-    are those of all searches together.
+    are those of all searches together; None for those that grow with the schemas.
     """
 
     witnesses: int | None = None
     confirmed: int = 0
     comparison_steps: int | None = None
-    search_steps: int = SEARCH_STEPS
+    search_steps: int | None = None
 
 
 DEFAULT_BUDGET: Final = Budget()
@@ -149,7 +149,7 @@ def judge(
     >>> [witness.datum_json for witness in judgement.witnesses().values()]
     ['""']
     """
-    steps = Steps(budget.search_steps)
+    steps = Steps(_search_steps(candidate, history) if budget.search_steps is None else budget.search_steps)
     report = check_compatibility(candidate, history, level, policy=policy, max_steps=budget.comparison_steps)
     if not budget.confirmed or policy in format_for(candidate.schema_type).policies_about_bytes:
         return Judgement(report, budget, search_steps=steps)
@@ -164,6 +164,12 @@ def judge(
                 failure = Failure(earlier, direction, reader, writer, _unsound(reader, writer))
                 unread.append(UnreadValue(failure, confirmation.counter_witness))
     return Judgement(report, budget, round_tripped, tuple(unread), steps)
+
+
+def _search_steps(candidate: ParsedSchema, history: Sequence[Earlier]) -> int:
+    """Return the steps of all searches about a candidate and the version that it is compared with first."""
+    schemas = [candidate, *(each.schema for each in history[:1])]
+    return SEARCH_STEPS + STEPS_A_CHARACTER * sum(len(each.text) + each.referenced_chars for each in schemas)
 
 
 def _unsound(reader: ParsedSchema, writer: ParsedSchema) -> tuple[Difference, ...]:

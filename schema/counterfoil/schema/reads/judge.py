@@ -15,7 +15,7 @@ from counterfoil.schema.reads.resolution import Undecided, misfits_of, misfits_o
 from counterfoil.schema.reads.rules import UNDECIDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from counterfoil.schema.agreements.model import Expectation, Promise, Read
     from counterfoil.schema.compatibility.misfits import Misfits
@@ -26,23 +26,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.reads.model import Offer, Reader
 
 _PRESENT: Final = "present"
+_NOTHING: Final = frozenset({MISSING, NULLABLE, OPTIONAL})
+"""What is written at a place where there is, or may be, no value."""
 _NULLABLE: Final = "consumer-nullable"
 _GONE: Final = "consumer-field-missing"
 """The rule of findings under which differences of schemas say nothing more: there is no such field."""
 
 
-def judge_change(earlier: Offer | None, later: Offer, readers: Sequence[Reader]) -> tuple[ReadFinding, ...]:
-    """Return what breaks for ``readers``, and what the contract takes back, when ``later`` follows ``earlier``.
-
-    A finding that is also true of ``earlier`` is marked as such, so that only the change itself breaks. Without an
-    earlier offer, every finding counts. A reader whose own schema is not known is taken to read with the earlier one.
-    """
-    findings = [finding for reader in readers for finding in judge_reader(later, reader, reads_with=earlier)]
-    if earlier is not None:
-        before = {finding.identity for reader in readers for finding in judge_reader(earlier, reader)}
-        findings = [replace(each, is_preexisting=each.identity in before) for each in findings]
-        findings += later.once(_promise_changes, earlier)
-    return tuple(findings)
+def judge_promises(earlier: Offer | None, later: Offer) -> tuple[ReadFinding, ...]:
+    """Return what a contract promised and no longer does when ``later`` follows ``earlier``, whoever reads it."""
+    return () if earlier is None else later.once(_promise_changes, earlier)
 
 
 def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = None) -> Iterator[ReadFinding]:
@@ -57,13 +50,14 @@ def judge_reader(offer: Offer, reader: Reader, *, reads_with: Offer | None = Non
         for finding in _judge_read(offer, read, reader.expectation, known):
             found.setdefault(finding.identity, replace(finding, position=read.position))
     said = {(each.place, each.written) for each in found.values() if each.rule.startswith("consumer-")}
-    said |= {(each.place, MISSING) for each in found.values() if each.written == OPTIONAL}  # it says both
     gone = {each.place for each in found.values() if each.rule == _GONE}
     missed = {each.element for each in found.values() if each.rule == _GONE}
     for finding in _judge_schemas(known, missed):
         if finding.rule == _GONE and finding.lost is not None and not known.has(finding.element):
             continue  # what it reads there was never written under its number
-        is_said = finding.element in gone or (finding.rule != _GONE and (finding.place, finding.written) in said)
+        is_said = finding.element in gone or (
+            finding.rule != _GONE and (finding.place, finding.symbol or finding.written) in said
+        )
         if not is_said and not any(finding.place[:length] in gone for length in range(len(finding.place) + 1)):
             position = finding.position or reader.expectation.position
             found.setdefault(finding.identity, replace(finding, position=position))
@@ -123,7 +117,7 @@ class _Known:
         misfits = self.misfits_of_keys if of_key else self.misfits
         with suppress(Undecided):
             for each in () if misfits is None else misfits.at(path[len(of_key) :]):
-                if each.lost is not None and each.written != NULLABLE and (each.is_moved or each.written != MISSING):
+                if each.lost is not None and (each.is_moved or each.written not in _NOTHING):
                     return (*of_key, *each.place), each.written
         return None
 

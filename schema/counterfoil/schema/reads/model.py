@@ -157,7 +157,7 @@ class ReadFinding:
     the place in the consumer's file or in the contract. ``application`` is the consumer that breaks, None for a finding
     about the contract itself. ``lost`` is the path that is lost where the place is on the way to it; None where it is
     the place with all that is inside. ``around`` is the place, and what is written there, because of which a path is
-    not there.
+    not there. ``symbol`` is the name of the symbol of an enum that is written, and that the reader does not know.
     ``is_preexisting``: it was so before the change, so that the change is not the cause.
     ``former`` is what release 0.2.0 reported in its place, by which its approvals know it; it is set by the judgement
     of a pair.
@@ -174,6 +174,7 @@ class ReadFinding:
     application: str | None = None
     lost: FieldPath | None = None
     around: tuple[FieldPath, str] | None = None
+    symbol: str = ""
     is_preexisting: bool = False
     former: FormerFinding | None = field(default=None, compare=False, repr=False)
 

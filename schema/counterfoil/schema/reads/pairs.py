@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL
 from counterfoil.schema.paths import KEY, StepKind
 from counterfoil.schema.reads.former import with_former
-from counterfoil.schema.reads.judge import is_read, judge_change, judge_reader
+from counterfoil.schema.reads.judge import is_read, judge_promises, judge_reader
 from counterfoil.schema.reads.model import FormerFinding
 from counterfoil.schema.reads.rules import RULE_BY_ID, UNDECIDED
 
@@ -58,7 +58,7 @@ def _having_reads(known: Sequence[Offer], reader: Reader) -> Sequence[Offer]:
 
 def promise_changes(earlier: Offer | None, later: Offer) -> Iterator[ReadFinding]:
     """Yield what the contract promised and no longer does, whoever reads it."""
-    for each in judge_change(earlier, later, ()):
+    for each in judge_promises(earlier, later):
         yield replace(each, former=FormerFinding(each.rule, each.element, each.text))
 
 
@@ -85,20 +85,14 @@ def worse_than(findings: Iterable[ReadFinding], before: Sequence[Iterable[ReadFi
 
 
 def since(findings: Iterable[ReadFinding], before: Iterable[Iterable[ReadFinding]]) -> tuple[ReadFinding, ...]:
-    """Return ``findings``, also marked as pre-existing where each live version of a reader has them.
-
-    Who requires a value fails already on records without it, so that refusing these is no worse.
-    """
+    """Return ``findings``, also marked as pre-existing where each live version of a reader has them."""
     marked = tuple(findings)
     live = [_Known(found) for found in before] if marked else []
     if not live:
         return marked
 
     def is_known(each: ReadFinding) -> bool:
-        if not _is_told(each):
-            return False
-        is_refused = each.written == MISSING and each.rule != "consumer-field-missing"
-        return all(each in one or (is_refused and one.requires(each)) for one in live)
+        return _is_told(each) and all(each in one for one in live)
 
     return tuple(replace(each, is_preexisting=each.is_preexisting or is_known(each)) for each in marked)
 
@@ -118,10 +112,7 @@ class _Known:
     def __init__(self, findings: Iterable[ReadFinding]) -> None:
         self._identities: set[Hashable] = set()
         self._lost: dict[Hashable, list[FieldPath]] = {}
-        self._required: set[Hashable] = set()
         for each in findings:
-            if each.rule == "consumer-nullable" and each.written == OPTIONAL:
-                self._required.add((each.application, each.place))
             if _is_break(each):
                 for place in _places_of(each):
                     self._lost.setdefault(place, []).append(_lost_by(each))
@@ -132,12 +123,10 @@ class _Known:
         """Return whether a finding is among those."""
         if not _is_break(finding):
             return finding.identity in self._identities
-        lost = _lost_by(finding)
-        return any(lost[: len(each)] == each for place in _places_of(finding) for each in self._lost.get(place, ()))
-
-    def requires(self, finding: ReadFinding) -> bool:
-        """Return whether a value is required that may be left out where a finding says that it is missing."""
-        return (finding.application, finding.place) in self._required
+        lost, places = _lost_by(finding), [*_places_of(finding)]
+        if finding.written == OPTIONAL:  # who never gets a value does not get it now and then, either
+            places.append((finding.application, finding.place, MISSING))
+        return any(lost[: len(each)] == each for place in places for each in self._lost.get(place, ()))
 
 
 def _is_break(finding: ReadFinding) -> bool:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from counterfoil.schema.agreements.model import OnUnknownEnum
-from counterfoil.schema.compatibility.misfits import MISSING, Effect
+from counterfoil.schema.compatibility.misfits import MISSING, OPTIONAL, Effect
 from counterfoil.schema.errors import InvalidSchema, JudgementUndecided
 from counterfoil.schema.formats.table import format_for
 from counterfoil.schema.paths import KEY, StepKind
@@ -146,7 +146,7 @@ def _rule(misfit: Misfit, read: Read | None, reader: Reader, *, is_lenient: bool
 
     ``is_lenient``: records are decoded without the schema of the reader, so that nothing refuses them.
     """
-    if misfit.is_symbol:
+    if misfit.symbol:
         handled = reader.expectation.on_unknown_enum
         if misfit.effect is Effect.KEPT:
             return _SYMBOL if handled is OnUnknownEnum.FAIL else _KEPT if handled is None else ""
@@ -156,11 +156,20 @@ def _rule(misfit: Misfit, read: Read | None, reader: Reader, *, is_lenient: bool
         return _GONE
     if read is None:
         return _WHOLE
-    if read.when_present and misfit.written == MISSING and is_lenient:
+    if read.when_present and misfit.written in (MISSING, OPTIONAL) and is_lenient:
         return ""
     return _PART
 
 
 def _finding(rule: str, misfit: Misfit, element: FieldPath) -> ReadFinding:
     facts = (misfit.expected, misfit.written)
-    return ReadFinding(rule, misfit.text, element, misfit.place, *facts, pointer=misfit.pointer, lost=misfit.lost)
+    return ReadFinding(
+        rule,
+        misfit.text,
+        element,
+        misfit.place,
+        *facts,
+        pointer=misfit.pointer,
+        lost=misfit.lost,
+        symbol=misfit.symbol,
+    )

@@ -22,6 +22,8 @@ _FEWEST_FOR_CODES: Final = 100
 _DEVIATIONS: Final = 2.5
 _SEPARATORS: Final = (" ", ", ", "; ", ",", ";", "-", "/", "_", "|", ":")
 _TOLERANCE: Final = 0.05
+_ALIKE: Final = 0.5
+_UNLIKE: Final = 0.2
 _FACTORS: Final[Mapping[float, str]] = {
     1000.0: "thousandths",
     100.0: "hundredths",
@@ -92,6 +94,22 @@ def factor_between(one: PlaceSketch, other: PlaceSketch) -> tuple[float, str] | 
             if all(abs(right / (left * factor) - 1) <= _TOLERANCE for left, right in zip(first, second, strict=True)):
                 return factor, name
     return None
+
+
+def factor_fits(one: PlaceSketch, other: PlaceSketch, factor: float) -> bool | None:
+    """Return whether the range of a field, multiplied, is that of the other one; None if too few values show it.
+
+    Ranges of two samples are alike when they share half of the larger one, and differ when they share a fifth.
+    """
+    first, second = _range(one), _range(other)
+    if first is None or second is None or min(present(one), present(other)) < FEWEST:
+        return None
+    low, high = first[0] * factor, first[1] * factor
+    width = max(high, second[1]) - min(low, second[0])
+    if low == high or second[0] == second[1] or not 0 < width < math.inf:
+        return None
+    shared = max(0.0, min(high, second[1]) - max(low, second[0])) / width
+    return True if shared >= _ALIKE else False if shared <= _UNLIKE else None
 
 
 def ticks_of(counts: PlaceSketch) -> int | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.field_paths import spell, spell_in_formula
 from counterfoil.schema.evolution.types import NUMERIC, is_instant, ticks_per_second
+from counterfoil.schema.evolution.units import units_of
 from counterfoil.schema.suggestions import distributions
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _LEAST_COMMON: Final = 0.8
 _CLEARLY: Final = 0.15
 """How much more alike the best of several fields must be."""
 _OTHER_VALUES: Final = 0.2
+_TICKS_A_SECOND_OF_MILLIS: Final = 1000
 _TEXTS: Final = frozenset({"string", "enum"})
 
 
@@ -48,6 +50,25 @@ class Samples:
             return score, why  # another code of the same thing, perhaps; names alone say so
         more = like.score * (0.8 if like.is_exact else 0.3)
         return min(0.99, 1 - (1 - score) * (1 - more)), f"{why}; {like.text}"
+
+    def same_range(self, source: Path, target: Path) -> bool | None:
+        """Return whether the numbers of two fields have one range; None if the samples do not show it."""
+        known = self.pair(source, target)
+        return None if known is None else distributions.factor_fits(*known, 1.0)
+
+    def confirms(self, source: Path, target: Path, factor: float) -> bool | None:
+        """Return whether the numbers of two fields differ by a factor; None if the samples do not show it."""
+        known = self.pair(source, target)
+        return None if known is None else distributions.factor_fits(*known, factor)
+
+    def contradicts_ticks(self, source: Path, name: str) -> bool:
+        """Return whether the numbers of a field are moments with other ticks than the unit in its name."""
+        counts = self.source.get(source)
+        ticks = None if counts is None else distributions.ticks_of(counts)
+        unit = units_of(name, "")[0]
+        if ticks is None or unit is None or unit.dimension != "time" or unit.size is None:
+            return False
+        return unit.size * ticks != _TICKS_A_SECOND_OF_MILLIS
 
     def same_values(self, target: Path, unused: Sequence[Path]) -> tuple[Path, float, str] | None:
         """Return the one unused source field whose values are those of the target field, with a confidence."""

@@ -3,8 +3,8 @@
 ==============================  ====================================================================================
 open                            suggestions
 ==============================  ====================================================================================
-a field that nothing fills      an unused source field of a similar name, whose type can be converted; with a formula
-                                where both names end in units of one dimension (``_ms`` and ``_s``)
+a field that nothing fills      an unused source field of a similar name, whose type can be converted; only with a
+                                formula where the names end in other units (``_g`` and ``_kg``)
 a narrower type                 the cast to it; a table for an enum, whose symbols are paired by their names
 text and point in time          ``format`` or ``parse`` with a common pattern
 null                            ``null: error``
@@ -18,11 +18,11 @@ A suggestion is only made if the plan with it has no problem at its field.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final
 
+from counterfoil.schema.evolution.advice import cast_words
 from counterfoil.schema.evolution.derive import derive_plan
 from counterfoil.schema.evolution.errors import PlanError
 from counterfoil.schema.evolution.field_paths import spell, target_path
@@ -33,6 +33,7 @@ from counterfoil.schema.evolution.scope import Scope
 from counterfoil.schema.evolution.tree import NotPlannable, Record
 from counterfoil.schema.evolution.types import (
     NUMERIC,
+    WHOLE,
     casts,
     is_derived,
     is_instant,
@@ -41,6 +42,7 @@ from counterfoil.schema.evolution.types import (
     split_null,
 )
 from counterfoil.schema.evolution.types import widens as is_wider
+from counterfoil.schema.evolution.units import differ_in_unit, factor_between_names, stem_of, words_of
 from counterfoil.schema.suggestions.samples import Samples, scaled
 
 if TYPE_CHECKING:
@@ -48,19 +50,10 @@ if TYPE_CHECKING:
 
     from counterfoil.schema.evolution.model import ConversionPlan, Scalar
 
+_NUMBERS: Final = frozenset({*NUMERIC, "decimal"})
 _LEAST_SIMILARITY: Final = 0.5
 _SURE: Final = 0.9
 _PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
-_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_UNITS: Final[Mapping[str, tuple[str, float]]] = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), ("time", 1000.0)),
-    **dict.fromkeys(("ms", "millis", "milliseconds"), ("time", 1.0)),
-    **dict.fromkeys(("min", "mins", "minutes"), ("time", 60_000.0)),
-    **dict.fromkeys(("m", "meters", "metres"), ("length", 1.0)),
-    **dict.fromkeys(("km", "kilometers", "kilometres"), ("length", 1000.0)),
-    **dict.fromkeys(("mi", "mile", "miles"), ("length", 1609.344)),
-}
-"""The units at the ends of names: a dimension, and how many of its smallest unit it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,22 +189,51 @@ class _Suggester:
         spelt, where = spell(source), spell(target)
         null = {"null": "error"} if has_null and not takes_null else {}
         left, right = scalar_of(inner), scalar_of(needed)
+        if left and right and self._is_other_unit(source, target, left, right):
+            for rule, share, reason in self._unit_rules(source, target, left, right):
+                yield Suggestion(where, {**rule, **null}, min(1.0, score * share), f"{why}; {reason}")
+            return
         if same_values(inner, needed) or (left and right and (is_wider(left, right) or is_derived(left, right))):
             yield Suggestion(where, {"from": spelt, **null}, score, f"{why}, and its type fits")
         if left is None or right is None:
             return
         sampled = self._samples.scalar_rules(source, target, left, right)
-        for rule, share, reason in (*sampled, *_scalar_rules(source, target[-1], left, right)):
+        for rule, share, reason in (*sampled, *_scalar_rules(source, left, right)):
             yield Suggestion(where, {**rule, **null}, min(1.0, score * share), f"{why}; {reason}")
 
+    def _is_other_unit(self, source: tuple[str, ...], target: tuple[str, ...], left: Scalar, right: Scalar) -> bool:
+        """Return whether two fields hold numbers of other units by their names, unless the samples show one unit."""
+        if not {left.word, right.word} <= _NUMBERS and not (left.word in NUMERIC and is_instant(right)):
+            return False
+        names = source[-1], _name_with_ticks(target[-1], right)
+        return differ_in_unit(*names) and self._samples.same_range(source, target) is not True
 
-def _scalar_rules(
-    path: tuple[str, ...], target: str, left: Scalar, right: Scalar
-) -> Iterator[tuple[dict[str, Any], float, str]]:
+    def _unit_rules(
+        self, source: tuple[str, ...], target: tuple[str, ...], left: Scalar, right: Scalar
+    ) -> Iterator[tuple[dict[str, Any], float, str]]:
+        """Yield the formulas between two units: of the samples, and of the names if the samples do not refute it."""
+        yield from self._samples.scalar_rules(source, target, left, right)
+        factor = factor_between_names(source[-1], _name_with_ticks(target[-1], right))
+        if factor is None or left.word not in NUMERIC:
+            return
+        is_shown = self._samples.confirms(source, target, factor)
+        if is_shown is False or self._samples.contradicts_ticks(source, source[-1]):
+            return
+        formula, note = scaled(source, factor), ""
+        if right.base in WHOLE and factor < 1:
+            formula, note = f"round({formula})", ", rounded to whole numbers"
+        proof = {True: "the sampled ranges confirm it", None: "no samples of both sides show it"}[is_shown]
+        yield {"expr": formula}, 1.1, f"the names end in units, 1 to {factor:.10g}{note}; {proof}"
+
+
+def _name_with_ticks(name: str, scalar: Scalar) -> str:
+    """Return the name of a field; that of a point in time ends in the unit that its type has."""
+    return f"{name}_{scalar.word.rpartition('-')[2]}" if is_instant(scalar) else name
+
+
+def _scalar_rules(path: tuple[str, ...], left: Scalar, right: Scalar) -> Iterator[tuple[dict[str, Any], float, str]]:
     """Yield rules between two scalars, each with a share of confidence and its reason."""
-    source, factor = spell(path), _factor(path[-1], target)
-    if factor is not None and left.word in NUMERIC and right.word in NUMERIC:
-        yield {"expr": scaled(path, factor)}, 1.1, f"the names end in units, 1 to {factor:.10g}"
+    source = spell(path)
     if left.word == right.word == "enum":
         table = _symbols(left, right)
         if table:
@@ -224,37 +246,20 @@ def _scalar_rules(
         pattern = "yyyy-MM-dd" if right.word == "date" else _PATTERN
         yield {"parse": source, "as": pattern, "zone": "UTC"}, 0.5, f"text as {right}; the pattern is a guess"
     elif casts(left, right):
-        is_real = left.word in {"float", "double", "number"} and right.word == "string"
-        more = {"decimals": 2} if is_real else {}
-        yield {"from": source, "cast": right.word, **more}, 0.8, f"{left} can be cast to {right}"
-
-
-def _words(name: str) -> list[str]:
-    """Return the words of a name in snake case or camel case, in lower case."""
-    return [word.lower() for word in _WORDS.findall(name)]
+        yield {"from": source, **cast_words(left, right)}, 0.8, f"{left} can be cast to {right}"
 
 
 def _similarity(left: str, right: str) -> tuple[float, str]:
     """Return the similarity of two names, 0 to 1, and what is similar."""
-    first, second = _words(left), _words(right)
+    first, second = words_of(left), words_of(right)
     if first == second:
         return 0.95, f"{left} and {right} have the same words"
-    stems = [words[:-1] if len(words) > 1 and words[-1] in _UNITS else words for words in (first, second)]
-    if stems[0] == stems[1]:
+    if stem_of(first) == stem_of(second):
         return 0.85, f"{left} and {right} differ in the unit"
     common = set(first) & set(second)
     overlap = len(common) / max(len(set(first)), len(set(second)), 1)
     letters = SequenceMatcher(None, "".join(first), "".join(second)).ratio()
     return max(0.9 * letters, 0.5 + overlap / 2 if common else 0.0), f"{left} is similar to {right}"
-
-
-def _factor(source: str, target: str) -> float | None:
-    """Return the factor from the unit at the end of one name to that of the other; None for no or equal units."""
-    first, second = _words(source), _words(target)
-    left, right = _UNITS.get(first[-1]) if first else None, _UNITS.get(second[-1]) if second else None
-    if left is None or right is None or left[0] != right[0] or left[1] == right[1]:
-        return None
-    return left[1] / right[1]
 
 
 def _symbols(left: Scalar, right: Scalar) -> dict[str, str]:

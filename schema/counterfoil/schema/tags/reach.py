@@ -158,12 +158,16 @@ class UnnamedPath:
 
 
 def unnamed_paths(
-    by_path: Mapping[str, Sequence[str]], places: Callable[[FieldTags], Iterable[Place]]
+    by_path: Mapping[str, Sequence[str]],
+    places: Callable[[FieldTags], Iterable[Place]],
+    *,
+    most: int | None = None,
 ) -> list[UnnamedPath]:
-    """Return the paths of a schema's metadata that assign their tags to nothing.
+    """Return the paths of a schema's metadata that assign their tags to nothing, at most so many.
 
     ``places`` returns the places of the schema whose fields have certain tags. A path into an object of JSON that
-    does not list its properties may name one.
+    does not list its properties may name one. The similar name of each is searched among all names, so that many take
+    long.
     """
     if not by_path:
         return []
@@ -178,6 +182,7 @@ def unnamed_paths(
         for index, path in enumerate(paths)
         if str(index) not in named and not any(may_match_below(path, name) for name in unlisted)
     ]
+    missing = missing[:most]
     meant = _marking([each for path in missing for each in _meant_by(path)], places) if missing else frozenset()
     return [
         UnnamedPath(
@@ -228,9 +233,11 @@ def _near(path: str, names: set[str]) -> list[str]:
     return get_close_matches(path, sorted(names - {ROOT}), n=1) if len(names) <= _MOST * _MOST else []
 
 
-def unnamed_paths_of(schema: ParsedSchema, by_path: Mapping[str, Sequence[str]]) -> list[UnnamedPath]:
-    """Return the paths of a schema's metadata that assign their tags to nothing."""
-    return unnamed_paths(by_path, lambda tags: format_for(schema.schema_type).places(schema, tags))
+def unnamed_paths_of(
+    schema: ParsedSchema, by_path: Mapping[str, Sequence[str]], *, most: int | None = None
+) -> list[UnnamedPath]:
+    """Return the paths of a schema's metadata that assign their tags to nothing, at most so many."""
+    return unnamed_paths(by_path, lambda tags: format_for(schema.schema_type).places(schema, tags), most=most)
 
 
 def has_tags(text: str, by_path: Mapping[str, Sequence[str]]) -> bool:

@@ -76,15 +76,15 @@ impl Number {
         match (self.meaning, form.map(Conversion::form)) {
             (Meaning::Integer, None)
             | (Meaning::Nanos, Some(Form::Nanos))
-            | (Meaning::LocalNanos, Some(Form::LocalNanos)) => self.push(number),
+            | (Meaning::LocalNanos, Some(Form::LocalNanos { .. })) => self.push(number),
             #[expect(clippy::cast_precision_loss, reason = "Avro promotes a long to a double, the nearest one")]
             (Meaning::Real, Some(Form::Float)) => self.push_real(number as f64),
             (Meaning::Date, Some(Form::Date)) => self.push(checked_day(number)?),
-            (Meaning::Time { unit_us }, Some(Form::Time { unit_us: read_us })) => {
+            (Meaning::Time { unit_us }, Some(Form::Time { unit_us: read_us, .. })) => {
                 self.push(checked_time_us(number, read_us)? / unit_us)
             }
-            (Meaning::Timestamp { unit_us }, Some(Form::Timestamp { unit_us: read_us }))
-            | (Meaning::LocalTimestamp { unit_us }, Some(Form::LocalTimestamp { unit_us: read_us })) => {
+            (Meaning::Timestamp { unit_us }, Some(Form::Timestamp { unit_us: read_us, .. }))
+            | (Meaning::LocalTimestamp { unit_us }, Some(Form::LocalTimestamp { unit_us: read_us, .. })) => {
                 self.push(checked_instant_us(number, read_us)?.div_euclid(unit_us))
             }
             _ => Err(Irregular::HERE),

@@ -114,7 +114,8 @@ class TableReader:
             if self.report is None:
                 raise error
             self.report(records[row], error)
-        return table.take([row for row in range(len(records)) if row not in errors])
+        kept = pa.array([row for row in range(len(records)) if row not in errors], pa.int64())
+        return table.take(kept)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,17 +106,18 @@ def register_bridge(
     Exit codes: 0 registered or checked, 2 usage, 11 registry unreachable, 12 registry refused, 14 the plan is not
     complete, or a schema is missing.
     """
-    from counterfoil.schema.formats.table import language_of_file
+    from counterfoil.schema.formats.file_language import language_of_schema_file
     from counterfoil.schema.model import Schema
     from counterfoil.schema.rest.bridges import NewBridge
     from counterfoil.sdk import operations
 
+    text = None if source_schema is None else _text(source_schema)
     new = NewBridge(
         plan=_text(file),
         reverse_plan=None if reverse is None else _text(reverse),
         source_schema=None
-        if source_schema is None
-        else Schema(_text(source_schema), language_of_file(source_schema.name)),
+        if text is None or source_schema is None
+        else Schema(text, language_of_schema_file(source_schema.name, text)),
         direction=None if direction is None else Direction(direction),
         owner=owner,
         description=description,

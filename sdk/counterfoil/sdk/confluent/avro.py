@@ -21,6 +21,8 @@ __all__ = ["AsyncAvroDeserializer", "AsyncAvroSerializer", "AvroDeserializer", "
 class AvroSerializer(avro.AvroSerializer):
     """:class:`counterfoil.sdk.AvroSerializer` with the arguments of confluent-kafka's class of this name."""
 
+    _names_primitives = True
+
     def __init__(
         self,
         schema_registry_client: AnyRegistry,
@@ -40,6 +42,8 @@ class AvroSerializer(avro.AvroSerializer):
 
 class AvroDeserializer(avro.AvroDeserializer):
     """:class:`counterfoil.sdk.AvroDeserializer` with the arguments of confluent-kafka's class of this name."""
+
+    _names_primitives = True
 
     def __init__(
         self,

@@ -400,10 +400,12 @@ class _GivenJson(ReplyJson):
 
 
 def _document(given: Any, setting: str, expected: str) -> dict[str, Any]:
+    if not hasattr(given, "to_dict"):
+        raise InvalidSettings(f"{setting} is a {type(given).__name__}; expected {expected}", setting=setting)
     try:
         document: dict[str, Any] = given.to_dict()
-    except AttributeError as error:
-        problem = f"{setting} is a {type(given).__name__}; expected {expected}"
+    except AttributeError as error:  # a member of another type, such as text where an Enum is expected
+        problem = f"{setting} is a {type(given).__name__} that has no JSON: {error}"
         raise InvalidSettings(problem, setting=setting) from error
     return document
 

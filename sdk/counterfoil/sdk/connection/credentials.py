@@ -29,7 +29,7 @@ from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
     from counterfoil.sdk.auth import Auth, Headers, TokenFunction
-    from counterfoil.sdk.connection.exchange import Clock
+    from counterfoil.sdk.connection.pauses import Clock
     from counterfoil.sdk.script import Script
     from counterfoil.sdk.settings import RetrySettings
 

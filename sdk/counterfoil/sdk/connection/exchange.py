@@ -5,15 +5,13 @@ A script, without I/O of its own.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
-from random import Random
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from counterfoil.schema.rest.json_values import UnexpectedShapeError
 from counterfoil.sdk.connection.credentials import credentials_of
-from counterfoil.sdk.connection.pauses import RETRIED, pause_after
+from counterfoil.sdk.connection.pauses import RETRIED, Clock, pause_after
 from counterfoil.sdk.connection.retry_limits import RetryLimits
 from counterfoil.sdk.errors import RegistryUnavailable, UnexpectedReply
 from counterfoil.sdk.operations import read_reply
@@ -21,7 +19,7 @@ from counterfoil.sdk.script import Pause, Send
 from counterfoil.sdk.transport import NoReply, Reply, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from counterfoil.sdk.operations import Operation
     from counterfoil.sdk.script import Script
@@ -31,15 +29,6 @@ T = TypeVar("T")
 
 MEDIA_TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _ACCEPT: Final = f"{MEDIA_TYPE}, application/vnd.schemaregistry+json; q=0.9, application/json; q=0.5"
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """The sources of monotonic time, calendar time (both in seconds), and random numbers for the pauses."""
-
-    monotonic: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
-    random: Callable[[], float] = field(default_factory=lambda: Random().random)  # noqa: S311 - spreads load, no secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,31 @@ Source of the pauses: "Exponential Backoff And Jitter" (AWS Architecture Blog), 
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.sdk.transport import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from counterfoil.sdk.connection.exchange import Clock
     from counterfoil.sdk.settings import RetrySettings
     from counterfoil.sdk.transport import NoReply
 
 RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 """The HTTP statuses after which a request is repeated."""
 _MOST_DOUBLINGS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The sources of monotonic time, calendar time (both in seconds), and random numbers for the pauses."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    random: Callable[[], float] = field(default_factory=lambda: Random().random)  # noqa: S311 - spreads load, no secret
 
 
 def pause_after(outcome: Reply | NoReply, round_number: int, retry: RetrySettings, clock: Clock) -> float:

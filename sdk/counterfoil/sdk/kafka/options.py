@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import update_wrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from counterfoil.sdk.kafka.access import KafkaAccess
 
 _Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+BOOTSTRAP_SERVERS: Final = "COUNTERFOIL_BOOTSTRAP_SERVERS"
+"""The variable with the address of the Kafka cluster."""
 
 
 def kafka_options(command: _Command) -> _Command:
@@ -49,10 +52,10 @@ def kafka_options(command: _Command) -> _Command:
     )(decorated)
     return click.option(  # type: ignore[no-any-return]  # click's decorators return what they decorate
         "--bootstrap-servers",
-        envvar="COUNTERFOIL_BOOTSTRAP_SERVERS",
+        envvar=BOOTSTRAP_SERVERS,
         metavar="HOST:PORT,…",
         help="The address of the Kafka cluster; without it, bootstrap.servers of --kafka-config.  "
-        "[COUNTERFOIL_BOOTSTRAP_SERVERS]",
+        f"[{BOOTSTRAP_SERVERS}]",
     )(decorated)
 
 

@@ -6,13 +6,14 @@ The parser and the compilers of codecs are imported when the first schema is par
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self
 
 from counterfoil.schema.model import SchemaType
 from counterfoil.sdk.errors import InvalidSettings
 from counterfoil.sdk.serde.codec import BareBodies, changed
 from counterfoil.sdk.serde.confluent_settings import Option, deserializer_settings, flag, serializer_settings
 from counterfoil.sdk.serde.deserializer import Decoded, Deserializer, T_co
+from counterfoil.sdk.serde.losses import OutOfRange, checked_flag, reads_numbers
 from counterfoil.sdk.serde.rules.settings import DEFAULT_RULES
 from counterfoil.sdk.serde.serializer import Serializer, T_contra
 from counterfoil.sdk.serde.writing import Register
@@ -49,11 +50,12 @@ def confluent_writing(
     """Return the arguments of :class:`AvroSerializer` for the settings of confluent-kafka's.
 
     ``validate.strict`` and ``validate.strict.allow.default`` both become ``strict``; without them a field without
-    default that is left out is null, if it may be. Raises ``InvalidSettings``.
+    default that is left out is null, if it may be. Values are rounded where those serializers round them. Raises
+    ``InvalidSettings``.
     """
     settings, own = serializer_settings(conf, _WRITE_OPTIONS, (rule_conf, rule_registry))
     is_strict = any(own.values())
-    return {**settings, "strict": is_strict, "missing_is_null": not is_strict}
+    return {**settings, "strict": is_strict, "missing_is_null": not is_strict, "allow_rounding": True}
 
 
 def confluent_reading(
@@ -72,7 +74,10 @@ class AvroCodec(BareBodies):
 
     ``strict`` refuses dict keys that are no fields. ``whole`` makes bytes after the value an error. A message may have
     ``max_empty_items`` array items that take no bytes; ``...`` stands for 10,000. ``model`` is the class of the values.
-    With ``missing_is_null``, a field that is left out is null if it may be, although it has no default.
+    With ``missing_is_null``, a field that is left out is null if it may be, although it has no default. ``exact``
+    refuses values that would be written with a loss. With ``far_as_numbers``, dates and times that Python does not have
+    are read as numbers. With ``names_primitives``, a type without a name has that of its kind, such as ``int``, for
+    subjects.
     """
 
     schema_type = SchemaType.AVRO
@@ -86,8 +91,14 @@ class AvroCodec(BareBodies):
         model: AvroModel | None = None,
         names_records: bool = False,
         missing_is_null: bool = False,
+        exact: bool = True,
+        far_as_numbers: bool = False,
+        names_primitives: bool = False,
     ) -> None:
+        self._names_primitives = names_primitives
         self._strict = strict
+        self._is_exact = exact
+        self._far_as_numbers = far_as_numbers
         self._missing_is_null = missing_is_null
         self._model = model
         self._max_empty_items = max_empty_items if max_empty_items is ... else _read_limit(max_empty_items)
@@ -104,6 +115,10 @@ class AvroCodec(BareBodies):
     def record_name(self, parsed: AvroSchema, suffix: bytes) -> str | None:
         """Return the full name of the top-level type."""
         del suffix
+        from counterfoil.schema.formats.avro.types import Kind
+
+        if parsed.name is None and self._names_primitives and parsed.root.kind is not Kind.UNION:
+            return parsed.root.kind.value
         return parsed.name
 
     def encoder(self, parsed: AvroSchema) -> Encode:
@@ -114,7 +129,7 @@ class AvroCodec(BareBodies):
             from counterfoil.sdk.serde.avro_codec.left_out import with_null_for_missing
 
             parsed = with_null_for_missing(parsed)
-        encode = compile_encoder(parsed, strict=self._strict)
+        encode = compile_encoder(parsed, strict=self._strict, exact=self._is_exact)
         return encode if self._model is None else self._model.encoder(encode, parsed.root)
 
     def decoder(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> Decode:
@@ -126,7 +141,8 @@ class AvroCodec(BareBodies):
         from counterfoil.sdk.serde.avro_codec.names import needs_names
 
         names = self._names_records or (self._is_for_rules and needs_names((reader or writer).root))
-        decode = compile_decoder(writer, reader, names_records=names, **self._limits())
+        far = self._far_as_numbers
+        decode = compile_decoder(writer, reader, names_records=names, far_as_numbers=far, **self._limits())
         return decode if self._model is None else self._model.decoder(decode, (reader or writer).root)
 
     def row_source(self, writer: AvroSchema | None, reader: AvroSchema | None, suffix: bytes) -> RowSource:
@@ -152,7 +168,7 @@ class AvroCodec(BareBodies):
         del suffix
         from counterfoil.sdk.serde.avro_codec.rule_values import AvroRuleValues
 
-        return AvroRuleValues(parsed, tags, model=self._model, names_records=self._names_records)
+        return AvroRuleValues(parsed, tags, model=self._model, names_records=self._names_records, exact=self._is_exact)
 
 
 def described_model(model: Any, convert: object, *, setting: str) -> AvroModel | None:
@@ -183,9 +199,12 @@ class AvroSerializer(Serializer[T_contra]):
     ``model`` is the class of the values: a dataclass, a ``msgspec.Struct``, a pydantic model, an attrs class, a
     ``TypedDict``, or a union of these. Without ``schema`` the schema is derived from it (see
     :func:`~counterfoil.sdk.schema_of`). ``strict`` refuses dict keys that are no fields. With ``missing_is_null``, a
-    field without default that is left out is null if it may be; otherwise it is an error. The other arguments are those
-    of :class:`~counterfoil.sdk.serde.serializer.Serializer`.
+    field without default that is left out is null if it may be; otherwise it is an error. A value of which the type
+    holds only a part, such as microseconds for milliseconds, is an error; with ``allow_rounding`` the rest is dropped.
+    The other arguments are those of :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
+
+    _names_primitives: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -203,10 +222,17 @@ class AvroSerializer(Serializer[T_contra]):
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
         missing_is_null: bool = False,
+        allow_rounding: bool = False,
     ) -> None:
         described = described_model(model, to_dict, setting="to_dict")
         super().__init__(
-            AvroCodec(strict=strict, model=described, missing_is_null=missing_is_null),
+            AvroCodec(
+                strict=strict,
+                model=described,
+                missing_is_null=missing_is_null,
+                exact=not checked_flag(allow_rounding),
+                names_primitives=self._names_primitives,
+            ),
             registry,
             described.schema if schema is None and described is not None else schema,
             subject=subject,
@@ -246,9 +272,12 @@ class AvroDeserializer(Deserializer[T_co]):
     get their defaults. ``model`` is the class of the values, whose schema is the reader's if there is no other: neither
     ``reader`` nor ``latest``. Bytes after the value are an error, unless ``allow_trailing_bytes``. A message may have
     ``max_empty_items`` array items that take no bytes (null, or a record of nulls), so that a few bytes cannot become a
-    large value; the defaults of repeated records are limited by the message's size and by this setting. The other
-    arguments are those of :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
+    large value; the defaults of repeated records are limited by the message's size and by this setting. A date or time
+    that Python does not have, such as one of the year 10000, is an error; with ``out_of_range="number"`` it is the
+    number in the message. The other arguments are those of :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
     """
+
+    _names_primitives: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -267,11 +296,18 @@ class AvroDeserializer(Deserializer[T_co]):
         max_empty_items: int | EllipsisType = ...,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
+        out_of_range: OutOfRange = "error",
     ) -> None:
         described = described_model(model, from_dict, setting="from_dict")
         derives = described is not None and reader is None and not latest
         super().__init__(
-            AvroCodec(whole=not allow_trailing_bytes, max_empty_items=max_empty_items, model=described),
+            AvroCodec(
+                whole=not allow_trailing_bytes,
+                max_empty_items=max_empty_items,
+                model=described,
+                far_as_numbers=reads_numbers(out_of_range),
+                names_primitives=self._names_primitives,
+            ),
             registry,
             reader=described.schema if derives and described is not None else reader,
             latest=latest,

@@ -8,7 +8,7 @@ language, and no state that changes: all threads use it.
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,6 +114,9 @@ class Codec(Protocol[P]):
     def suffix_in(self, reader: P, writer: P, suffix: bytes) -> bytes:
         """Return the suffix of the reader's schema for the type that ``suffix`` means in the writer's."""
 
+    def to_migrate(self, writer: P, suffix: bytes) -> Codec[P]:
+        """Return the codec of messages that are migrated: also of a type that the program does not read."""
+
 
 class BareBodies:
     """The part of a codec whose bodies follow the schema's id: frames have no suffix."""
@@ -134,6 +137,11 @@ class BareBodies:
         """Return nothing."""
         del reader, writer, suffix
         return b""
+
+    def to_migrate(self, writer: Any, suffix: bytes) -> Self:
+        """Return this codec."""
+        del writer, suffix
+        return self
 
 
 def changed(codec: C, **attributes: Any) -> C:

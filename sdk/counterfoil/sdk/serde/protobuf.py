@@ -24,6 +24,7 @@ from counterfoil.sdk.serde.confluent_settings import (
 from counterfoil.sdk.serde.context import field_of
 from counterfoil.sdk.serde.deserializer import Deserializer
 from counterfoil.sdk.serde.headers import header_name, read_header
+from counterfoil.sdk.serde.losses import OutOfRange, checked_flag, reads_numbers
 from counterfoil.sdk.serde.protobuf_codec.class_schema import (
     IMPORT_PATH,
     QUALIFIED,
@@ -116,8 +117,9 @@ class ProtobufSerializer(Serializer[Any]):
     message type for a schema with several; by default it is the first of the file.
 
     Values are messages, or dicts from the names of fields to values. ``reference_subject`` names the subject of an
-    imported file by its path: ``IMPORT_PATH``, ``QUALIFIED`` or a function. With ``skip_known_types`` the files of
-    Google and Confluent are not registered, which registries have built in. The other arguments are those of
+    imported file by its path: ``IMPORT_PATH``, ``QUALIFIED`` or a function. A number in a dict that a field would have
+    only rounded is an error, unless ``allow_rounding``. With ``skip_known_types`` the files of Google and Confluent are
+    not registered, which registries have built in. The other arguments are those of
     :class:`~counterfoil.sdk.serde.serializer.Serializer`.
     """
 
@@ -138,6 +140,7 @@ class ProtobufSerializer(Serializer[Any]):
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
+        allow_rounding: bool = False,
     ) -> None:
         classes = () if model is None else (checked_class(model, "model"),)
         own = schema_of_class(model) if model is not None and schema is None else None
@@ -147,7 +150,12 @@ class ProtobufSerializer(Serializer[Any]):
             else imports_of_class(model, reference_subject=reference_subject, skip_known_types=skip_known_types)
         )
         super().__init__(
-            ProtobufCodec(classes=classes, message=_message_name(classes, message), own=own),
+            ProtobufCodec(
+                classes=classes,
+                message=_message_name(classes, message),
+                own=own,
+                exact=not checked_flag(allow_rounding),
+            ),
             registry,
             schema if own is None else own,
             imports=imports,
@@ -210,7 +218,8 @@ class ProtobufDeserializer(Deserializer[Any]):
     ``model`` is a generated class, or several, of which the one with the message's full name is used; a message of
     another type raises ``DecodeError``. Without a class, values are dynamic messages of the type that the message
     indexes lead to, or with ``reader`` or ``latest`` of the type of the same name in the reader's schema. ``message``
-    is the full name of the only type that is read. With ``values="dict"`` values are dicts.
+    is the full name of the only type that is read. With ``values="dict"`` values are dicts; a ``Timestamp`` or
+    ``Duration`` in them that Python does not have is an error, or with ``out_of_range="number"`` its nanoseconds.
 
     Unknown fields are kept in messages. The other arguments are those of
     :class:`~counterfoil.sdk.serde.deserializer.Deserializer`.
@@ -233,6 +242,7 @@ class ProtobufDeserializer(Deserializer[Any]):
         latest_ttl_s: float = 60.0,
         rules: Rules = DEFAULT_RULES,
         clock: Callable[[], float] = time.monotonic,
+        out_of_range: OutOfRange = "error",
     ) -> None:
         models = model if isinstance(model, Sequence) else () if model is None else (model,)
         classes = tuple(checked_class(each, "model") for each in models)
@@ -242,7 +252,12 @@ class ProtobufDeserializer(Deserializer[Any]):
             problem = "Without a registry, the classes of one file or the reader's schema are needed"
             raise InvalidSettings(problem, setting="model")
         super().__init__(
-            ProtobufCodec(classes=classes, message=_message_name(classes, message), as_dict=values == "dict"),
+            ProtobufCodec(
+                classes=classes,
+                message=_message_name(classes, message),
+                as_dict=values == "dict",
+                far_as_numbers=reads_numbers(out_of_range),
+            ),
             registry,
             reader=reader,
             latest=latest,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-INTERFACE: Final = 3
+INTERFACE: Final = 4
 """The version of what is passed to the accelerator; its own ``INTERFACE`` must be the same."""
 
 USED: Final = "COUNTERFOIL_ACCELERATOR"

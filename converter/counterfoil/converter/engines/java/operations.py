@@ -144,7 +144,7 @@ class Operations:
             call = f"Numbers.rescaled({value.value}, {up}L, {down}L, {quoted(str(target))}, {quoted(where)})"
             return self._computed(value, "long", "whole", call)
         if "decimal" in {source.word, target.word}:
-            return self._decimal(value, source, target, where)
+            return self._decimal(value, op, where)
         if target.word == "uuid":
             return value.then([f"Numbers.checkUuid({value.span}, {quoted(where)});"])
         if target.base == "string":
@@ -205,20 +205,28 @@ class Operations:
         is_float = "true" if target.base == "float" else "false"
         return self._computed(value, "double", "real", f"Numbers.realOfText({value.span}, {is_float}, {field_name})")
 
-    def _decimal(self, value: Value, source: Scalar, target: Scalar, where: str) -> Value:
-        if source.word == "decimal":
-            number = f"Numbers.decimal({value.span}, {source.scale})"
-        elif source.base in {"int", "long"}:
-            number = f"java.math.BigDecimal.valueOf({value.value})"
-        else:
-            number = f"Numbers.decimalOfText({value.span}, {quoted(where)})"
-        if target.base == "string":
-            return self._made_text(value, lambda name: f"{name}.set({number}.toPlainString())")
+    def _decimal(self, value: Value, op: Cast, where: str) -> Value:
+        source, target = op.source, op.target
+        number = self._exact(value, source, where)
         if target.base == "double":
             return self._computed(value, "double", "real", f"{number}.doubleValue()")
+        places = -1 if op.rounded is None else op.rounded
+        if target.base == "string":
+            return self._made_text(value, lambda name: f"Numbers.decimalText({name}, {number}, {places})")
         size = -1 if target.size is None else target.size
-        rest = f"{target.scale}, {target.precision or 0}, {size}, {quoted(str(target))}, {quoted(where)}"
+        rest = f"{target.scale}, {target.precision or 0}, {size}, {places}, {quoted(str(target))}, {quoted(where)}"
         return self._made_text(value, lambda name: f"Numbers.decimalBytes({name}, {number}, {rest})")
+
+    def _exact(self, value: Value, source: Scalar, where: str) -> str:
+        """Return the exact number of a value as an expression."""
+        if source.word == "decimal":
+            return f"Numbers.decimal({value.span}, {source.scale})"
+        if value.kind == "whole":
+            return f"java.math.BigDecimal.valueOf({value.value})"
+        if value.kind == "real":
+            is_float = "true" if source.base == "float" else "false"
+            return f"Numbers.decimalOfReal({value.value}, {is_float}, {quoted(where)})"
+        return f"Numbers.decimalOfText({value.span}, {quoted(where)})"
 
     # -- texts and dates
 

@@ -254,7 +254,7 @@ class ReaderWriter:
         """Return the statements that read an array or a map from the bytes of a default."""
         step = Resolver().resolve(node, node, ())
         measure(step)
-        data = self._java.data(EncodeWalk(strict=False).write(node, value))
+        data = self._java.data(EncodeWalk(strict=False, exact=False).write(node, value))
         return [f"{ReaderWriter(self._java, is_default=True).method(step, slot)}({data}, 0);"]
 
     def _array(self, items: Step, smallest: int, slot: Slot | None, *, skips: bool) -> str:

@@ -33,7 +33,7 @@ def _utf16(letter: str) -> Iterator[int]:
     return (int.from_bytes(data[place : place + 2], "big") for place in range(0, len(data), 2))
 
 
-def _joined(text: str) -> str:
+def joined(text: str) -> str:
     """Return an ASCII text of any length as a Java expression."""
     pieces = [quoted(text[place : place + _LONGEST_LITERAL]) for place in range(0, len(text), _LONGEST_LITERAL)]
     if len(pieces) <= 1:
@@ -89,26 +89,26 @@ class JavaClass:
 
     def data(self, value: bytes) -> str:
         """Return the name of a constant with these bytes."""
-        return self.constant("byte[]", f"Texts.ofHex({_joined(value.hex())})")
+        return self.constant("byte[]", f"Texts.ofHex({joined(value.hex())})")
 
     def several(self, values: Iterable[bytes]) -> str:
         """Return the name of a constant with an array of bytes.
 
         It is one text: Java limits the code that fills an array element by element to 64 KB.
         """
-        return self.constant("byte[][]", f"Texts.ofHexes({_joined(','.join(value.hex() for value in values))})")
+        return self.constant("byte[][]", f"Texts.ofHexes({joined(','.join(value.hex() for value in values))})")
 
     def words(self, values: Sequence[str]) -> str:
         """Return the name of a constant with an array of strings."""
-        return self.constant("String[]", f"Texts.words({_joined(','.join(value.encode().hex() for value in values))})")
+        return self.constant("String[]", f"Texts.words({joined(','.join(value.encode().hex() for value in values))})")
 
     def integers(self, values: Iterable[int]) -> str:
         """Return the name of a constant with an array of whole numbers of 32 bits."""
-        return self.constant("int[]", f"Numbers.ints({_joined(','.join(map(str, values)))})")
+        return self.constant("int[]", f"Numbers.ints({joined(','.join(map(str, values)))})")
 
     def longs(self, values: Iterable[int]) -> str:
         """Return the name of a constant with an array of whole numbers of 64 bits."""
-        return self.constant("long[]", f"Numbers.longs({_joined(','.join(map(str, values)))})")
+        return self.constant("long[]", f"Numbers.longs({joined(','.join(map(str, values)))})")
 
     def member(self, declaration: str) -> None:
         """Add a member."""

@@ -254,7 +254,7 @@ class TargetWriter:
 
 
 def _encoded(node: AvroType, value: Any) -> bytes:
-    return EncodeWalk(strict=False, takes_indexes=True).write(node, value)
+    return EncodeWalk(strict=False, takes_indexes=True, exact=False).write(node, value)
 
 
 def _any(conditions: list[str]) -> str | None:

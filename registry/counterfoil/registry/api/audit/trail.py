@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.registry.api.http.middleware import REQUEST_ID_KEY, ROUTE_HOLDER
 from counterfoil.registry.api.senders import client_address
 from counterfoil.registry.domain.access.caller import CALLER
+from counterfoil.registry.domain.audit.changed import event_of_change
 from counterfoil.registry.domain.audit.events import (
     AuditEvent,
     EventKind,
     agent_text,
     caller_facts,
-    event_of_change,
 )
 from counterfoil.registry.domain.audit.trail import Trail
 

@@ -39,6 +39,15 @@ def everything(_: QualifiedSubject) -> bool:
     return True
 
 
+Knows: TypeAlias = "Callable[[str], bool]"
+"""Returns whether a caller may know the application of a name."""
+
+
+def knows_all(_: str) -> bool:
+    """Return True: for callers who may know all applications."""
+    return True
+
+
 class Needs(NamedTuple):
     """What a stored answer needs: an operation on one of some resources. ``key`` is the same as a text."""
 

@@ -38,10 +38,14 @@ class BreakKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KnownBreak:
-    """A break; ``former`` is that of release 0.2.0 of which it was the reported part."""
+    """A break; ``former`` is that of release 0.2.0 of which it was the reported part.
+
+    ``part`` is the break of those consumers alone that a question does not ignore, by which that release named it.
+    """
 
     found: Break
     former: Break | None = None
+    part: KnownBreak | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -51,7 +55,9 @@ class KnownBreak:
     @property
     def former_fingerprints(self) -> tuple[str, ...]:
         """Those that earlier releases gave it."""
-        return () if self.former is None else (self.former.former_fingerprint(),)
+        own = () if self.former is None else (self.former.former_fingerprint(),)
+        part = () if self.part is None else (self.part.fingerprint, *self.part.former_fingerprints)
+        return tuple(dict.fromkeys(each for each in (*own, *part) if each != self.fingerprint))
 
 
 def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, KnownBreak]:
@@ -65,6 +71,15 @@ def breaks_of(pairs: Iterable[Pair]) -> Mapping[BreakKey, KnownBreak]:
                 found.setdefault(key, Break(pair.subject, finding)).add(finding, pair.product)
                 former.add(key, finding, subject=pair.subject, group=key.consumer, consumer=pair.product)
     return {key: KnownBreak(each, former.of(key)) for key, each in found.items()}
+
+
+def with_ignored(breaks: Mapping[BreakKey, KnownBreak], others: Iterable[Pair]) -> Mapping[BreakKey, KnownBreak]:
+    """Return breaks with the consumers that a question ignores, so that the approval of a break covers it there, too.
+
+    ``others`` are all pairs of the question, without anybody ignored.
+    """
+    whole = breaks_of(others)
+    return {key: replace(whole[key], part=each) if key in whole else each for key, each in breaks.items()}
 
 
 def _key(pair: Pair, finding: ReadFinding) -> BreakKey:

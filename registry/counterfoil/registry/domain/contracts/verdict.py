@@ -84,7 +84,7 @@ def _fine(pair: Pair) -> str:
     if any(not each.is_preexisting and reason_of(each) in BLOCKING for each in pair.findings):
         return f"{producer} was live together with {consumer} before"
     if any(each.is_preexisting for each in pair.findings):
-        return f"nothing gets worse for {consumer}"
+        return f"what {consumer} cannot read of {producer} could not be read before either"
     return f"{consumer} reads what {producer} writes"
 
 

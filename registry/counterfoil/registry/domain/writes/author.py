@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from counterfoil.registry.domain.audit.trail import Trail
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,16 +16,3 @@ class Author:
 
 UNKNOWN: Final = Author()
 """The author of a write that no request caused."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The author of the request that is handled, and what is recorded of the request, if anything is."""
-
-    author: Author = UNKNOWN
-    trail: Trail | None = None
-
-
-_UNSIGNED: Final = Signature()
-SIGNATURE: Final[ContextVar[Signature]] = ContextVar("counterfoil_signature", default=_UNSIGNED)
-"""What the request that is handled adds to the plans that storages carry out for it."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.writes.author import SIGNATURE, UNKNOWN
-from counterfoil.registry.domain.writes.effects import PutRecord, PutSettings, PutVersion, RecordEvents
+from counterfoil.registry.domain.writes.author import UNKNOWN
+from counterfoil.registry.domain.writes.effects import PutRecord, PutSettings, PutVersion
 from counterfoil.registry.domain.writes.guards import RecordAt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from counterfoil.registry.domain.changes import Written
     from counterfoil.registry.domain.writes.author import Author
     from counterfoil.registry.domain.writes.effects import Effect
     from counterfoil.registry.domain.writes.guards import Guard
@@ -56,29 +55,6 @@ def together(plans: Iterable[Plan]) -> Plan:
         tuple(guard for plan in parts for guard in plan.guards),
         tuple(effect for plan in parts for effect in plan.effects),
     )
-
-
-def signed(plan: Plan) -> Plan:
-    """Return ``plan`` as the current request writes it: with its author, and its facts in the events of the plan.
-
-    Raise ``StoreUnavailable`` while the audit cannot record what is written, and writes are refused for that.
-    """
-    signature = SIGNATURE.get()
-    if signature.trail is None:
-        return replace(plan, author=signature.author)
-    signature.trail.require_recording()
-    return replace(plan, author=signature.author, effects=tuple(map(signature.trail.completed, plan.effects)))
-
-
-def noted(written: Written, plan: Plan) -> Written:
-    """Return the outcome of ``plan``, and add it to what is known of the current request."""
-    trail = SIGNATURE.get().trail
-    if trail is not None:
-        trail.changes.extend(written.changes)
-        for effect in plan.effects:
-            if isinstance(effect, RecordEvents):
-                trail.events.extend(effect.events)
-    return written
 
 
 def record_write(

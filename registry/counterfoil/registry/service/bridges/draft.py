@@ -9,7 +9,6 @@ from counterfoil.registry.domain.versions import version_not_found
 from counterfoil.registry.domain.writes.guards import Target
 from counterfoil.registry.domain.writes.plan import Plan
 from counterfoil.registry.service.bridges.acceptance import BridgeTarget
-from counterfoil.registry.service.bridges.planning import NO_HASHES, StoredHashes, derived_plan
 from counterfoil.registry.service.registration import Registered
 from counterfoil.schema.contexts import parse_subject
 from counterfoil.schema.errors import SubjectNotFound
@@ -18,6 +17,7 @@ from counterfoil.schema.rest.bridges import Bridge, BridgeLimits, BridgeSide, Br
 
 if TYPE_CHECKING:
     from counterfoil.registry.domain.content import Content
+    from counterfoil.registry.service.bridges.planning import BridgePlans
     from counterfoil.registry.service.bridges.requests import BridgeRequest, Permit
     from counterfoil.registry.service.reading import SchemaReader
     from counterfoil.registry.service.registration import Registration
@@ -50,10 +50,13 @@ class _Side:
 class Drafting:
     """Makes drafts of bridges from requests."""
 
-    def __init__(self, storage: Storage, *, reader: SchemaReader, registration: Registration) -> None:
+    def __init__(
+        self, storage: Storage, *, reader: SchemaReader, registration: Registration, plans: BridgePlans
+    ) -> None:
         self._storage = storage
         self._reader = reader
         self._registration = registration
+        self._plans = plans
 
     async def draft(
         self, file: BridgeFile, request: BridgeRequest, *, text: str, permit: Permit, stored: Bridge | None = None
@@ -69,12 +72,8 @@ class Drafting:
         target = await self._stored(file.target_topic, parse_subject(file.target_subject), target_version)
         source = await self._source(file, request, target.side)
         reverse = request.reverse_plan or ""
-        derived = await derived_plan(
-            file,
-            await self._parsed(source),
-            await self._parsed(target),
-            reverse=reverse,
-            stored=NO_HASHES if stored is None else StoredHashes(stored.plan_hash, stored.reverse.hash),
+        derived = await self._plans.derived(
+            text, await self._parsed(source), await self._parsed(target), reverse=reverse, stored=stored
         )
         bridge = Bridge(
             name=file.name,

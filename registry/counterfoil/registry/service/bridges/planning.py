@@ -1,116 +1,43 @@
-"""The plan of a bridge, read and derived by the schema room. No other module of the registry calls these functions.
+"""The plan of a bridge, read and derived beside the event loop. No other module of the registry calls these functions.
 
 They are imported at the first request that needs them, since a server starts more often than a bridge is registered.
-They run in threads, since a long bridge file takes seconds to read.
 """
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-from counterfoil.schema.documents.nodes import InvalidDocument
-from counterfoil.schema.errors import InvalidBridge
-from counterfoil.schema.rest.bridges import PROBLEM, Problem, ReversePlan
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from counterfoil.registry.service.judging import LongJudgements
+    from counterfoil.schema.bridges.derived import DerivedPlan
     from counterfoil.schema.bridges.model import BridgeFile
-    from counterfoil.schema.evolution import ConversionPlan
     from counterfoil.schema.parsed import ParsedSchema
+    from counterfoil.schema.rest.bridges import Bridge
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedPlan:
-    """A complete plan: its hash, what it loses and leaves out, and the plan that converts back."""
+class BridgePlans:
+    """Reads and derives plans; a small file takes long where its expressions do, so that size does not decide."""
 
-    hash: str
-    lossy: tuple[str, ...]
-    dropped: tuple[str, ...]
-    reverse: ReversePlan
+    def __init__(self, long: LongJudgements) -> None:
+        self._long = long
 
+    async def read(self, text: str) -> BridgeFile:
+        """Return the bridge file in ``text`` without its rules.
 
-class StoredHashes(NamedTuple):
-    """The hashes of the plans that are stored of a bridge, there and back; empty if there are none."""
+        Raise ``InvalidBridge`` with line and column of a mistake.
+        """
+        from counterfoil.schema.bridges.derived import plan_head
 
-    there: str = ""
-    back: str = ""
+        return await self._long.run(plan_head, text)
 
+    async def derived(
+        self, text: str, source: ParsedSchema, target: ParsedSchema, *, reverse: str, stored: Bridge | None
+    ) -> DerivedPlan:
+        """Return the plan of the bridge file in ``text``, and the one back.
 
-NO_HASHES: Final = StoredHashes()
+        ``stored`` is the bridge of this name, if there is one. Raises ``InvalidBridge``.
+        """
+        from counterfoil.schema.bridges.derived import NO_HASHES, StoredHashes, derived_plan
 
-
-async def read_plan(text: str) -> BridgeFile:
-    """Return the bridge file in ``text``; raise ``InvalidBridge`` with line and column of a mistake."""
-    return await asyncio.to_thread(_read, text, "The plan")
-
-
-def _read(text: str, named: str) -> BridgeFile:
-    from counterfoil.schema.bridges.document import read_bridge
-
-    try:
-        return read_bridge(text)
-    except InvalidDocument as mistake:
-        raise InvalidBridge(f"{named} cannot be read: {mistake}") from None
-
-
-async def derived_plan(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, *, reverse: str = "", stored: StoredHashes = NO_HASHES
-) -> DerivedPlan:
-    """Return the plan of ``file`` from ``source`` to ``target``, and the one back.
-
-    ``reverse`` is the text of a bridge file for the plan back; without it, that plan is derived without rules, and may
-    have problems. ``stored`` are the hashes of the plans that are stored, which keep their meaning where versions
-    before derived other ones. Raise ``InvalidBridge`` for a plan that is not complete, with its problems by field in
-    the details.
-    """
-    return await asyncio.to_thread(_derived, file, source, target, reverse, stored)
-
-
-def _derived(
-    file: BridgeFile, source: ParsedSchema, target: ParsedSchema, reverse: str, stored: StoredHashes
-) -> DerivedPlan:
-    from counterfoil.schema.evolution import derive_plan, stored_plan, with_message
-
-    source, target = with_message(source, file.source_message), with_message(target, file.target_message)
-    plan = derive_plan(source, target, file.rules)
-    earlier = stored_plan(plan, file.rules) if stored.there else None
-    if earlier is not None and earlier.hash == stored.there:
-        plan = earlier
-    _check_complete(plan, f"The plan of bridge {file.name!r}")
-    if unusable := file.language_problems(source.schema_type, target.schema_type):
-        raise InvalidBridge("; ".join(unusable))
-    return DerivedPlan(plan.hash, plan.lossy, plan.dropped, _reverse(file, plan, reverse, stored.back))
-
-
-def _reverse(file: BridgeFile, plan: ConversionPlan, text: str, stored_hash: str) -> ReversePlan:
-    from counterfoil.schema.evolution import Numbers, PlanRules, derive_back, derive_plan
-
-    if not text:
-        back = derive_back(plan)
-        if stored_hash not in {"", back.hash}:
-            earlier = derive_plan(plan.target, plan.source, PlanRules(drop_rest=True, numbers=Numbers.ALL))
-            back = earlier if earlier.hash == stored_hash else back
-        return ReversePlan(back.hash, problems=_problems(back), lossy=back.lossy)
-    named = _read(text, "The reverse plan")
-    if (named.source_subject, named.target_subject) != (file.target_subject, file.source_subject):
-        raise InvalidBridge(
-            f"The reverse plan converts {named.source_subject} to {named.target_subject}; "
-            f"expected {file.target_subject} to {file.source_subject}"
-        )
-    back = derive_plan(plan.target, plan.source, named.rules)
-    _check_complete(back, f"The reverse plan of bridge {file.name!r}")
-    return ReversePlan(back.hash, text, lossy=back.lossy)
-
-
-def _check_complete(plan: ConversionPlan, named: str) -> None:
-    problems = _problems(plan)
-    if problems:
-        raise InvalidBridge(
-            f"{named} is not complete: {'; '.join(map(str, problems))}",
-            details={"problems": [PROBLEM.write(each) for each in problems]},
-        )
-
-
-def _problems(plan: ConversionPlan) -> tuple[Problem, ...]:
-    return tuple(Problem(each.kind.value, each.field, each.text) for each in plan.problems)
+        hashes = NO_HASHES if stored is None else StoredHashes(stored.plan_hash, stored.reverse.hash)
+        return await self._long.run(derived_plan, text, source, target, reverse, hashes)

@@ -11,7 +11,6 @@ from counterfoil.registry.domain.bridges.stored import PROGRESS_KIND, READERS_KI
 from counterfoil.registry.domain.bridges.transitions import AT_REST, REMOVABLE, changed, possible_transitions
 from counterfoil.registry.domain.modes import check_writable
 from counterfoil.registry.domain.writes.plan import Plan, together
-from counterfoil.registry.service.bridges.planning import read_plan
 from counterfoil.registry.service.bridges.records import bridge_write, report_write
 from counterfoil.registry.service.bridges.requests import permit_all, schema_request_of
 from counterfoil.registry.service.retrying import Turns
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from counterfoil.registry.domain.bridges.stored import ReportKind
     from counterfoil.registry.domain.bridges.transitions import TransitionRequest
     from counterfoil.registry.service.bridges.draft import Draft, Drafting
+    from counterfoil.registry.service.bridges.planning import BridgePlans
     from counterfoil.registry.service.bridges.records import BridgeRecords, HeldBridge
     from counterfoil.registry.service.bridges.requests import BridgeRequest, Permit
     from counterfoil.registry.service.reading import SchemaReader
@@ -69,6 +69,7 @@ class Bridges:
         scopes: Scopes,
         reader: SchemaReader,
         drafting: Drafting,
+        plans: BridgePlans,
         now_ms: Callable[[], int],
     ) -> None:
         self._storage = storage
@@ -76,6 +77,7 @@ class Bridges:
         self._scopes = scopes
         self._reader = reader
         self._drafting = drafting
+        self._plans = plans
         self._now_ms = now_ms
         self._turns = Turns(storage.catch_up)
 
@@ -115,7 +117,7 @@ class Bridges:
         """
         if not request.plan or not (request.owner or "").strip():
             raise InvalidBridge("A bridge needs a plan, the text of a bridge file, and an owner")
-        file = await read_plan(request.plan)
+        file = await self._plans.read(request.plan)
         attempt = partial(self._create, request, file, text=request.plan, dry_run=dry_run, permit=permit)
         return await self._take(file.name, attempt)
 
@@ -162,7 +164,7 @@ class Bridges:
 
     async def _redraft(self, bridge: Bridge, request: BridgeRequest, permit: Permit) -> Draft:
         text = request.plan or bridge.plan
-        file = await read_plan(text)
+        file = await self._plans.read(text)
         if file.name != bridge.name:
             raise InvalidBridge(f"The plan is that of bridge {file.name!r}; expected {bridge.name!r}")
         completed = _completed(request, file, bridge)

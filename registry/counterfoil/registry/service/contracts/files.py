@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -10,12 +9,9 @@ from counterfoil.registry.domain.access.operations import Operation
 from counterfoil.registry.domain.contracts.stored import is_name
 from counterfoil.registry.service.bridges.requests import schema_request_of
 from counterfoil.schema.agreements.document import read_agreement
-from counterfoil.schema.agreements.identity import content_hash
 from counterfoil.schema.agreements.model import Contract
-from counterfoil.schema.agreements.odps import ports_by_contract
+from counterfoil.schema.agreements.stored import hash_of_file, ports_of
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
-from counterfoil.schema.documents.node_json import node_json
-from counterfoil.schema.documents.yaml_reader import read_yaml
 from counterfoil.schema.errors import Forbidden, InvalidContract, InvalidSchema
 from counterfoil.schema.model import Schema
 from counterfoil.schema.parsed import Validation
@@ -66,7 +62,7 @@ class ContractFiles:
         given schema refers to, and for each that a consumer's contract reads: a verdict tells which fields it has.
         Raises ``InvalidContract``.
         """
-        reading = await asyncio.to_thread(read_agreement, given.text)
+        reading = await self._reader.of_text(given.text, read_agreement)
         agreement = reading.agreement
         if agreement is None or reading.faults:
             raise _invalid(reading.faults)
@@ -77,10 +73,10 @@ class ContractFiles:
         schemas = await self._given(given, dict.fromkeys(links, DEFAULT_CONTEXT), permit)
         if missing := next((link for link in links if link not in schemas), None):
             raise InvalidContract(f"The reader schema {missing!r} of {agreement.id!r} is not among the schemas")
-        reads = await asyncio.to_thread(_ports, given.text)
+        reads = await self._reader.of_text(given.text, ports_of)
         for contract in reads:
             await self._permit_reading(contract, permit)
-        return _contract_of(agreement, given, version, schemas, reads=reads)
+        return await self._contract(agreement, given, version, schemas, reads=reads)
 
     async def _permit_reading(self, contract: str, permit: Permit) -> None:
         """Raise ``Forbidden`` without their names unless the caller may read the subjects that a contract is about."""
@@ -114,7 +110,7 @@ class ContractFiles:
             if subject not in schemas:
                 schemas |= await self._registered(subject, None, is_needed=False)
         subjects = tuple(dict.fromkeys(each.subject for each in contract.promises))
-        return _contract_of(contract, given, version, schemas, subjects=subjects)
+        return await self._contract(contract, given, version, schemas, subjects=subjects)
 
     async def _given(self, given: NewContract, contexts: dict[str, str], permit: Permit) -> dict[str, Schema]:
         """Return the given schemas to which the contract refers, by link or subject, as they are stored.
@@ -155,6 +151,21 @@ class ContractFiles:
         content = await self._reader.content(latest.guid)
         return {subject: Schema(content.text, content.schema_type, content.references)}
 
+    async def _contract(
+        self,
+        agreement: Agreement,
+        given: NewContract,
+        version: str,
+        schemas: dict[str, Schema],
+        *,
+        subjects: tuple[str, ...] = (),
+        reads: Mapping[str, list[Any]] | None = None,
+    ) -> ReadContract:
+        kind = ContractKind.ODCS if isinstance(agreement, Contract) else ContractKind.ODPS
+        found = await self._reader.of_text(given.text, hash_of_file, schemas)
+        contract = PublishedContract(agreement.id, kind, agreement.version or version, found, given.text, schemas)
+        return ReadContract(contract, subjects, reads or {})
+
 
 def _check_names(agreement: Agreement, version: str) -> None:
     """Check what becomes part of a key."""
@@ -165,28 +176,6 @@ def _check_names(agreement: Agreement, version: str) -> None:
     for name, what in ((agreement.id, "the id"), (agreement.version or version, "the version"), *others):
         if not is_name(name):
             raise InvalidContract(f"{what} is {name[:80]!r}; expected 1 to 300 characters without control characters")
-
-
-def _contract_of(
-    agreement: Agreement,
-    given: NewContract,
-    version: str,
-    schemas: dict[str, Schema],
-    *,
-    subjects: tuple[str, ...] = (),
-    reads: Mapping[str, list[Any]] | None = None,
-) -> ReadContract:
-    kind = ContractKind.ODCS if isinstance(agreement, Contract) else ContractKind.ODPS
-    prints = {link: f"{each.schema_type}:{each.text}:{each.references}" for link, each in schemas.items()}
-    found = content_hash(agreement, fingerprints=prints)
-    contract = PublishedContract(agreement.id, kind, agreement.version or version, found, given.text, schemas)
-    return ReadContract(contract, subjects, reads or {})
-
-
-def _ports(text: str) -> dict[str, list[Any]]:
-    root = read_yaml(text)
-    found = {} if root is None else ports_by_contract(root)
-    return {contract: [node_json(each) for each in ports] for contract, ports in found.items()}
 
 
 def _invalid(faults: tuple[Fault, ...]) -> InvalidContract:

@@ -110,6 +110,7 @@ class Publishing:
 
     async def _publish(self, new: NewPublication, read: list[ReadContract], *, dry_run: bool) -> Publication:
         check_writable(await self._scopes.mode(TOP_LEVEL), TOP_LEVEL)
+        read = [await self._as_stored(each) for each in read]
         found = await self._records.find(VERSIONS, (new.application, new.version))
         held = found.value
         version = self._version(held, new, read)
@@ -130,6 +131,14 @@ class Publishing:
         if draft.plan.effects and not dry_run:
             await self._storage.commit(together((draft.plan, await self._events.plan(*draft.events))))
         return Publication(new.application, new.version, version.contracts, tuple(draft.notices))
+
+    async def _as_stored(self, read: ReadContract) -> ReadContract:
+        """Return a contract with the hash with which it is stored: an earlier release may have computed another one."""
+        contract = read.contract
+        held = await self._records.published(contract.id, contract.kind, contract.version)
+        if held is None or held.hash == contract.hash or not await self._comparing.are_the_same(held, contract):
+            return read
+        return replace(read, contract=replace(contract, hash=held.hash))
 
     def _version(
         self, held: ApplicationVersion | None, new: NewPublication, read: list[ReadContract]
@@ -163,7 +172,7 @@ class Publishing:
             )
             draft.values.append(CONTRACTS.write(stamped, revision=0, subjects=map(parse_subject, read.subjects)))
             draft.events.append(await self._published(stamped))
-        elif held.hash != contract.hash:
+        elif not await self._comparing.are_the_same(held, contract):
             raise _other_content(held, contract, await self._comparing.contents(held, contract))
         elif held.text != contract.text:
             draft.notices.append(

@@ -97,7 +97,7 @@ def contract_use_cases(
     usage = ObservedUsage(storage, records=records, scopes=scopes, events=events, limits=limits, now_ms=now_ms)
     counterparts = Counterparts(records=records, sides=sides, usage=usage)
     decisions = Decisions(records=records, now_ms=now_ms)
-    comparing = Comparing(records=records, sides=sides)
+    comparing = Comparing(records=records, sides=sides, long=long)
     migrations = Migrations(storage, records=records, bridges=bridges, scopes=scopes, now_ms=now_ms)
     retained = RetainedVersions(storage, records=records, reader=reader)
     met = MetWriters(storage, records=records, sides=sides)

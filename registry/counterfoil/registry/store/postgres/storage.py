@@ -13,7 +13,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.writes.plan import noted, signed
+from counterfoil.registry.current_request import noted, signed
 from counterfoil.registry.service.contact import StoreContact
 from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, GroupCommit, WriteLimits

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.writes.plan import noted, signed
+from counterfoil.registry.current_request import noted, signed
 from counterfoil.registry.service.storage import Load
 from counterfoil.registry.store.committer import DEFAULT_LIMITS, Committer, WriteLimits
 from counterfoil.registry.store.local import LocalStorage

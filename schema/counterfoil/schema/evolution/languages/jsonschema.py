@@ -50,6 +50,16 @@ if TYPE_CHECKING:
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
+_UNCHECKED: Final = frozenset(
+    (
+        "pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf uniqueItems minItems "
+        "maxItems minProperties maxProperties contains not if propertyNames dependentRequired dependentSchemas "
+        "dependencies patternProperties"
+    ).split()
+)
+"""The keywords that a tree does not have; a range of numbers only chooses their type."""
+_BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_VALUES: Final = frozenset({"enum", "const", "default", "examples"})
 _STEPS_A_NAME: Final = 1_000
 _ANY: Final = Opaque("any JSON value", "json: true")
 _BOOLEAN: Final = Scalar("boolean", "boolean")
@@ -342,6 +352,30 @@ def _as_floats(value: Any) -> Any:
     if isinstance(value, list):
         return [_as_floats(item) for item in value]
     return {key: _as_floats(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def reading_notes(schema: JsonSchema) -> tuple[str, ...]:
+    """Return a sentence with the keywords of a source that no record is checked against, if it has some."""
+    found: set[str] = set()
+    waiting: list[Any] = [schema.document, *schema.references.values()]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        if not isinstance(node, dict):
+            continue
+        found |= _UNCHECKED & node.keys()
+        for keyword, value in node.items():
+            if keyword in _BY_NAME and isinstance(value, dict):
+                waiting += value.values()
+            elif keyword not in _VALUES:
+                waiting.append(value)
+    if not found:
+        return ()
+    names = ", ".join(sorted(found))
+    return (
+        f"records of the source are not checked against {names}: types, required properties and lists of texts are",
+    )
 
 
 def _opaque(schema: Schema, words: str) -> Opaque:

@@ -40,6 +40,14 @@ def meaning_of(schema: ParsedSchema) -> str:
     return text
 
 
+def reading_notes(schema: ParsedSchema) -> tuple[str, ...]:
+    """Return sentences about what of a source's schema is not checked when its records are read."""
+    if schema.schema_type is not SchemaType.JSON:
+        return ()
+    notes: tuple[str, ...] = _load(schema, "reading_notes")(schema)
+    return notes
+
+
 def base_function(schema: ParsedSchema) -> Callable[[Any], Any] | None:
     """Return the function from values as the language's decoders return them to base values; None if they are equal."""
     function: Callable[[Any], Any] | None = _load(schema, "base_function")(schema)

@@ -25,21 +25,22 @@ from counterfoil.schema.formats.avro.compare.differences import (
     unknown_symbols,
 )
 from counterfoil.schema.formats.avro.compare.places import TypePair
-from counterfoil.schema.formats.avro.compare.readable import have_matching_names, matching_fields
+from counterfoil.schema.formats.avro.compare.readable import Branches, matching_fields
 from counterfoil.schema.formats.avro.compare.sound import scalar_misreadings, unusable_default
 from counterfoil.schema.formats.avro.paths import short_name
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Primitive, Record, Union, branch_name
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, branch, member
-from counterfoil.schema.steps import LEAST_STEPS, Steps
+from counterfoil.schema.steps import steps_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from counterfoil.schema.compatibility.misfits import Misfits
     from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.steps import Steps
 
 _Found: TypeAlias = "list[tuple[FieldPath, AvroDifference]]"
 _Key: TypeAlias = tuple[int, int]
@@ -47,13 +48,16 @@ _Key: TypeAlias = tuple[int, int]
 _MISREAD: Final = frozenset({rules.LOGICAL_TYPE_CHANGED, rules.DECIMAL_CHANGED, rules.INTEGER_AS_FLOAT})
 """The rules of values that are read as others without an error; at all other differences a decoder raises."""
 
+_STEPS_A_PAIR: Final = 5
+
 _OTHER_KINDS: Final = frozenset({rules.TYPE_MISMATCH, rules.MISSING_UNION_BRANCH})
 """The rules of values of a kind that the reader does not have."""
 
 
 def find_misfits(reader: AvroSchema, writer: AvroSchema) -> Misfits:
-    """Return the misfits of a reader and a writer."""
-    return _AvroMisfits(_AvroPairs(reader.root, writer.root))
+    """Return the misfits of a reader and a writer; they raise ``OutOfSteps`` where the steps do not suffice."""
+    steps = steps_for(reader, writer)
+    return _AvroMisfits(_AvroPairs(reader.root, writer.root, steps), steps)
 
 
 class _AvroMisfits(PairMisfits[TypePair]):
@@ -62,11 +66,17 @@ class _AvroMisfits(PairMisfits[TypePair]):
     def written_at(self, path: FieldPath) -> FieldPath | None:
         """Return the writer's names for a path of the reader, by the aliases of its fields and types."""
         waiting: list[tuple[TypePair, FieldPath, FieldPath]] = [(self.pairs.root(), (), self.pairs.spelled(path))]
+        met: set[tuple[Hashable, int]] = set()
         while waiting:
             pair, there, rest = waiting.pop()
+            self.steps.spend(1 + len(rest))
             if not rest:
                 return there
+            if (reached := (self.pairs.key(pair), len(rest))) in met:
+                continue  # nothing was found from here before
+            met.add(reached)
             for steps, inner in self.pairs.inside(pair):
+                self.steps.spend()
                 if is_prefix(steps, rest):
                     waiting.append((inner, (*there, *_written_steps(pair, inner)), rest[len(steps) :]))
         return None
@@ -81,7 +91,7 @@ def _written_steps(around: TypePair, inner: TypePair) -> FieldPath:
             return (ITEMS,)
         case Map() if inner.writer is not around.writer:
             return (VALUES,)
-        case Union() if len(_beside_null(around.writer)) > 1:
+        case Union() if _has_several(around.writer):
             return (branch(short_name(inner.writer)),)
     return ()
 
@@ -89,7 +99,9 @@ def _written_steps(around: TypePair, inner: TypePair) -> FieldPath:
 class _AvroPairs:
     """The pairs of types of two schemas, each with the first place at which it was entered."""
 
-    def __init__(self, reader: AvroType, writer: AvroType) -> None:
+    def __init__(self, reader: AvroType, writer: AvroType, steps: Steps) -> None:
+        self._steps = steps
+        self._choices: dict[int, Branches] = {}
         self._root = TypePair(None, None, reader, writer)
         self._entered: dict[_Key, tuple[tuple[Misfit, ...], list[tuple[FieldPath, TypePair]]]] = {}
 
@@ -118,7 +130,7 @@ class _AvroPairs:
                 chosen = next(
                     (each for each in node.branches if step.name in (short_name(each), branch_name(each))), None
                 )
-                if chosen is None or len(_beside_null(node)) > 1:
+                if chosen is None or _has_several(node):
                     steps.append(step if chosen is None else branch(short_name(chosen)))
                 node = chosen
                 continue
@@ -130,7 +142,7 @@ class _AvroPairs:
         known = self._entered.get(self.key(pair))
         if known is not None:
             return known
-        found, inside = _compare(pair)
+        found, inside = self._compare(pair)
         own = tuple(misfit for place, each in found for misfit in _misfits(place, each))
         entered = ((*own, *_kept_symbols(pair)), inside)
         if (
@@ -139,9 +151,56 @@ class _AvroPairs:
             self._entered[self.key(pair)] = entered
         return entered
 
+    def _compare(self, place: TypePair) -> tuple[_Found, list[tuple[FieldPath, TypePair]]]:
+        """Return the differences of two types themselves, and the pairs inside, each with the steps to it."""
+        reader, writer = place.reader, place.writer
+        self._steps.spend(_STEPS_A_PAIR)
+        match reader, writer:
+            case _, Union():
+                self._steps.spend(len(writer.branches))
+                branches = enumerate(writer.branches)
+                return [], [((), TypePair(place, str(index), reader, each, index)) for index, each in branches]
+            case Union(), _:
+                chosen = self._branch_for(reader, writer)
+                if chosen is None:
+                    return [((), missing_branch(place, None))], []
+                steps = (branch(short_name(chosen)),) if _has_several(reader) else ()
+                return [], [(steps if chosen.kind is not Kind.NULL else (), TypePair(place, "", chosen, writer))]
+            case Record(), Record():
+                self._steps.spend(len(reader.fields) + len(writer.fields))
+                named: _Found = [((), each) for each in name_mismatch(reader, writer, place)]
+                found, inside = _fields(reader, writer, place)
+                return [*named, *found], inside
+            case Array(), Array():
+                return [], [((ITEMS,), TypePair(place, "items", reader.items, writer.items, "items"))]
+            case Map(), Map():
+                return [], [((VALUES,), TypePair(place, "values", reader.values, writer.values, "values"))]
+        return [((), each) for each in _of_leaves(place, self._steps)], []
+
+    def _branch_for(self, reader: Union, writer: AvroType) -> AvroType | None:
+        """Return the branch of a reader's union by which a value is read; None if none reads it."""
+        choices = self._choices.get(id(reader))
+        if choices is None:
+            self._steps.spend(len(reader.branches))
+            choices = self._choices[id(reader)] = Branches(reader)
+        if isinstance(writer, Record | Enum | Fixed):
+            return choices.first_named(writer)
+        plain = choices.for_(writer)
+        same = [each for each in plain if each.kind is writer.kind]
+        alike = [each for each in same if each.logical_type == writer.logical_type]
+        if alike or same or not isinstance(writer, Primitive):
+            return next(iter(alike or same), None)
+        promoted = (each for each in plain if isinstance(each, Primitive) and reads_primitive(each, writer))
+        return next(promoted, None)
+
 
 def _beside_null(union: Union) -> list[AvroType]:
     return [each for each in union.branches if each.kind is not Kind.NULL]
+
+
+def _has_several(union: Union) -> bool:
+    """Return whether a union has several branches beside null."""
+    return len(union.branches) > 2 or len(_beside_null(union)) > 1  # noqa: PLR2004 - null is at most one of them
 
 
 def _below(node: AvroType | None, step: Step) -> AvroType | None:
@@ -157,30 +216,6 @@ def _below(node: AvroType | None, step: Step) -> AvroType | None:
         case StepKind.VALUE, Map():
             return node.values
     return None
-
-
-def _compare(place: TypePair) -> tuple[_Found, list[tuple[FieldPath, TypePair]]]:
-    """Return the differences of two types themselves, and the pairs inside, each with the steps to it."""
-    reader, writer = place.reader, place.writer
-    match reader, writer:
-        case _, Union():
-            branches = enumerate(writer.branches)
-            return [], [((), TypePair(place, str(index), reader, each, index)) for index, each in branches]
-        case Union(), _:
-            chosen = _branch_for(reader, writer)
-            if chosen is None:
-                return [((), missing_branch(place, None))], []
-            steps = (branch(short_name(chosen)),) if len(_beside_null(reader)) > 1 else ()
-            return [], [(steps if chosen.kind is not Kind.NULL else (), TypePair(place, "", chosen, writer))]
-        case Record(), Record():
-            named: _Found = [((), each) for each in name_mismatch(reader, writer, place)]
-            found, inside = _fields(reader, writer, place)
-            return [*named, *found], inside
-        case Array(), Array():
-            return [], [((ITEMS,), TypePair(place, "items", reader.items, writer.items, "items"))]
-        case Map(), Map():
-            return [], [((VALUES,), TypePair(place, "values", reader.values, writer.values, "values"))]
-    return [((), each) for each in _of_leaves(place)], []
 
 
 def _fields(reader: Record, writer: Record, place: TypePair) -> tuple[_Found, list[tuple[FieldPath, TypePair]]]:
@@ -204,11 +239,12 @@ def _not_written(field: Field, place: TypePair) -> AvroDifference | None:
     return unusable_default(field, place) if field.has_default else missing_field(field, place)
 
 
-def _of_leaves(place: TypePair) -> Iterator[AvroDifference]:
+def _of_leaves(place: TypePair, steps: Steps) -> Iterator[AvroDifference]:
     """Yield the differences of two types of which at least one has no parts."""
     reader, writer = place.reader, place.writer
     match reader, writer:
         case Enum(), Enum():
+            steps.spend(len(reader.symbols) + len(writer.symbols))
             yield from name_mismatch(reader, writer, place)
             unknown = _unknown(reader, writer)
             if unknown and reader.default not in reader.symbols:
@@ -221,7 +257,7 @@ def _of_leaves(place: TypePair) -> Iterator[AvroDifference]:
         case _:
             yield from type_mismatch(place)
             return
-    yield from scalar_misreadings(place, Steps(LEAST_STEPS))
+    yield from scalar_misreadings(place, steps)
 
 
 def _unknown(reader: Enum, writer: Enum) -> list[str]:
@@ -237,20 +273,7 @@ def _kept_symbols(place: TypePair) -> Iterator[Misfit]:
                 f"The reader's enum {reader.full_name} lacks {symbol}, and its default {reader.default} is read instead"
             )
             pointer = place.writer_pointer("symbols", writer.symbols.index(symbol))
-            yield Misfit((), reader.full_name, symbol, text, pointer, Effect.KEPT, is_symbol=True)
-
-
-def _branch_for(reader: Union, writer: AvroType) -> AvroType | None:
-    """Return the branch of a reader's union by which a value is read; None if none reads it."""
-    if isinstance(writer, Record | Enum | Fixed):
-        named = [each for each in reader.branches if type(each) is type(writer)]
-        return next((each for each in named if have_matching_names(each, writer)), None)
-    same = [each for each in reader.branches if each.kind is writer.kind]
-    alike = [each for each in same if each.logical_type == writer.logical_type]
-    if alike or same or not isinstance(writer, Primitive):
-        return next(iter(alike or same), None)
-    promoted = (each for each in reader.branches if isinstance(each, Primitive) and reads_primitive(each, writer))
-    return next(promoted, None)
+            yield Misfit((), reader.full_name, symbol, text, pointer, Effect.KEPT, symbol=symbol)
 
 
 def _misfits(place: FieldPath, difference: AvroDifference) -> Iterator[Misfit]:
@@ -261,4 +284,12 @@ def _misfits(place: FieldPath, difference: AvroDifference) -> Iterator[Misfit]:
     is_container = isinstance(there, Array | Map) and difference.kind in _OTHER_KINDS
     for expected, said in stated_by(difference):
         written = there.kind.value if is_container else said  # whatever it contains, nothing of it is read
-        yield Misfit(place, expected, written, difference.text, difference.writer_pointer, effect, is_symbol=is_symbol)
+        yield Misfit(
+            place,
+            expected,
+            written,
+            difference.text,
+            difference.writer_pointer,
+            effect,
+            symbol=said if is_symbol else "",
+        )

@@ -13,10 +13,10 @@ from hashlib import sha256
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, Effect, Misfit
+from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Effect, Misfit
 from counterfoil.schema.formats.jsonschema.paths import steps_through
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.values import are_equal
+from counterfoil.schema.formats.jsonschema.read.values import are_equal, type_of
 from counterfoil.schema.formats.jsonschema.read.words import value_words
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
@@ -25,6 +25,7 @@ from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpellin
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
+from counterfoil.schema.formats.jsonschema.view.kinds import WrittenKinds, is_bare, with_integers, written_kinds
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
@@ -124,31 +125,65 @@ def _plain(step: Step) -> Step:
 def _refused(reason: Reason) -> Iterator[Misfit]:
     """Yield the misfits of one constraint of the reader: one for each value of an enum, and for each type."""
     text, place = difference_of(reason).text, steps_through(reason.steps)
-    for expected, written, is_symbol in _facts(reason):
-        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, is_symbol=is_symbol)
+    for expected, written, symbol in _facts(reason):
+        yield Misfit(place, expected, written, text, reason.writer_pointer, Effect.REFUSED, symbol=symbol)
 
 
-def _facts(reason: Reason) -> Iterator[tuple[str, str, bool]]:
-    """Yield what a constraint expects and what is written instead, and whether that is a symbol of an enum."""
-    asked, writers = reason.asked, [each.facts for each in spread(reason.writers, with_refused=False)]
+def _facts(reason: Reason) -> Iterator[tuple[str, str, str]]:
+    """Yield what a constraint expects and what is written instead, and that again if it is a symbol of an enum."""
+    asked = reason.asked
     if asked.required:
-        yield "required", MISSING, False
-    elif asked.values is not None and any(each.values is not None for each in writers):
+        writers = [each.facts for each in spread(reason.writers, with_refused=False)]
+        is_written = any(_may_be_written(each, name) for name in asked.required for each in writers)
+        yield "required", OPTIONAL if is_written else MISSING, ""
+    elif asked.values is not None:
         known = ", ".join(map(value_words, asked.values))
-        listed = next(each.values or [] for each in writers if each.values is not None)
-        for value in listed:
-            if not any(are_equal(value, each) for each in asked.values):
-                name = value if isinstance(value, str) else value_words(value)
-                yield known, NULLABLE if value is None else name, value is not None
+        for value in (found := _beside(asked.values, reason)).listed:
+            name = value if isinstance(value, str) else value_words(value)
+            yield known, *((NULLABLE, "") if value is None else (name, name))
+        yield from ((known, written, "") for written in _named(found.types))
+        if found == _NO_KINDS:
+            yield known, _digest_of(reason), ""
     elif asked.types is not None:
-        names = _types_of(asked)
-        known = " | ".join(sorted(reason.reader.facts.types or names))
-        others = [types for each in writers if (types := each.types) is not None]
-        extra = frozenset.intersection(*others) - names if others else frozenset()
-        for name in sorted(extra) or [_digest_of(reason)]:
-            yield known, NULLABLE if name == "null" else name, False
+        known = " | ".join(sorted(reason.reader.facts.types or _types_of(asked)))
+        found_kinds = written_kinds(reason.writers)
+        types = frozenset[str]() if found_kinds is None else found_kinds.all_types - _types_of(asked)
+        yield from ((known, written, "") for written in _named(types) or [_digest_of(reason)])
     else:
-        yield _said_by(reason.reader, reason.keyword), _written(reason), False
+        yield _said_by(reason.reader, reason.keyword), _written(reason), ""
+
+
+_NO_KINDS: Final = WrittenKinds(frozenset())
+
+
+def _named(types: frozenset[str]) -> list[str]:
+    """Return the facts of types that are written."""
+    named = types - {"integer"} if "number" in types else types
+    return [NULLABLE if each == "null" else each for each in sorted(named)]
+
+
+def _beside(values: Sequence[object], reason: Reason) -> WrittenKinds:
+    """Return what is written where ``values`` are expected, and is none of them; nothing where that is not certain.
+
+    Of a type that none of the values has, all values are refused. Of the type of one of them, it depends on all that
+    the writer says which values are refused.
+    """
+    found = written_kinds(reason.writers)
+    if found is None:
+        return _NO_KINDS
+    listed = tuple(each for each in found.listed if not any(are_equal(each, one) for one in values))
+    expected = with_integers(frozenset(map(type_of, values)))
+    is_shared = not found.types.isdisjoint(expected)
+    if is_shared and not all(is_bare(each.facts) for each in spread(reason.writers, with_refused=False)):
+        return _NO_KINDS
+    return WrittenKinds(found.types, listed)
+
+
+def _may_be_written(writer: Facts, name: str) -> bool:
+    """Return whether a schema says that there may be a property ``name``, and does not merely permit any other."""
+    return any(not each.accepts_everything and not each.facts.is_false for each in writer.property(name)) or (
+        name in writer.properties
+    )
 
 
 def _short_digest(text: str) -> str:

@@ -37,8 +37,13 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.schema import ProtobufSchema
     from counterfoil.schema.formats.protobuf.types.index import FieldType, Held
     from counterfoil.schema.paths.model import FieldPath, Step
+    from counterfoil.schema.steps import Steps
 
 _Key: TypeAlias = tuple[int, int]
+
+_STEPS_A_PAIR: Final = 5
+_STEPS_A_PART: Final = 2
+"""The steps for each field or symbol of a pair: it is looked at several times."""
 
 _VARINTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64"})
 _REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
@@ -60,14 +65,16 @@ _FILES: Final = _Pair()
 
 
 def find_misfits(reader: ProtobufSchema, writer: ProtobufSchema) -> Misfits:
-    """Return the misfits of a reader and a writer."""
-    return PairMisfits(_ProtobufPairs(reader, writer))
+    """Return the misfits of a reader and a writer; raise ``OutOfSteps``, as they do where the steps do not suffice."""
+    steps = steps_for(reader, writer)
+    return PairMisfits(_ProtobufPairs(reader, writer, steps), steps)
 
 
 class _ProtobufPairs:
     """The pairs of the messages and enums of two schemas. A record may be of any message that no other one contains."""
 
-    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema) -> None:
+    def __init__(self, reader: ProtobufSchema, writer: ProtobufSchema, steps: Steps) -> None:
+        self._steps = steps
         self._reader = reader.types.root
         self._writer = writer.types.root
         self._differences: dict[_Key, list[ProtobufDifference]] = {}
@@ -91,6 +98,7 @@ class _ProtobufPairs:
         """Return the misfits of the two types themselves."""
         key = self.key(pair)
         if key not in self._own:
+            self._spend_for(pair)
             self._own[key] = tuple(self._misfits(pair))
         return self._own[key]
 
@@ -98,8 +106,16 @@ class _ProtobufPairs:
         """Return the pairs inside the two types."""
         key = self.key(pair)
         if key not in self._inside:
+            self._spend_for(pair)
             self._inside[key] = self._records if pair is _FILES else list(self._held_pairs(pair))
         return self._inside[key]
+
+    def _spend_for(self, pair: _Pair) -> None:
+        """Spend the steps of a look at two messages, or enums."""
+        sides = (pair.reader, pair.writer)
+        parts = sum(len(each.fields) for each in sides if isinstance(each, MessageType))
+        values = sum(len(each.names_by_number) for each in sides if isinstance(each, EnumType))
+        self._steps.spend(_STEPS_A_PAIR + _STEPS_A_PART * (parts + values))
 
     def spelled(self, path: FieldPath) -> FieldPath:
         """Return a path that names no first message, and members of oneofs as their branches."""
@@ -183,7 +199,7 @@ class _ProtobufPairs:
                 steps = _place_of(each)
                 if (steps not in gone or _is_refused(each)) and not _is_about_symbols(each):
                     yield from _stated(each, steps)
-            yield from (each for each in _read_as_bytes(reader, writer) if each.place not in gone)
+            yield from (each for each in _read_as_bytes(reader, writer) if gone.isdisjoint(_ways_to(each.place)))
 
 
 def _held_pair(reader: Held, writer: Held) -> _Pair | None:
@@ -263,13 +279,26 @@ def _taken(reader: MessageType, writer: MessageType) -> set[FieldPath]:
 
 
 def _read_as_bytes(reader: MessageType, writer: MessageType) -> Iterator[Misfit]:
-    """Yield the fields whose messages a reader takes for bytes: it gets all of them, and not what they say."""
+    """Yield the fields and values of maps whose messages a reader takes for bytes: it gets all, and not what they say.
+
+    The values of a map are compared with those of messages in the form of its entries, too.
+    """
     for number, mine in reader.fields.items():
         theirs = writer.fields.get(number)
-        if theirs is not None and mine.holds.scalar == "bytes" and theirs.holds.message is not None:
-            words = theirs.holds.words
-            text = f"The reader has bytes in field {mine.name} = {number}, the writer {words}"
-            yield Misfit(_steps_to(mine), "bytes", words, text, theirs.pointer)
+        if theirs is None:
+            continue
+        read, written = _part_of(mine.holds, theirs.holds), _part_of(theirs.holds, mine.holds)
+        if read is not None and written is not None and read.scalar == "bytes" and written.message is not None:
+            text = f"The reader has bytes in field {mine.name} = {number}, the writer {written.words}"
+            place = (*_steps_to(mine), VALUES) if mine.holds.is_map else _steps_to(mine)
+            yield Misfit(place, "bytes", written.words, text, theirs.pointer)
+
+
+def _ways_to(place: FieldPath) -> Iterator[FieldPath]:
+    """Yield a place, and the field whose value it is in a map."""
+    yield place
+    if place[-1] == VALUES:
+        yield place[:-1]
 
 
 def _place_of(found: ProtobufDifference) -> FieldPath:
@@ -301,7 +330,8 @@ def _unknown_numbers(reader: EnumType, writer: EnumType) -> Iterator[Misfit]:
             text = f"The reader's enum {reader.local_name} lacks {names[0]} = {number}, and {what}"
             pointer = (*writer.pointer, names[0]) if writer.is_in_own_file else ()
             effect = Effect.MISREAD if reader.is_closed else Effect.KEPT
-            yield Misfit((), reader.local_name, names[0], text, pointer, effect, is_symbol=True)
+            written = f"{names[0]} = {number}"
+            yield Misfit((), reader.local_name, written, text, pointer, effect, symbol=names[0])
 
 
 def _stated(found: ProtobufDifference, place: FieldPath) -> Iterator[Misfit]:

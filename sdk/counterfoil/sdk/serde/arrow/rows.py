@@ -106,7 +106,7 @@ def empty_rows(count: int) -> pa.Table:
 def values_as(wanted: pa.Field, values: list[Any], misfits: RowErrors) -> pa.Array:
     """Return values as an array of the wanted type; ``misfits`` is as for :func:`fitting`."""
     try:
-        return pa.array(values, wanted.type)
+        return _exactly(values, wanted.type)
     except _NO_VALUE:
         return fitting(values, wanted, misfits)
 
@@ -133,9 +133,18 @@ def _converted(values: Any, wanted: pa.DataType) -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
         return cast(values, wanted).combine_chunks()
     try:
-        return pa.array(values, wanted)
+        return _exactly(values, wanted)
     except _NO_VALUE:
         return pa.array(values).cast(wanted)
+
+
+def _exactly(values: list[Any], wanted: pa.DataType) -> pa.Array:
+    """Return values as an array of a type; where Arrow would drop digits, such as those of 1.5, it raises instead."""
+    if pa.types.is_integer(wanted) or pa.types.is_temporal(wanted):
+        found = pa.array(values)
+        if pa.types.is_floating(found.type) or pa.types.is_temporal(found.type):
+            return found.cast(wanted)
+    return pa.array(values, wanted)
 
 
 def cast(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
@@ -150,7 +159,7 @@ def _inferred(name: str, values: list[Any], wanted: pa.Schema | None, misfits: R
     try:
         if known is not None:
             try:
-                return pa.array(values, known)
+                return _exactly(values, known)
             except _NO_VALUE:
                 pass  # perhaps what is inferred can be cast
         return pa.array(values)

@@ -10,7 +10,7 @@ from counterfoil.sdk.serde.avro_codec.decode_code import decoder_source
 from counterfoil.sdk.serde.avro_codec.decode_walk import DecodeWalk
 from counterfoil.sdk.serde.avro_codec.nodes import decode_nodes
 from counterfoil.sdk.serde.avro_codec.plan import BranchStep, name_records, steps_of
-from counterfoil.sdk.serde.avro_codec.resolve import BaseResolver, NamingResolver, resolve
+from counterfoil.sdk.serde.avro_codec.resolve import BaseResolver, FarResolver, NamingResolver, resolve
 from counterfoil.sdk.serde.avro_codec.weights import MAX_EMPTY_ITEMS, WEIGHT_OF_ITEM
 from counterfoil.sdk.serde.tier import find_accelerator, made_when_called
 
@@ -49,6 +49,7 @@ def compile_decoder(
     whole: bool = False,
     max_empty_items: int = MAX_EMPTY_ITEMS,
     names_records: bool = False,
+    far_as_numbers: bool = False,
 ) -> Decode:
     """Return a function that reads data of ``writer`` as values of ``reader`` (of ``writer`` itself without one).
 
@@ -56,7 +57,8 @@ def compile_decoder(
     and UUID (see :mod:`.logical`). Bytes after the value are ignored, or with ``whole`` an error. A top-level
     ``bytes`` is all of the data, since it is written without its length. ``max_empty_items`` is how many array
     items that take no bytes a datum may have; defaults of repeated records are limited with it (see :mod:`.weights`).
-    With ``names_records`` the dict of a record has its full name under the key ``-type``, as encoders accept it.
+    With ``names_records`` the dict of a record has its full name under the key ``-type``, as encoders accept it. With
+    ``far_as_numbers`` a date or time that Python does not have is its number.
 
     Raises ``IncompatibleReader`` when no data of the writer could be read. Compiling takes milliseconds, so store the
     function. It may be called from many threads. The accelerator runs it where it is installed, with the same results
@@ -65,7 +67,12 @@ def compile_decoder(
     Source: Apache Avro 1.12 specification, "Binary Encoding" and "Schema Resolution".
     """
     return make_decoder(
-        writer, reader, whole=whole, max_empty_items=max_empty_items, names_records=names_records
+        writer,
+        reader,
+        whole=whole,
+        max_empty_items=max_empty_items,
+        names_records=names_records,
+        resolver=FarResolver() if far_as_numbers else None,
     ).decode
 
 

@@ -23,7 +23,9 @@ class Encode(Protocol):
         """Return ``prefix`` and the encoding of ``value``. Raises ``EncodeError`` with path, expected and got."""
 
 
-def compile_encoder(schema: AvroSchema, *, strict: bool = False, takes_indexes: bool = False) -> Encode:
+def compile_encoder(
+    schema: AvroSchema, *, strict: bool = False, takes_indexes: bool = False, exact: bool = True
+) -> Encode:
     """Return a function that writes values of ``schema``.
 
     It accepts the values that a decoder returns, and others: numbers of other libraries, any sequence or mapping, a
@@ -31,7 +33,9 @@ def compile_encoder(schema: AvroSchema, *, strict: bool = False, takes_indexes: 
     an error; keys that are no fields are ignored, or with ``strict`` an error. A value of a union is written as the
     branch of its Python type, a dict as the record whose fields it has; where several branches fit, ``("full.name",
     value)`` or the key ``-type`` names the branch. With ``takes_indexes``, a tuple in a union is the index of a branch
-    and its value. A top-level ``bytes`` is written without its length.
+    and its value. A top-level ``bytes`` is written without its length. With ``exact`` a value is an error that the type
+    holds only in part, such as microseconds for milliseconds; without it the rest is dropped. A float of Python for an
+    Avro ``float`` is always the nearest number of 32 bits.
 
     Compiling takes milliseconds, so store the function. It may be called from many threads. The accelerator runs it
     where it is installed, with the same results (see :mod:`.tier`).
@@ -39,13 +43,13 @@ def compile_encoder(schema: AvroSchema, *, strict: bool = False, takes_indexes: 
     Source: Apache Avro 1.12 specification, "Binary Encoding".
     """
     root = schema.root
-    plan = plan_encoding(root, strict=strict)
+    plan = plan_encoding(root, strict=strict, exact=exact)
 
     def choose(union: Union, value: object) -> tuple[int, Any]:
-        return EncodeWalk(strict=strict, takes_indexes=takes_indexes).choose(union, value)
+        return EncodeWalk(strict=strict, takes_indexes=takes_indexes, exact=exact).choose(union, value)
 
     def again(value: object, prefix: bytes) -> bytes:
-        walk = EncodeWalk(strict=strict, takes_indexes=takes_indexes)
+        walk = EncodeWalk(strict=strict, takes_indexes=takes_indexes, exact=exact)
         return prefix + (walk.write_raw(root, value) if root.kind is Kind.BYTES else walk.write(root, value))
 
     def generate() -> Encode:

@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from counterfoil.sdk.serde.avro_codec.exact import LARGEST_EXACT
 from counterfoil.sdk.serde.avro_codec.inlining import Inlining
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
@@ -218,7 +219,9 @@ class _EncoderWriter:
     def _real(self, size: int, value: str, lead: bytes) -> list[str]:
         pack = self._bind_pack(f"<{len(lead)}s{_FORMAT[size]}" if lead else f"<{_FORMAT[size]}")
         first = f"{lead!r}, " if lead else ""
-        return [f"({pack}({first}{value}) if {value}.__class__ is float or {value}.__class__ is int else refuse(0))"]
+        most = LARGEST_EXACT[size]
+        is_usual = f"{value}.__class__ is float or ({value}.__class__ is int and -{most} <= {value} <= {most})"
+        return [f"({pack}({first}{value}) if {is_usual} else refuse(0))"]
 
     def _bind_pack(self, layout: str) -> str:
         return self._out.bind("pack", struct.Struct(layout).pack)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union, branch_name
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
+from counterfoil.sdk.serde.avro_codec.exact import Loss, is_rounded, writing_conversion_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
@@ -71,17 +72,24 @@ class AmbiguousBranch(EncodeError):
     """A value that fits several branches of a union, none closer than the others."""
 
 
+class LossyValue(EncodeError):
+    """A value that its type would hold only in part."""
+
+
 class EncodeWalk:
     """One value, written type by type; ``path`` is the current place. ``strict`` refuses keys that are no fields.
 
-    With ``takes_indexes``, a tuple in a union is the index of the branch and its value.
+    With ``takes_indexes``, a tuple in a union is the index of the branch and its value. ``exact`` refuses values that
+    would be written with a loss.
     """
 
-    def __init__(self, *, strict: bool, takes_indexes: bool = False) -> None:
+    def __init__(self, *, strict: bool, takes_indexes: bool = False, exact: bool = True) -> None:
         self.strict = strict
+        self._is_exact = exact
         self._takes_indexes = takes_indexes
         self.path: list[str] = []
         self._fitting: dict[tuple[int, int], bool] = {}
+        self._lossy: LossyValue | None = None
         self._asked: list[object] = []  # keeps objects alive, so that no other gets their id
 
     def write(self, avro_type: AvroType, value: object) -> bytes:
@@ -122,6 +130,8 @@ class EncodeWalk:
             if fitting:
                 return fitting[0]
         if len(ranked) != 1 or len(ranked[0]) != 1:
+            if self._lossy is not None:
+                raise self._lossy
             self._fail(describe(union), value)
         return ranked[0][0]  # the only possible branch: writing it raises the error inside it
 
@@ -148,16 +158,15 @@ class EncodeWalk:
                 self._fitting[key] = True
             except AmbiguousBranch:  # inside the value, another union has no single branch
                 self._fitting[key] = True
-            except EncodeError:
+            except EncodeError as error:
                 self._fitting[key] = False
+                self._lossy = error if isinstance(error, LossyValue) else self._lossy
             del self.path[depth:]
         return self._fitting[key]
 
-    def _fail(self, expected: str, value: object) -> NoReturn:
+    def _fail(self, expected: str, value: object, kind: type[EncodeError] = EncodeError) -> NoReturn:
         path, got = self._where, "nothing" if value is _NOTHING else shown(value)
-        raise EncodeError(
-            f"{path or 'The value'}: expected {expected}; got {got}", path=path, expected=expected, got=got
-        )
+        raise kind(f"{path or 'The value'}: expected {expected}; got {got}", path=path, expected=expected, got=got)
 
     def _fail_ambiguous(self, union: Union, fitting: list[int], value: object) -> NoReturn:
         names = [branch_name(union.branches[index]) for index in fitting]
@@ -175,11 +184,13 @@ class EncodeWalk:
         return self._writers[avro_type.kind](self, avro_type, self._base(avro_type, value))
 
     def _base(self, avro_type: AvroType, value: object) -> Any:
-        conversion = conversion_of(avro_type)
+        conversion = writing_conversion_of(avro_type, exact=self._is_exact)
         if conversion is None:
             return value
         try:
             return conversion.encode(value)
+        except Loss as loss:
+            self._fail(loss.expected, value, LossyValue)
         except (TypeError, ValueError, ArithmeticError):
             self._fail(conversion.expected, value)
 
@@ -210,10 +221,15 @@ class EncodeWalk:
     def _real(self, avro_type: AvroType, value: object) -> bytes:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             self._fail(_EXPECTED[avro_type.kind], value)
+        layout = _FLOAT if avro_type.kind is Kind.FLOAT else _DOUBLE
         try:
-            return (_FLOAT if avro_type.kind is Kind.FLOAT else _DOUBLE).pack(float(value))
+            packed = layout.pack(float(value))
         except OverflowError:
             self._fail(_EXPECTED[avro_type.kind], value)
+        if self._is_exact and is_rounded(value, layout.size):
+            loss = Loss(f"a number that a {avro_type.kind.value} has without rounding")
+            self._fail(loss.expected, value, LossyValue)
+        return packed
 
     def _bytes_of(self, _avro_type: AvroType, value: object) -> bytes:
         if not isinstance(value, (bytes, bytearray, memoryview)):

@@ -14,8 +14,9 @@ duration                  ``Duration``                ``Duration``, or ``bytes``
 big-decimal               ``Decimal``, exact          ``Decimal`` of any precision, or the ``bytes`` of one
 ========================  ==========================  =========================================================
 
-Nanoseconds stay numbers, since ``datetime`` has microseconds only. A reader's type without nanoseconds gets those of
-the writer rounded down to microseconds. The converters raise Python's exceptions; the callers turn them into typed
+Values are written with a loss where the type has a larger unit, or no zone; :mod:`.exact` has conversions that refuse
+it. Nanoseconds stay numbers, since ``datetime`` has microseconds only. A reader's type without nanoseconds gets those
+of the writer rounded down to microseconds. The converters raise Python's exceptions; the callers turn them into typed
 errors.
 
 Source: Apache Avro 1.12 specification, "Logical Types".
@@ -24,7 +25,7 @@ Source: Apache Avro 1.12 specification, "Logical Types".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
@@ -52,6 +53,7 @@ _NANOS: Final = "-nanos"
 _UNIT: Final = re.compile("-(millis|micros|nanos)$")
 _UUID_TEXT: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 _set: Final = object.__setattr__
+_CALLED: Final = ("python",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class Conversion:
     ``decode`` and ``encode`` convert between base value and Python value. ``decode_source`` and ``encode_source`` are
     the same as Python expressions over ``{v}``, for generated code, with the ``constants`` they use; without an
     ``encode_source``, ``encode`` is called. ``native`` is the exact Python type that is read, and ``expected``
-    describes what may be written. ``form`` is a name and numbers by which the accelerator knows the conversion; for
-    ``python`` it calls ``decode`` and ``encode``.
+    describes what may be written. ``form`` is a name, numbers and whether a loss is refused, by which
+    the accelerator knows the conversion; for ``python`` it calls ``decode`` and ``encode``.
     """
 
     native: type
@@ -88,6 +90,11 @@ def conversion_of(avro_type: AvroType) -> Conversion | None:
     return _BY_NAME.get(logical.name)
 
 
+def conversion_named(name: str) -> Conversion:
+    """Return the conversion of a logical type that has no parameters."""
+    return _BY_NAME[name]
+
+
 def conversion_between(writer: AvroType, reader: AvroType) -> Conversion | None:
     """Return the conversion of the writer's values for a reader.
 
@@ -102,6 +109,24 @@ def conversion_between(writer: AvroType, reader: AvroType) -> Conversion | None:
     if was.name.endswith(_NANOS):
         return _BETWEEN[now.name.removesuffix("-micros").removesuffix("-millis")]
     return _BETWEEN[was.name]
+
+
+def with_numbers(conversion: Conversion) -> Conversion:
+    """Return a conversion that reads a date or time which Python does not have as its number."""
+    if conversion.native not in (date, time, datetime) or conversion.form == _CALLED:
+        return conversion
+    known = conversion.decode
+
+    def decode(count: int) -> Any:
+        try:
+            return known(count)
+        except (ValueError, OverflowError):
+            return count
+
+    function = "read_any_" + "_".join(map(str, conversion.form)).replace("-", "_")
+    return replace(
+        conversion, decode=decode, decode_source=f"{function}({{v}})", constants={function: decode}, form=_CALLED
+    )
 
 
 def _family_of(logical: LogicalType | None) -> str | None:
@@ -153,7 +178,7 @@ def _time_conversion(unit: timedelta, name: str) -> Conversion:
         f"((({{v}}.hour * 60 + {{v}}.minute) * 60 + {{v}}.second) * {per_second} + {{v}}.microsecond // {micros}"
         f" if {{v}}.__class__ is time else encode_{name}({{v}}))",
         {"time": time, f"encode_{name}": encode},
-        form=("time", micros),
+        form=("time", micros, False),
     )
 
 
@@ -174,7 +199,7 @@ def _timestamp_conversion(unit: timedelta, name: str) -> Conversion:
         f"epoch + {{v}} * {name}",
         f"({{v}} - epoch) // {name} if {{v}}.__class__ is datetime and {{v}}.tzinfo else encode_{name}({{v}})",
         {"epoch": EPOCH, name: unit, "datetime": datetime, f"encode_{name}": encode},
-        form=("timestamp", unit // _MICROSECOND),
+        form=("timestamp", unit // _MICROSECOND, False),
     )
 
 
@@ -195,19 +220,20 @@ def _local_timestamp_conversion(unit: timedelta, name: str) -> Conversion:
         encode,
         f"local_epoch + {{v}} * {name}",
         constants=constants,
-        form=("local-timestamp", unit // _MICROSECOND),
+        form=("local-timestamp", unit // _MICROSECOND, False),
     )
 
 
 def _encode_nanos(value: object) -> int:
     if isinstance(value, datetime):
-        return ((value if value.tzinfo else value.astimezone(UTC)) - EPOCH) // _MICROSECOND * 1000
+        micros = ((value if value.tzinfo else value.astimezone(UTC)) - EPOCH) // _MICROSECOND
+        return micros * 1000 + getattr(value, "nanosecond", 0)  # which the subclass of pandas has
     return _as_number(value)
 
 
 def _encode_local_nanos(value: object) -> int:
     if isinstance(value, datetime):
-        return (value.replace(tzinfo=None) - LOCAL_EPOCH) // _MICROSECOND * 1000
+        return (value.replace(tzinfo=None) - LOCAL_EPOCH) // _MICROSECOND * 1000 + getattr(value, "nanosecond", 0)
     return _as_number(value)
 
 
@@ -337,7 +363,7 @@ _BY_NAME: Final[dict[str, Conversion]] = {
     "local-timestamp-millis": _local_timestamp_conversion(_MILLISECOND, "millisecond"),
     "local-timestamp-micros": _local_timestamp_conversion(_MICROSECOND, "microsecond"),
     "local-timestamp-nanos": Conversion(
-        int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}", form=("local-nanos",)
+        int, "nanoseconds as an int", _identity, _encode_local_nanos, "{v}", form=("local-nanos", False)
     ),
     "duration": Conversion(
         Duration,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Kind, Map, Record, Union, branch_name
 from counterfoil.sdk.errors import IncompatibleReader
 from counterfoil.sdk.serde.avro_codec.branches import is_optional
-from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_between
+from counterfoil.sdk.serde.avro_codec.logical import PROMOTE_TO_FLOAT, conversion_between, with_numbers
 from counterfoil.sdk.serde.avro_codec.plan import (
     ArrayStep,
     BooleanStep,
@@ -197,6 +197,14 @@ class Resolver:
             return self.resolve(writer, writer, path)
         finally:
             self.is_skipping = outside
+
+
+class FarResolver(Resolver):
+    """Makes plans that read a date or time which Python does not have as its number."""
+
+    def _conversion(self, writer: AvroType, reader: AvroType) -> Conversion | None:
+        found = super()._conversion(writer, reader)
+        return None if found is None else with_numbers(found)
 
 
 class NamingResolver(Resolver):

@@ -7,7 +7,8 @@ message are not looked at. A changed message shares its unchanged parts with the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.avro.marks import AvroMarks, places, value_type_of
@@ -43,13 +44,21 @@ class AvroRuleValues:
     """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of an Avro schema.
 
     ``model`` is the class of the program's values, if they are no dicts. With ``names_records`` the dicts of records
-    that are read have their names; without it, rules see the names that :func:`needs_names` asks for.
+    that are read have their names; without it, rules see the names that :func:`needs_names` asks for. ``exact`` is that
+    of the encoder that writes the values.
     """
 
     def __init__(
-        self, parsed: AvroSchema, tags: FieldTags, *, model: AvroModel | None = None, names_records: bool = False
+        self,
+        parsed: AvroSchema,
+        tags: FieldTags,
+        *,
+        model: AvroModel | None = None,
+        names_records: bool = False,
+        exact: bool = True,
     ) -> None:
         self._parsed = parsed
+        self._walk = partial(EncodeWalk, strict=False, exact=exact)
         self._tags = tags
         self._names_records = names_records or needs_names(parsed.root)
         self.opened = _unchanged if model is None else model.taking(parsed.root)
@@ -61,7 +70,7 @@ class AvroRuleValues:
     ) -> Transform:
         """Return a function that applies a field rule to a message; to encrypt, also to defaults it will have."""
         del tags
-        apply = _Fields(changes, self._marks(), fills=aim is Aim.ENCRYPT).of_root(self._parsed.root)
+        apply = _Fields(changes, self._marks(), self._walk, fills=aim is Aim.ENCRYPT).of_root(self._parsed.root)
         return (lambda message: message) if apply is None else (lambda message: apply(message, None))
 
     def places(self) -> Iterable[SchemaField]:
@@ -80,7 +89,7 @@ class AvroRuleValues:
         """Return a copy of a value without what is to be hidden; what does not fit the schema is hidden, too."""
         if hiding.tags is None:
             return hiding.whole(self.opened(message))
-        apply = _Fields(hiding.changes, self._marks(), hiding=hiding).of_root(self._parsed.root)
+        apply = _Fields(hiding.changes, self._marks(), self._walk, hiding=hiding).of_root(self._parsed.root)
         return message if apply is None else apply(self.opened(message), None)
 
     def _marks(self) -> AvroMarks:
@@ -90,8 +99,8 @@ class AvroRuleValues:
         """Return a function that finds the values to check; None without inline rules."""
         if _RULES not in self._parsed.canonical() and not self._parsed.supplied:
             return None
-        root = self._parsed.root
-        return lambda message: _checked(root, message, "")
+        root, walk = self._parsed.root, self._walk
+        return lambda message: _checked(root, message, "", walk)
 
     def to_json(self, message: Any, /) -> Any:
         """Return the message itself: the values of logical types stay as they are."""
@@ -111,8 +120,12 @@ class AvroRuleValues:
 
     @cached_property
     def _codec(self) -> tuple[Encode, Decode]:
+        """Return the functions that write what was read and changed, and read it again.
+
+        The reader's schema may have larger units than the writer's: such a message stays readable.
+        """
         decode = compile_decoder(self._parsed, None, names_records=self._names_records)
-        return compile_encoder(self._parsed, strict=False), decode
+        return compile_encoder(self._parsed, strict=False, exact=False), decode
 
 
 def _unchanged(value: Any, /) -> Any:
@@ -127,12 +140,20 @@ class _Fields:
     """Makes the functions that apply a field rule to values of each type.
 
     With ``hiding`` the rule is a redaction: values that do not fit their type are hidden. With ``fills`` a field that
-    a record does not have is changed as its default, which the encoder would write.
+    a record does not have is changed as its default, which the encoder would write. ``walk`` makes the walk that
+    chooses the branch of a union.
     """
 
     def __init__(
-        self, changes: FieldChanges, marks: AvroMarks, *, hiding: Hiding | None = None, fills: bool = False
+        self,
+        changes: FieldChanges,
+        marks: AvroMarks,
+        walk: Callable[[], EncodeWalk],
+        *,
+        hiding: Hiding | None = None,
+        fills: bool = False,
     ) -> None:
+        self._walk = walk
         self._fills = fills
         self._changes = changes
         self._marks = marks
@@ -185,14 +206,14 @@ class _Fields:
         if not any(branches):
             return None
         by_type = branch_by_type(union)
-        unfit = self._unfit
+        choice = _Choice(union, branches, self._walk, self._unfit)
 
         def change(value: Any, message: Any) -> Any:
             index = by_type.get(type(value))
             if index is not None:
                 inner = branches[index]
                 return value if inner is None else inner(value, message)
-            return _in_branch(union, branches, value, message, unfit)
+            return choice.change(value, message)
 
         return change
 
@@ -201,20 +222,27 @@ def _again(change: Change | None, value: Any, message: Any) -> Any:
     return value if change is None else change(value, message)
 
 
-def _in_branch(
-    union: Union, branches: Sequence[Change | None], value: Any, message: Any, unfit: Callable[[Any], Any]
-) -> Any:
-    """Return a changed value of a union whose branch is not known by the value's Python type alone."""
-    try:
-        index, plain = EncodeWalk(strict=False).choose(union, value)
-    except EncodeError:
-        return unfit(value)  # encoding it raises the error
-    changed = _again(branches[index], plain, message)
-    if changed is plain:
-        return value
-    if isinstance(value, tuple):
-        return (value[0], changed)
-    return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A union, and the change of each of its branches."""
+
+    union: Union
+    branches: Sequence[Change | None]
+    walk: Callable[[], EncodeWalk]
+    unfit: Callable[[Any], Any]
+
+    def change(self, value: Any, message: Any) -> Any:
+        """Return a changed value whose branch is not known by its Python type alone."""
+        try:
+            index, plain = self.walk().choose(self.union, value)
+        except EncodeError:
+            return self.unfit(value)  # encoding it raises the error
+        changed = _again(self.branches[index], plain, message)
+        if changed is plain:
+            return value
+        if isinstance(value, tuple):
+            return (value[0], changed)
+        return {**changed, "-type": value["-type"]} if isinstance(value, Mapping) and "-type" in value else changed
 
 
 def _default_of(field: Field) -> Any:
@@ -272,41 +300,43 @@ def _map(values: Change | None, unfit: Callable[[Any], Any], hiding: Hiding | No
     return change
 
 
-def _checked(avro_type: AvroType, value: Any, path: str) -> Iterator[Checked]:
+def _checked(avro_type: AvroType, value: Any, path: str, walk: Callable[[], EncodeWalk]) -> Iterator[Checked]:
     """Yield the values in ``value`` that have inline rules."""
     if not isinstance(avro_type, (Record, Union)):
         yield from _checks(read_inline_rules(avro_type.properties.get(_RULES)), path, value)
     match avro_type:
         case Union():
-            yield from _checked_branch(avro_type, value, path)
+            yield from _checked_branch(avro_type, value, path, walk)
         case Array(items=items) if isinstance(value, list):
             for index, item in enumerate(value):
-                yield from _checked(items, item, f"{path}[{index}]")
+                yield from _checked(items, item, f"{path}[{index}]", walk)
         case Map(values=values) if isinstance(value, Mapping):
             for key, item in value.items():
-                yield from _checked(values, item, f"{path}[{key!r}]")
+                yield from _checked(values, item, f"{path}[{key!r}]", walk)
         case Record() if isinstance(value, Mapping):
-            yield from _checked_record(avro_type, value, path)
+            yield from _checked_record(avro_type, value, path, walk)
 
 
-def _checked_branch(union: Union, value: Any, path: str) -> Iterator[Checked]:
+def _checked_branch(union: Union, value: Any, path: str, walk: Callable[[], EncodeWalk]) -> Iterator[Checked]:
     if value is None:
         return
     try:
-        index, plain = EncodeWalk(strict=False).choose(union, value)
+        index, plain = walk().choose(union, value)
     except EncodeError:
         return  # encoding it raises the error
-    yield from _checked(union.branches[index], plain, path)
+    yield from _checked(union.branches[index], plain, path, walk)
 
 
-def _checked_record(record: Record, value: Mapping[str, Any], path: str) -> Iterator[Checked]:
+def _checked_record(
+    record: Record, value: Mapping[str, Any], path: str, walk: Callable[[], EncodeWalk]
+) -> Iterator[Checked]:
     yield from _checks(read_inline_rules(record.properties.get(_RULES)), path, value)
     for field in record.fields:
         inner = value.get(field.name)
         where = f"{path}.{field.name}" if path else field.name
         if inner is not None:
             yield from _checks(read_inline_rules(field.properties.get(_RULES)), where, inner)
-            yield from _checked(field.type, inner, where)
+            yield from _checked(field.type, inner, where, walk)
 
 
 def _checks(rules: Sequence[InlineRule], path: str, value: Any) -> Iterator[Checked]:

@@ -20,9 +20,10 @@ from counterfoil.schema.errors import SchemaParseError
 from counterfoil.schema.formats.avro.parse import parse_avro
 from counterfoil.schema.formats.avro.read.logical import max_precision
 from counterfoil.schema.formats.avro.read.names import is_full_name, is_name
+from counterfoil.schema.formats.avro.types import Kind
 from counterfoil.sdk.errors import ModelError
 from counterfoil.sdk.serde.avro_codec.duration import Duration
-from counterfoil.sdk.serde.avro_codec.logical import conversion_of
+from counterfoil.sdk.serde.avro_codec.exact import is_rounded, writing_conversion_of
 from counterfoil.sdk.serde.models.describe import refusal, shown_type
 from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,
@@ -33,6 +34,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     ScalarNode,
     UnionNode,
     is_null,
@@ -103,6 +105,8 @@ class _Deriving:
                 return self._union(branches, namespace, first)
             case ModelNode(python=python):
                 return self._named(node.name, namespace, python, "record", lambda inner: self._record(node, inner))
+            case RootNode(root=root):
+                return self.type_of(root, namespace, first=first)
             case AnyNode():
                 raise refusal(self._place, Any, "a type, since Avro has no type for any value")
 
@@ -159,8 +163,9 @@ class _Deriving:
             self._refuse(repr(field.name), "a name of letters, digits and _; give one with ModelField(name=…)")
         first: int | None = None
         default = field.default
-        if isinstance(field.type, UnionNode) and default is not NO_DEFAULT:
-            first = branch_of(field.type.branches, default)
+        inner, value = _without_root(field.type, default)
+        if isinstance(inner, UnionNode) and default is not NO_DEFAULT:
+            first = branch_of(inner.branches, value)
             if first is None:
                 self._refuse(f"{default!r} by default", "a default of one of its types")
         written: dict[str, Json] = {
@@ -248,6 +253,7 @@ class _Deriving:
     # --- defaults ------------------------------------------------------------------------------------------------
 
     def _default(self, node: Node, value: Any) -> Json:
+        node, value = _without_root(node, value)
         match node:
             case ScalarNode():
                 return self._scalar_default(node, value)
@@ -279,7 +285,10 @@ class _Deriving:
             self._refuse_default(value)
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse_default(value)
-        conversion = conversion_of(parse_avro(json.dumps(_Deriving().type_of(node, None))).root)
+        avro_type = parse_avro(json.dumps(_Deriving().type_of(node, None))).root
+        conversion = writing_conversion_of(avro_type, exact=True)
+        if is_whole_float and is_rounded(value, 4 if avro_type.kind is Kind.FLOAT else 8):
+            self._refuse_default(value)
         is_local = node.avro is not None and node.avro.word.startswith("local-")
         if isinstance(value, datetime) and value.tzinfo is None and not is_local:
             self._refuse(f"{value!r} by default", "a time with a zone, since its instant would depend on the machine's")
@@ -288,6 +297,14 @@ class _Deriving:
         except (TypeError, ValueError, ArithmeticError):
             self._refuse_default(value)
         return base.decode("latin-1") if isinstance(base, bytes) else base
+
+
+def _without_root(node: Node, default: Any) -> tuple[Node, Any]:
+    """Return a type and its default as they are in messages, without a ``RootModel`` around them."""
+    while isinstance(node, RootNode):
+        default = getattr(default, "root", default)
+        node = node.root
+    return node, default
 
 
 def _doc(text: str | None) -> Mapping[str, Json]:
@@ -318,12 +335,20 @@ def _labels(node: Node, written: Json) -> set[str]:
             return {"array"}
         case MapNode():
             return {"map", "dict"}
+        case RootNode(root=root):
+            return _labels(root, written)
     return set()
 
 
 def _shown(node: Node) -> str:
     match node:
-        case ScalarNode(python=python) | EnumNode(python=python) | ModelNode(python=python) | ListNode(python=python):
+        case (
+            ScalarNode(python=python)
+            | EnumNode(python=python)
+            | ModelNode(python=python)
+            | ListNode(python=python)
+            | RootNode(python=python)
+        ):
             return shown_type(python)
         case MapNode():
             return "dict"

@@ -25,6 +25,7 @@ from counterfoil.sdk.serde.models.description import (
     ModelKind,
     ModelNode,
     Node,
+    RootNode,
     ScalarNode,
     UnionNode,
     is_null,
@@ -82,6 +83,7 @@ class _Describing:
     def __init__(self) -> None:
         self._models: dict[type, ModelNode] = {}
         self._enums: dict[type, EnumNode] = {}
+        self._open: set[type] = set()
         self._place: tuple[str | None, str | None] = (None, None)
 
     def node(self, annotation: Any, markers: tuple[Any, ...]) -> Node:
@@ -102,9 +104,26 @@ class _Describing:
         if isinstance(annotation, type) and issubclass(annotation, Enum):
             return self._enum(annotation)
         kind = kind_of(annotation)
+        if origin is not None and kind_of(origin) is not None:
+            self._refuse(annotation, "a class without type parameters, or a generic model of pydantic")
         if kind is None or origin is not None:
             self._refuse(annotation, _EXPECTED)
+        if getattr(annotation, "__pydantic_root_model__", False):
+            return self._root(annotation)
         return self._model(annotation, kind)
+
+    def _root(self, cls: Any) -> Node:
+        if cls in self._open:
+            self._refuse(cls, "a RootModel that does not contain itself, or a model with fields")
+        if not getattr(cls, "__pydantic_complete__", True):
+            cls.model_rebuild()
+        field = cls.__pydantic_fields__["root"]
+        self._open.add(cls)
+        outside, self._place = self._place, (cls.__name__, "root")
+        inner = self.node(field.annotation, (*field.metadata, field))
+        self._place = outside
+        self._open.discard(cls)
+        return RootNode(cls, inner)
 
     def _refuse(self, annotation: Any, expected: str) -> NoReturn:
         raise refusal(self._place, annotation, expected)
@@ -132,7 +151,11 @@ class _Describing:
         for each in annotations:
             branch = self.node(each, () if each in (None, NoneType) else markers)
             branches += branch.branches if isinstance(branch, UnionNode) else [branch]
-        return UnionNode(branches)
+        found = UnionNode(branches)
+        for branch in branches:
+            if isinstance(branch, RootNode) and (len(found.not_null) > 1 or isinstance(branch.root, UnionNode)):
+                self._refuse(branch.python, "a model with fields, since a union has the types of its root in messages")
+        return found
 
     def _literal(self, values: tuple[Any, ...]) -> Node:
         by_type: dict[type, list[Any]] = {}

@@ -140,7 +140,15 @@ class ModelNode:
     tag: tuple[str, Any] | None = None
 
 
-Node: TypeAlias = AnyNode | ScalarNode | LiteralNode | EnumNode | ListNode | MapNode | UnionNode | ModelNode
+@dataclass(eq=False, slots=True)
+class RootNode:
+    """A ``RootModel`` of pydantic, whose values are in messages what its attribute ``root`` is."""
+
+    python: type
+    root: Node
+
+
+Node: TypeAlias = AnyNode | ScalarNode | LiteralNode | EnumNode | ListNode | MapNode | UnionNode | ModelNode | RootNode
 
 
 def is_null(node: Node) -> bool:
@@ -175,6 +183,8 @@ def _children(node: Node) -> list[Node]:
             return [inner]
         case UnionNode(branches=branches):
             return [*branches]
+        case RootNode(root=root):
+            return [root]
         case ModelNode(fields=fields):
             return [one.type for one in fields]
         case _:

@@ -27,6 +27,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     ScalarNode,
     UnionNode,
     models_in,
@@ -75,7 +76,8 @@ class _Deriving:
     def __init__(self, root: Node) -> None:
         self.definitions: dict[str, Any] = {}
         self._root = root
-        self._is_of_pydantic = any(one.kind is ModelKind.PYDANTIC for one in models_in(root))
+        is_root = any(isinstance(each, RootNode) for each in (root, *getattr(root, "branches", ())))
+        self._is_of_pydantic = is_root or any(one.kind is ModelKind.PYDANTIC for one in models_in(root))
         self._class_by_name: dict[str, type] = {}
         self._place: tuple[str | None, str | None] = (None, None)
         for node in nodes_of(root):
@@ -103,6 +105,8 @@ class _Deriving:
                 return {"type": "array", "items": self.type_of(items), **unique, **limits}
             case MapNode(values=values, limits=limits):
                 return {"type": "object", "additionalProperties": self.type_of(values), **limits}
+            case RootNode(root=root):
+                return self.type_of(root)
             case UnionNode(branches=branches):
                 return {"anyOf": [self.type_of(one) for one in branches]}
             case ModelNode():
@@ -188,6 +192,8 @@ def _present(field: FieldNode) -> Node:
 def _default(node: Node, value: Any) -> Any:
     """Return a default in JSON; ``NO_DEFAULT`` for one whose form in JSON is left to the packages that write it."""
     match node:
+        case RootNode(root=root):
+            return _default(root, getattr(value, "root", NO_DEFAULT))
         case UnionNode(branches=branches):
             number = branch_of(branches, value)
             return NO_DEFAULT if number is None else _default(branches[number], value)

@@ -83,23 +83,15 @@ def model_kinds(model: Any) -> set[ModelKind]:
     branches = _branches(model)
     kinds = [kind_of(branch) for branch in branches]
     for branch, kind in zip(branches, kinds, strict=True):
+        if kind is None and kind_of(get_origin(branch)) is not None:
+            expected = "a class without type parameters, or a generic model of pydantic"
+            raise ModelError(f"model is {shown(branch)}; expected {expected}", type_text=shown(branch))
         if kind is None:
             expected = (
                 "a msgspec.Struct, a dataclass, an attrs class, a TypedDict, a pydantic model, or a union of these"
             )
             raise ModelError(f"model is {shown(branch)}; expected {expected}", type_text=shown(branch))
     return {kind for kind in kinds if kind is not None}
-
-
-def refuse_root_model(cls: Any) -> None:
-    """Raise ``ModelError`` for a ``RootModel`` of pydantic: its values are no records."""
-    if getattr(cls, "__pydantic_root_model__", False):
-        name = cls.__name__
-        raise ModelError(
-            f"{name} is a RootModel; expected a model with fields, or the type of its root in place of {name}",
-            model=name,
-            type_text=name,
-        )
 
 
 def written_fields(cls: type, kind: ModelKind) -> Iterator[WrittenField]:
@@ -195,7 +187,6 @@ def _struct_fields(cls: Any) -> Iterator[WrittenField]:
 
 
 def _pydantic_fields(cls: Any) -> Iterator[WrittenField]:
-    refuse_root_model(cls)
     if not getattr(cls, "__pydantic_complete__", True):
         cls.model_rebuild()
     for name, one in cls.__pydantic_fields__.items():

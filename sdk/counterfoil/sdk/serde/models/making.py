@@ -16,6 +16,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     ScalarNode,
     UnionNode,
     models_in,
@@ -56,7 +57,7 @@ def has_choices(root: Node) -> bool:
 
 def _differs(node: Node) -> bool:
     match node:
-        case EnumNode() | ModelNode():
+        case EnumNode() | ModelNode() | RootNode():
             return True
         case ListNode(python=python):
             return python is not list
@@ -77,6 +78,8 @@ class _MakingWriter(ModelWriter):
         match node:
             case EnumNode(symbols=symbols):
                 return f"{self._out.bind('members', dict(symbols))}[{value}]"
+            case RootNode(python=python, root=root):
+                return f"{self._out.bind('validate', validator_of(python))}({self._converted(root, value)})"
             case ScalarNode():
                 return f"{self._out.bind('moment', moment_of(node))}({value})"
             case ListNode(items=items, python=python):

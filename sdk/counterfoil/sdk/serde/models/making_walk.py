@@ -19,6 +19,7 @@ from counterfoil.sdk.serde.models.description import (
     ModelKind,
     ModelNode,
     Node,
+    RootNode,
     ScalarNode,
     UnionNode,
     models_in,
@@ -137,7 +138,7 @@ class MakingWalk:
                 return self._union(node, value)
             case ModelNode():
                 return self._model(node, value)
-        return value
+        return self._constructed(node, self._make(node.root, value)) if isinstance(node, RootNode) else value
 
     def _scalar(self, node: ScalarNode, value: Any) -> Any:
         moment = moment_of(node)
@@ -177,11 +178,12 @@ class MakingWalk:
                 self._fail(f"a value, since {node.python.__name__} has no default for it", None)
         return self._constructed(node, values)
 
-    def _constructed(self, node: ModelNode, values: dict[str, Any]) -> Any:
-        if node.kind is ModelKind.TYPED_DICT:
+    def _constructed(self, node: ModelNode | RootNode, values: Any) -> Any:
+        kind = ModelKind.PYDANTIC if isinstance(node, RootNode) else node.kind
+        if kind is ModelKind.TYPED_DICT:
             return values
         try:
-            return validator_of(node.python)(values) if node.kind is ModelKind.PYDANTIC else node.python(**values)
+            return validator_of(node.python)(values) if kind is ModelKind.PYDANTIC else node.python(**values)
         except RecursionError:
             raise
         except Exception as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from counterfoil.schema.formats.avro.types import Array, Map, Record, Union
 from counterfoil.sdk.errors import ModelError
-from counterfoil.sdk.serde.models.description import ListNode, MapNode, ModelNode, UnionNode
+from counterfoil.sdk.serde.models.description import ListNode, MapNode, ModelNode, RootNode, UnionNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,8 +37,10 @@ def match_records(root: Node, schema: AvroType) -> Mapping[ModelNode, Record]:
 
 def _inside(node: Node, avro_type: AvroType) -> Iterator[tuple[Node, AvroType]]:
     match node, avro_type:
+        case (RootNode(root=root), _):
+            yield root, avro_type
         case (UnionNode(), _) | (_, Union()):
-            nodes = node.branches if isinstance(node, UnionNode) else (node,)
+            nodes = [_plain(each) for each in (node.branches if isinstance(node, UnionNode) else (node,))]
             types = avro_type.branches if isinstance(avro_type, Union) else (avro_type,)
             yield from _of_unions(nodes, types)
         case ModelNode(fields=fields), Record(fields=theirs):
@@ -61,6 +63,10 @@ def _of_unions(nodes: Sequence[Node], types: Sequence[AvroType]) -> Iterator[tup
         exact = [each for each in named if each.namespace == model.name.namespace]
         for record in exact or (named if len(named) == 1 else []):
             yield model, record
+
+
+def _plain(node: Node) -> Node:
+    return node.root if isinstance(node, RootNode) else node
 
 
 def _of(kind: type, candidates: Sequence[Node] | Sequence[AvroType]) -> list[object]:

@@ -17,6 +17,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     UnionNode,
     models_in,
 )
@@ -58,7 +59,7 @@ def _choose(take_by_class: Mapping[type, Callable[[Any], Any]], value: object) -
 
 def _differs(node: Node) -> bool:
     match node:
-        case EnumNode():
+        case EnumNode() | RootNode():
             return True
         case ListNode(python=python):
             return python is not list
@@ -84,6 +85,9 @@ class _TakingWriter(ModelWriter):
             case EnumNode(python=python, symbol_attribute=attribute):
                 is_member = f"({found} := {value}).__class__ is {self._out.bind('Enum', python)}"
                 return f"({found}.{attribute} if {is_member} else {found})"
+            case RootNode(python=python, root=root):
+                inner = self._converted(root, f"{found}.root")
+                return f"({inner} if isinstance({found} := {value}, {self._out.bind('Root', python)}) else {found})"
             case ListNode(items=items, python=python):
                 item = self._out.name("v")
                 plain = f"[{self._converted(items, item)} for {item} in {found}]"
@@ -138,7 +142,7 @@ class _TakingWriter(ModelWriter):
 def _class_of(node: Node) -> type:
     """Return the class of a branch's values."""
     match node:
-        case EnumNode(python=python) | ListNode(python=python):
+        case EnumNode(python=python) | ListNode(python=python) | RootNode(python=python):
             return python
         case ModelNode(python=python, kind=kind) if kind is not ModelKind.TYPED_DICT:
             return python

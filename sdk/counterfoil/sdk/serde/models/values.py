@@ -12,6 +12,7 @@ from counterfoil.sdk.serde.models.description import (
     MapNode,
     ModelKind,
     ModelNode,
+    RootNode,
     ScalarNode,
     UnionNode,
 )
@@ -37,7 +38,7 @@ def _holds(node: Node, value: object) -> bool:
             return isinstance(value, python)
         case MapNode() | ModelNode(kind=ModelKind.TYPED_DICT):
             return isinstance(value, dict)
-        case ModelNode(python=python):
+        case ModelNode(python=python) | RootNode(python=python):
             return isinstance(value, python)
         case UnionNode(branches=branches):
             return branch_of(branches, value) is not None

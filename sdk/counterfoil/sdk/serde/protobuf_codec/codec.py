@@ -32,7 +32,8 @@ class ProtobufCodec:
 
     ``classes`` are generated classes: one for writing, any number for reading. ``message`` is the full name of the
     message type, for a schema with several; without both it is the first of the file for writing, and any for reading.
-    ``own`` is the schema that was made of the class.
+    ``own`` is the schema that was made of the class. ``exact`` refuses numbers in dicts that would be rounded. With
+    ``far_as_numbers``, times in dicts that Python does not have are numbers of nanoseconds.
     """
 
     schema_type = SchemaType.PROTOBUF
@@ -45,7 +46,11 @@ class ProtobufCodec:
         message: str | None = None,
         as_dict: bool = False,
         own: Schema | None = None,
+        exact: bool = True,
+        far_as_numbers: bool = False,
     ) -> None:
+        self._is_exact = exact
+        self._far_as_numbers = far_as_numbers
         self._class_by_name = {each.DESCRIPTOR.full_name: each for each in classes}
         self._names = frozenset((*self._class_by_name, *((message,) if message else ())))
         self._as_dict = as_dict
@@ -79,7 +84,7 @@ class ProtobufCodec:
                     expected=wrong.reader,
                     got=wrong.writer,
                 )
-        return compile_encoder(descriptor, class_)
+        return compile_encoder(descriptor, class_, exact=self._is_exact)
 
     def frame_suffix(self, parsed: MessageTypes) -> bytes:
         """Return the message indexes of the message type that is written."""
@@ -112,11 +117,31 @@ class ProtobufCodec:
 
         descriptor = self._named_type(parsed, suffix)
         class_ = self._class_by_name.get(descriptor.full_name) or class_of(descriptor)
-        return ProtobufRuleValues(descriptor, class_, tags, as_dict=self._as_dict)
+        return ProtobufRuleValues(
+            descriptor,
+            class_,
+            tags,
+            as_dict=self._as_dict,
+            exact=self._is_exact,
+            far_as_numbers=self._far_as_numbers,
+        )
 
     def suffix_in(self, reader: MessageTypes, writer: MessageTypes, suffix: bytes) -> bytes:
-        """Return the message indexes of the type of the same name in the reader's schema."""
-        return encode_message_indexes(path_of(_same_type(reader, self._named_type(writer, suffix))))
+        """Return the message indexes of the type of the same name in the reader's schema.
+
+        Where it has none, a migration may make the type that the program reads, or else that at the same indexes.
+        """
+        named = self._named_type(writer, suffix)
+        own = (reader.find(name) for name in sorted(self._names))
+        at_indexes = () if self._names else reader.at(read_message_indexes(suffix)[0])
+        found = next((each for each in (reader.find(named.full_name), *own, *at_indexes) if each is not None), None)
+        return encode_message_indexes(path_of(_same_type(reader, named) if found is None else found))
+
+    def to_migrate(self, writer: MessageTypes, suffix: bytes) -> ProtobufCodec:
+        """Return the codec of messages that are migrated: also of a type that the program does not read."""
+        if not self._names or any(each.full_name in self._names for each in _types_at(writer, suffix)):
+            return self
+        return changed(self, _class_by_name={}, _names=frozenset())
 
     def _named_type(self, parsed: MessageTypes, suffix: bytes) -> AnyDescriptor:
         """Return the message type that a frame's indexes mean, and that is read, if there are several."""
@@ -149,7 +174,7 @@ class ProtobufCodec:
         if wrong is not None:
             problem = f"{wrong.path}: the writer's {wrong.writer} would be read as {wrong.reader}"
             raise IncompatibleReader(problem, path=wrong.path)
-        return compile_decoder(class_, as_dict=self._as_dict)
+        return compile_decoder(class_, as_dict=self._as_dict, far_as_numbers=self._far_as_numbers)
 
 
 def _types_at(types: MessageTypes, suffix: bytes) -> list[AnyDescriptor]:

@@ -22,10 +22,13 @@ Decode = Any
 _PARSER: Final = "parser"
 
 
-def compile_decoder(class_: MessageClass, *, as_dict: bool = False) -> Callable[[bytes, int], Any]:
+def compile_decoder(
+    class_: MessageClass, *, as_dict: bool = False, far_as_numbers: bool = False
+) -> Callable[[bytes, int], Any]:
     """Return a function ``(data, offset)`` that reads the message after ``offset``.
 
-    Unknown fields are kept in the message. Raises ``DecodeError`` with offset and path.
+    Unknown fields are kept in the message. ``far_as_numbers`` is that of :class:`DictReader`. Raises ``DecodeError``
+    with offset and path.
     """
     parse = class_.FromString
 
@@ -36,7 +39,7 @@ def compile_decoder(class_: MessageClass, *, as_dict: bool = False) -> Callable[
             _refuse(class_.DESCRIPTOR, data, offset, error)
 
     if as_dict:
-        return _as_dict(decode, class_.DESCRIPTOR)
+        return _as_dict(decode, class_.DESCRIPTOR, DictReader(far_as_numbers=far_as_numbers))
     setattr(decode, _PARSER, parse)
     return decode
 
@@ -77,8 +80,10 @@ def _fits(parse: Callable[[bytes], Any], body: bytes) -> bool:
         return False
 
 
-def _as_dict(decode: Callable[[bytes, int], Any], descriptor: AnyDescriptor) -> Callable[[bytes, int], Any]:
-    read = DictReader().read(descriptor)
+def _as_dict(
+    decode: Callable[[bytes, int], Any], descriptor: AnyDescriptor, reader: DictReader
+) -> Callable[[bytes, int], Any]:
+    read = reader.read(descriptor)
 
     def decode_dict(data: bytes, offset: int, /) -> Any:
         message = decode(data, offset)

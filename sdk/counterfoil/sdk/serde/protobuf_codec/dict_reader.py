@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError as RuntimeDecodeError
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import DecodeError
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
-from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, WRAPPERS
+from counterfoil.sdk.serde.protobuf_codec.well_known import ANY, CONVERSION_BY_NAME, TIMES, WRAPPERS, or_nanoseconds
 
 if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyField, AnyMessage
@@ -25,9 +25,13 @@ Read: TypeAlias = Callable[[Any], Any]
 
 
 class DictReader:
-    """Reads messages of one pool. The functions are built once per message type."""
+    """Reads messages of one pool. The functions are built once per message type.
 
-    def __init__(self) -> None:
+    With ``far_as_numbers``, a ``Timestamp`` or ``Duration`` that Python does not have is a number of nanoseconds.
+    """
+
+    def __init__(self, *, far_as_numbers: bool = False) -> None:
+        self._far_as_numbers = far_as_numbers
         self._reads: dict[str, Read] = {}
 
     def read(self, descriptor: AnyDescriptor) -> Read:
@@ -41,7 +45,10 @@ class DictReader:
         if descriptor.full_name == ANY:
             return self._read_any
         convert = CONVERSION_BY_NAME.get(descriptor.full_name)
-        return self._read_fields(descriptor) if convert is None else _guarded(convert.read)
+        if convert is None:
+            return self._read_fields(descriptor)
+        is_time = self._far_as_numbers and descriptor.full_name in TIMES
+        return or_nanoseconds(convert.read) if is_time else _guarded(convert.read)
 
     def _read_fields(self, descriptor: AnyDescriptor) -> Read:
         fields = [(field.name, field.has_presence, self._value_of(field)) for field in descriptor.fields]

@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import EncodeError
+from counterfoil.sdk.serde.avro_codec.exact import is_rounded
 from counterfoil.sdk.serde.misfits import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 from counterfoil.sdk.serde.protobuf_codec.misreading import NAME_BY_TYPE
@@ -40,10 +41,17 @@ _INTEGERS: Final = frozenset(
 )
 
 
-class DictWriter:
-    """Fills messages of one pool. The functions are built once per message type."""
+_REAL_SIZE: Final = {FieldDescriptor.CPPTYPE_FLOAT: 4, FieldDescriptor.CPPTYPE_DOUBLE: 8}
 
-    def __init__(self) -> None:
+
+class DictWriter:
+    """Fills messages of one pool. The functions are built once per message type.
+
+    ``exact`` refuses numbers that a float or double would have only rounded.
+    """
+
+    def __init__(self, *, exact: bool = True) -> None:
+        self._is_exact = exact
         self._fills: dict[str, Fill] = {}
 
     def fill(self, descriptor: AnyDescriptor) -> Fill:
@@ -74,7 +82,7 @@ class DictWriter:
 
     def _conversion(self, descriptor: AnyDescriptor) -> Callable[[AnyMessage, Any], bool] | None:
         if descriptor.full_name in WRAPPERS:
-            check = _check_of(descriptor.fields_by_name["value"])
+            check = self._check_of(descriptor.fields_by_name["value"])
 
             def wrap(message: AnyMessage, value: Any) -> bool:
                 if isinstance(value, Mapping):
@@ -146,7 +154,7 @@ class DictWriter:
                     self.fill(field.message_type)(get(message), value)
 
             return put_message
-        check, assign = _check_of(field), _setter(field)
+        check, assign = self._check_of(field), _setter(field)
 
         def put(message: AnyMessage, value: Any) -> None:
             if value is None:
@@ -160,7 +168,7 @@ class DictWriter:
         return put
 
     def _put_items(self, field: AnyField) -> Fill:
-        get, check = _getter(field), _check_of(field)
+        get, check = _getter(field), self._check_of(field)
 
         def put(message: AnyMessage, value: Any) -> None:
             if value is None:
@@ -185,7 +193,7 @@ class DictWriter:
         get = _getter(field)
         parts = field.message_type.fields_by_name
         key_field, value_field = parts["key"], parts["value"]
-        check_key, check_value = _check_of(key_field), _check_of(value_field)
+        check_key, check_value = self._check_of(key_field), self._check_of(value_field)
 
         def put(message: AnyMessage, value: Any) -> None:
             if value is None:
@@ -206,6 +214,20 @@ class DictWriter:
                     raise placed(misfit(expected, item), f"[{key!r}]") from None
 
         return put
+
+    def _check_of(self, field: AnyField) -> Check:
+        check = _check_of(field)
+        if not self._is_exact or field.cpp_type not in _REAL_SIZE:
+            return check
+        size = _REAL_SIZE[field.cpp_type]
+
+        def check_exactly(value: Any) -> float:
+            number: float = check(value)
+            if value.__class__ is not float and is_rounded(value, size):
+                raise misfit(f"{_described(field)} without rounding; allow_rounding=True rounds it", value)
+            return number
+
+        return check_exactly
 
     def _fill_any(self, message: AnyMessage, value: Any) -> bool:
         if isinstance(value, Message):
@@ -274,7 +296,7 @@ def _check_of(field: AnyField) -> Check:
     kind = field.cpp_type
     if kind in _INTEGERS:
         return lambda value: value if value.__class__ is int else _whole_number(field, value)
-    if kind in {FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE}:
+    if kind in _REAL_SIZE:
         return lambda value: _number(field, value)
     if kind == FieldDescriptor.CPPTYPE_ENUM:
         return lambda value: _enum_number(field, value)

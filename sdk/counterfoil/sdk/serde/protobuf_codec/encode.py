@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.protobuf.describe.dynamic import AnyDescriptor, AnyMessage, MessageClass
 
 
-def compile_encoder(descriptor: AnyDescriptor, class_: MessageClass | None = None) -> Callable[..., bytes]:
+def compile_encoder(
+    descriptor: AnyDescriptor, class_: MessageClass | None = None, *, exact: bool = True
+) -> Callable[..., bytes]:
     """Return a function ``(value, prefix)`` that returns the prefix and the bytes of a message.
 
     Values are messages of ``class_`` (by default the class of the descriptor), other messages of the same full name,
-    and mappings from field names to values. Raises ``EncodeError`` with path, expected and got.
+    and mappings from field names to values; with ``exact`` a number in these that would be rounded is an error. Raises
+    ``EncodeError`` with path, expected and got.
     """
     class_ = class_of(descriptor) if class_ is None else class_
     serialize: Callable[[Any], bytes] = class_.SerializeToString
-    build = _builder(descriptor, class_)
+    build = _builder(descriptor, class_, DictWriter(exact=exact))
 
     def encode(value: Any, prefix: bytes = b"", /) -> bytes:
         message = value if type(value) is class_ else build(value)  # slower: value.__class__, which may be a field
@@ -39,9 +42,9 @@ def compile_encoder(descriptor: AnyDescriptor, class_: MessageClass | None = Non
     return encode
 
 
-def _builder(descriptor: AnyDescriptor, class_: MessageClass) -> Callable[[Any], AnyMessage]:
+def _builder(descriptor: AnyDescriptor, class_: MessageClass, writer: DictWriter) -> Callable[[Any], AnyMessage]:
     name = descriptor.full_name
-    fill = DictWriter().fill(class_.DESCRIPTOR)
+    fill = writer.fill(class_.DESCRIPTOR)
 
     def build(value: Any) -> AnyMessage:
         if isinstance(value, class_):

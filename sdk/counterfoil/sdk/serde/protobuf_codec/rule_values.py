@@ -47,16 +47,26 @@ class ProtobufRuleValues:
     """The :class:`~counterfoil.sdk.serde.rules.values.RuleValues` of a message type of a schema.
 
     ``class_`` is the class of the program, or of the schema without one. With ``as_dict`` values of the program that
-    are read are dicts.
+    are read are dicts. ``exact`` and ``far_as_numbers`` are those of the codec.
     """
 
-    def __init__(self, descriptor: AnyDescriptor, class_: MessageClass, tags: FieldTags, *, as_dict: bool) -> None:
+    def __init__(
+        self,
+        descriptor: AnyDescriptor,
+        class_: MessageClass,
+        tags: FieldTags,
+        *,
+        as_dict: bool,
+        exact: bool = True,
+        far_as_numbers: bool = False,
+    ) -> None:
         self._descriptor = descriptor
         self._class = class_
         self._tags = tags
         self._marks = ProtobufMarks(tags)
-        self._encode = compile_encoder(descriptor, class_)
-        self._read = DictReader().read(class_.DESCRIPTOR) if as_dict else None
+        self._encode = compile_encoder(descriptor, class_, exact=exact)
+        reader = DictReader(far_as_numbers=far_as_numbers)
+        self._read = reader.read(class_.DESCRIPTOR) if as_dict else None
 
     def opened(self, value: Any, /) -> Any:
         """Return a message: the value itself, or the message of a dict."""

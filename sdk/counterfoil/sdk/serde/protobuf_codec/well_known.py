@@ -50,6 +50,8 @@ _WRAPPED: Final = ("Bool", "Bytes", "Double", "Float", "Int32", "Int64", "String
 WRAPPERS: Final = frozenset(f"google.protobuf.{name}Value" for name in _WRAPPED)
 """Messages with one field, ``value``."""
 ANY: Final = "google.protobuf.Any"
+TIMES: Final = frozenset(("google.protobuf.Timestamp", "google.protobuf.Duration"))
+"""Messages with seconds and nanoseconds."""
 NULLABLE: Final = "google.protobuf.Value"
 """The type of JSON values, for which None is a value."""
 
@@ -59,12 +61,15 @@ def _write_timestamp(message: AnyMessage, value: Any) -> bool:
         if value.tzinfo is None:
             raise misfit("a datetime with a time zone", value)
         message.FromDatetime(value)
+        message.nanos += getattr(value, "nanosecond", 0)  # which the subclass of pandas has
         return True
     return _write_json_text(message, value, _TIME)
 
 
 def _write_duration(message: AnyMessage, value: Any) -> bool:
     if isinstance(value, timedelta):
+        if getattr(value, "nanoseconds", 0):  # which the subclass of pandas has
+            raise misfit("a timedelta in whole microseconds", value)
         message.FromTimedelta(value)
         return True
     return _write_json_text(message, value, _DURATION)
@@ -192,6 +197,18 @@ def _read_timestamp(message: AnyMessage) -> datetime:
 def _read_duration(message: AnyMessage) -> timedelta:
     found: timedelta = message.ToTimedelta()
     return found
+
+
+def or_nanoseconds(read: Callable[[AnyMessage], Any]) -> Callable[[AnyMessage], Any]:
+    """Return a function that reads a ``Timestamp`` or ``Duration``, as nanoseconds where Python has no value for it."""
+
+    def read_any(message: AnyMessage) -> Any:
+        try:
+            return read(message)
+        except (ValueError, ArithmeticError):
+            return message.seconds * 1_000_000_000 + message.nanos
+
+    return read_any
 
 
 def _read_struct(message: AnyMessage) -> dict[str, Any]:

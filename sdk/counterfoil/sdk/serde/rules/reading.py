@@ -123,8 +123,9 @@ def compile_read_rules(reading: Reading, place: Place) -> Script[ReadRules | Non
     domain = yield from compile_stage(reading.ruled, RuleMode.READ, RulePhase.DOMAIN, place, values)
     migrate = None
     if migrations:
-        decode = bare.decoder(reading.parsed_writer, None, reading.suffix)
-        to_json = bare.rule_values(reading.parsed_writer, reading.suffix, tags).to_json
+        migrated = bare.to_migrate(reading.parsed_writer, reading.suffix)
+        decode = migrated.decoder(reading.parsed_writer, None, reading.suffix)
+        to_json = migrated.rule_values(reading.parsed_writer, reading.suffix, tags).to_json
         migrate = _migration(migrations, to_json, values.from_json)
     else:
         decode = bare.decoder(reading.parsed_writer, reading.parsed_reader, reading.suffix)

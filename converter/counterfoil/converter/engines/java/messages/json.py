@@ -142,12 +142,10 @@ class _Forms:
         made, is_limited = self._spelt(inner, limits, where)
         is_limited = is_limited or bool(limits.spelt)
         name = self._java.fresh("J")
-        ends = f"{limits.spelt}{'.limited()' if is_limited else ''}"
+        ends = f"{limits.spelt}{'.limited()' if is_limited else ''}{'.choice()' if limits.in_choice else ''}"
         self._java.member(f"static final JsonForm {name} = {made}{ends}")
         if isinstance(inner, Record):
             is_limited = self._filled(name, inner, limits, where) or is_limited
-        if limits.in_choice and is_limited:
-            raise EngineCannot(ENGINE, field=where, why="limits in a choice between null and a type")
         return name, is_limited
 
     def _spelt(self, node: Node | None, limits: Limits, where: str) -> tuple[str, bool]:

@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.java.messages.patterns import automaton_of
 from counterfoil.converter.engines.java.slots import ENGINE
-from counterfoil.converter.engines.java.source import quoted
+from counterfoil.converter.engines.java.source import joined, quoted
 from counterfoil.schema.evolution.languages.jsonschema import layers_of, test_of
 from counterfoil.schema.evolution.tree import Array, Leaf, Map, Record, Union
-from counterfoil.schema.evolution.types import split_null
+from counterfoil.schema.evolution.types import WHOLE, split_null
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING, Facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
@@ -21,8 +24,26 @@ _TYPED = ("types", "values", "scalars", "counts_fractions", "marks_contained", "
 """What the types of a tree hold, or what says nothing of values."""
 _OF_OBJECTS = ("properties", "required", "additional", "unevaluated_properties")
 _OF_CHOICES = ("any_of", "one_of")
-_LIMITS = ("minimum", "maximum", "min_length", "max_length", "min_items", "max_items")
-_KNOWN = frozenset((*_TYPED, *_OF_OBJECTS, *_OF_CHOICES, *_LIMITS, "items"))
+_LIMITS = ("minimum", "maximum", "min_length", "max_length", "min_items", "max_items", "pattern")
+_SOMETIMES = ("multiple_of", "has_unique_items", "min_properties", "max_properties")
+"""Keywords that Java checks for some types."""
+_KNOWN = frozenset((*_TYPED, *_OF_OBJECTS, *_OF_CHOICES, *_LIMITS, *_SOMETIMES, "items"))
+_KEYWORD_BY_FACT = {
+    "patterns": "patternProperties",
+    "names": "propertyNames",
+    "needed_names": "dependentRequired",
+    "needed_schemas": "dependentSchemas",
+    "prefix": "prefixItems",
+    "max_contains": "maxContains",
+    "unevaluated_items": "unevaluatedItems",
+    "refused": "not",
+    "condition": "if",
+    "consequence": "then",
+    "alternative": "else",
+    "is_opaque": "that is not known",
+}
+_COMPARED = frozenset({"boolean", "string", "enum", *WHOLE})
+"""The kinds of items that Java compares."""
 
 
 @dataclass(frozen=True)
@@ -92,22 +113,41 @@ def _check(facts: Facts, inner: Node | None, where: str) -> None:
     plain = Facts()
     for name in Facts.__slots__:
         if name not in _KNOWN and getattr(facts, name) != getattr(plain, name):
-            raise EngineCannot(ENGINE, field=where, why=f"the keyword for {name.replace('_', ' ')} in a JSON schema")
-    if facts.values is not None and not (isinstance(inner, Leaf) and inner.kind == "enum") and inner is not None:
-        raise EngineCannot(ENGINE, field=where, why="a list of values that are no texts")
+            keyword = _KEYWORD_BY_FACT.get(name, name)
+            raise EngineCannot(ENGINE, field=where, why=f"the keyword {keyword} of JSON Schema")
+    for why in (*_unchecked_values(facts, inner), *_unchecked_parts(facts, inner)):
+        raise EngineCannot(ENGINE, field=where, why=why)
+
+
+def _unchecked_values(facts: Facts, inner: Node | None) -> Iterator[str]:
+    """Yield what the schema says of numbers, items and entries that Java does not check."""
+    is_whole = isinstance(inner, Leaf) and inner.kind in WHOLE
+    is_listed = inner is None or is_whole or (isinstance(inner, Leaf) and inner.kind == "enum")
+    if facts.values is not None and not is_listed:
+        yield "a list of values that are neither texts nor whole numbers"
+    if facts.multiple_of is not None and not (is_whole and facts.multiple_of == int(facts.multiple_of)):
+        yield "multipleOf of other than whole numbers"
+    if facts.has_unique_items and isinstance(inner, Array) and inner.items.kind not in _COMPARED:
+        yield "uniqueItems of items that are neither texts nor whole numbers"
+    if (facts.min_properties, facts.max_properties) != (None, None) and isinstance(inner, Record | Union):
+        yield "a number of properties of an object that declares its own"
+
+
+def _unchecked_parts(facts: Facts, inner: Node | None) -> Iterator[str]:
+    """Yield what the schema says of the parts of a value that Java does not check."""
     if facts.properties and not isinstance(inner, Record):
-        raise EngineCannot(ENGINE, field=where, why="properties in a choice")
+        yield "properties in a choice"
     closed = (facts.additional, facts.unevaluated_properties)
     if isinstance(inner, Record) and any(
         each is not None and not each.facts.is_false and not each.accepts_everything for each in closed
     ):
         return  # what the plan writes are declared properties only
     if facts.unevaluated_properties is not None and not isinstance(inner, Record):
-        raise EngineCannot(ENGINE, field=where, why="the keyword for unevaluated properties in a JSON schema")
+        yield "the keyword unevaluatedProperties of JSON Schema"
     if facts.required - set(facts.properties) and isinstance(inner, (Record, Map)):
-        raise EngineCannot(ENGINE, field=where, why="a required property that is not declared")
+        yield "a required property that is not declared"
     if facts.items is not None and not isinstance(inner, Array):
-        raise EngineCannot(ENGINE, field=where, why="the items of a value of several types")
+        yield "the items of a value of several types"
 
 
 def _spelt(facts: Facts, inner: Node | None, where: str) -> str:
@@ -116,11 +156,23 @@ def _spelt(facts: Facts, inner: Node | None, where: str) -> str:
     if facts.minimum is not None or facts.maximum is not None:
         spelt += f".between({_limit(facts.minimum)}, {_limit(facts.maximum)})"
     lengths, counts = (facts.min_length, facts.max_length), (facts.min_items, facts.max_items)
-    if isinstance(inner, Union) and (lengths, counts) != ((None, None), (None, None)):
-        raise EngineCannot(ENGINE, field=where, why="sizes in a choice between several types")
-    sizes = counts if isinstance(inner, Array) else lengths if isinstance(inner, Leaf) else (None, None)
+    entries = (facts.min_properties, facts.max_properties)
+    if isinstance(inner, Union) and (lengths, counts, facts.pattern) != ((None, None), (None, None), None):
+        raise EngineCannot(ENGINE, field=where, why="sizes or a pattern in a choice between several types")
+    sizes = counts if isinstance(inner, Array) else entries if isinstance(inner, Map) else (None, None)
+    sizes = lengths if isinstance(inner, Leaf) else sizes
     if sizes != (None, None):
         spelt += f".sized({_size(sizes[0])}, {_size(sizes[1])})"
+    if facts.pattern is not None and isinstance(inner, Leaf):
+        states, sets = automaton_of(facts.pattern, where)
+        spelt += f".matching(new Automaton({joined(states)}, {joined(sets)}))"
+    if facts.multiple_of is not None:
+        spelt += f".multipleOf({quoted(str(int(facts.multiple_of)))})"
+    if facts.values is not None and isinstance(inner, Leaf) and inner.kind in WHOLE:
+        numbers = ",".join(str(int(value)) for value in facts.values if value is not None)
+        spelt += f".oneOf({joined(numbers)})"
+    if facts.has_unique_items and isinstance(inner, Array):
+        spelt += ".unique()"
     return spelt
 
 

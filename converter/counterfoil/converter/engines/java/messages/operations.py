@@ -109,7 +109,14 @@ class MessageOperations(Operations):
         if target.base == "string":
             decimals = op.decimals or 0 if op.source.base == "number" else 0
             return self._made_text(value, lambda name: f"Wholes.text({name}, {value.value}, {decimals}, {field})")
+        if target.word == "decimal":
+            return self._decimal(value, op, where)
         raise EngineCannot(ENGINE, field=where, why=f"{op.source} as {target}")
+
+    def _exact(self, value: Value, source: Scalar, where: str) -> str:
+        if value.kind == OBJECT:
+            return f"Wholes.decimal({value.value}, {quoted(where)})"
+        return super()._exact(value, source, where)
 
     def _wide(self, value: Value, source: Scalar, target: Scalar, where: str) -> Value:
         """Return a point in time as nanoseconds of more than 64 bits."""

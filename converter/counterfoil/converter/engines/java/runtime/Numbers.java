@@ -335,9 +335,30 @@ public final class Numbers {
     return mantissa.scaleByPowerOfTen(exponent.intValue());
   }
 
-  /** Make the bytes of a decimal in the target's scale; {@code size} is that of a fixed type, else -1. */
-  public static void decimalBytes(
-      Texts made, java.math.BigDecimal number, int scale, int precision, int size, String type, String field) {
+  /** Return the shortest digits that name a real number. */
+  public static java.math.BigDecimal decimalOfReal(double value, boolean isFloat, String field) {
+    if (Double.isNaN(value) || Double.isInfinite(value)) {
+      throw refused(field, Double.toString(value), "no number that has decimals");
+    }
+    return isFloat ? shortestFloat((float) value) : shortestDouble(value);
+  }
+
+  private static java.math.BigDecimal places(java.math.BigDecimal number, int places) {
+    return places < 0 ? number : number.setScale(places, java.math.RoundingMode.HALF_UP);
+  }
+
+  /** Make the text of a decimal, rounded half up to so many places; -1: all that it has. */
+  public static void decimalText(Texts made, java.math.BigDecimal number, int places) {
+    made.set(places(number, places).toPlainString());
+  }
+
+  /**
+   * Make the bytes of a decimal in the target's scale; {@code size} is that of a fixed type, else -1, and {@code
+   * places} are those to which it is rounded half up before, or -1.
+   */
+  public static void decimalBytes(Texts made, java.math.BigDecimal given, int scale, int precision, int size,
+      int places, String type, String field) {
+    java.math.BigDecimal number = given;
     if (number == null) {
       throw beyond(field, "the number", type);
     }
@@ -345,16 +366,17 @@ public final class Numbers {
     if (number.signum() != 0 && (adjusted > MAX_DECIMAL_DIGITS || adjusted < -MAX_DECIMAL_DIGITS)) {
       throw beyond(field, "the number", type);
     }
+    number = places(number, places);
     java.math.BigInteger unscaled = java.math.BigInteger.ZERO;
     if (number.signum() != 0) {
       try {
         unscaled = number.setScale(scale, java.math.RoundingMode.UNNECESSARY).unscaledValue();
       } catch (ArithmeticException inexact) {
-        throw refused(field, number.toString(), "more exact than " + scale + " decimals");
+        throw refused(field, number.toPlainString(), "more exact than " + scale + " decimals");
       }
     }
     if (unscaled.abs().toString().length() > precision) {
-      throw beyond(field, number.toString(), type);
+      throw beyond(field, number.toPlainString(), type);
     }
     byte[] fewest = unscaled.toByteArray();
     if (size < 0 || size == fewest.length) {
@@ -362,7 +384,7 @@ public final class Numbers {
       return;
     }
     if (size < fewest.length) {
-      throw beyond(field, number.toString(), type);
+      throw beyond(field, number.toPlainString(), type);
     }
     byte[] wide = new byte[size];
     java.util.Arrays.fill(wide, 0, size - fewest.length, (byte) (unscaled.signum() < 0 ? -1 : 0));

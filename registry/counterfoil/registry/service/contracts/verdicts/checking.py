@@ -191,7 +191,7 @@ class Checking:
             subject.context, schema_request_of(schema), validation=Validation.LENIENT, normalize=False, deleted=True
         )
         history = await self._storage.history(subject)
-        verdict = await self._check.verdict(subject, reading.candidate, history.active, config)
+        verdict = await self._check.verdict(subject, reading.candidate, history.active, config, lists_differences=True)
         found = [_incompatible(subject, each) for each in verdict.differences()]
         wanted = level_of(config)
         if Direction.BACKWARD not in wanted.directions or wanted.is_transitive:
@@ -200,7 +200,7 @@ class Checking:
         judged.add(history.latest.version if history.latest is not None else None)
         older = [each for each in await self._retained.of(subject, topic, environment) if each.version not in judged]
         backward = replace(config, compatibility_level=CompatibilityLevel.BACKWARD_TRANSITIVE)
-        retained = await self._check.verdict(subject, reading.candidate, older, backward)
+        retained = await self._check.verdict(subject, reading.candidate, older, backward, lists_differences=True)
         where = f", whose records are still in topic {topic}"
         found += (_incompatible(subject, each, where) for each in retained.differences())
         newest: dict[str, VerdictReason] = {}

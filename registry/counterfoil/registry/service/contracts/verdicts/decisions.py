@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from counterfoil.registry.domain.contracts.breaks import break_in, breaks_of, with_approvals
+from counterfoil.registry.domain.contracts.breaks import break_in, breaks_of, with_approvals, with_ignored
 from counterfoil.registry.domain.contracts.observed import DAY_MS
 from counterfoil.registry.domain.contracts.stored import APPROVALS, VERIFICATIONS, verification_key
 from counterfoil.registry.domain.contracts.verdict import BLOCKING, verdict_of
@@ -39,12 +39,15 @@ class Decisions:
         *,
         none: str,
         among: Sequence[Pair] = (),
+        unless_ignored: Sequence[Pair] = (),
     ) -> DeploymentVerdict:
         """Return the verdict on pairs and on what else was found; ``none`` is the sentence if there are no pairs.
 
         ``among`` has the pairs of all consumers where ``pairs`` are some of them: an approval is for all that break.
+        ``unless_ignored`` has the pairs without anybody ignored, where the question ignores applications.
         """
         breaks = breaks_of(among or pairs)
+        breaks = with_ignored(breaks, unless_ignored) if unless_ignored else breaks
         verdict = verdict_of(pairs, reasons, notices, none=none, identify=partial(break_in, breaks))
         if not any(each.reason in BLOCKING for each in verdict.reasons):
             return verdict

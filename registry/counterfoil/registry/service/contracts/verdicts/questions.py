@@ -88,7 +88,8 @@ class Verdicts:
         if days is not None:
             reasons += await self._decisions.verifications(side, environment, days)
         none = f"nobody who is live in {environment} reads what {application} {version} writes"
-        verdict = await self._decisions.verdict(pairs, reasons, none=none)
+        everybody = await self._unless_ignored(pairs, side, replaced, here) if ignored else ()
+        verdict = await self._decisions.verdict(pairs, reasons, none=none, unless_ignored=everybody)
         return verdict if days is None else replace(verdict, decided_at=verdict.decided_at or self._decisions.time())
 
     async def can_merge(
@@ -107,7 +108,18 @@ class Verdicts:
             text = f"{place.nobody} offers or reads the contracts of {application} {version}, and {absent[0]} does"
             reasons.append(VerdictReason(Reason.NO_CONTRACT, text))
         none = f"{place.nobody} reads what {application} {version} writes"
-        return await self._decisions.verdict(pairs, reasons, notices, none=none)
+        left_out = (application, *absent)
+        everybody = await self._unless_ignored(pairs, side, replaced, place, left_out=left_out) if ignored else ()
+        return await self._decisions.verdict(pairs, reasons, notices, none=none, unless_ignored=everybody)
+
+    async def _unless_ignored(
+        self, pairs: Sequence[Pair], side: Side, replaced: Sequence[Side], place: Place, *, left_out: Sequence[str] = ()
+    ) -> Sequence[Pair]:
+        """Return the pairs of a question in which nobody is ignored; none where nothing breaks."""
+        if not any(each.is_broken for each in pairs):
+            return ()
+        everybody, _ = await self._judging.judge_side(side, replaced, place, ignored=left_out)
+        return everybody
 
     async def _published(self, application: str, version: str) -> ApplicationVersion | VerdictReason:
         """Return a version with contracts, or the reason why it cannot be judged."""

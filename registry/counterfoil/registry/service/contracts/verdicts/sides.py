@@ -7,10 +7,10 @@ from operator import is_
 from typing import TYPE_CHECKING, Final
 
 from counterfoil.registry.service.bridges.requests import schema_request_of
-from counterfoil.schema.agreements.document import read_agreement
 from counterfoil.schema.agreements.model import Application as Product
 from counterfoil.schema.agreements.model import Contract, Expectation, major_of
 from counterfoil.schema.agreements.model import Read as FieldRead
+from counterfoil.schema.agreements.stored import stored_agreement
 from counterfoil.schema.contexts import DEFAULT_CONTEXT, parse_subject
 from counterfoil.schema.errors import InvalidContract
 from counterfoil.schema.parsed import Validation
@@ -155,7 +155,7 @@ class Sides:
         found = {link: self._subjects.get(link) for link in links}
         missing = [link for link, subjects in found.items() if subjects is None]
         for link, contract in zip(missing, await self._records.contracts(missing) if missing else (), strict=True):
-            agreement = read_agreement(contract.text, is_validated=True).agreement
+            agreement = await self._reader.of_text(contract.text, stored_agreement)
             promises = agreement.promises if isinstance(agreement, Contract) else ()
             subjects = found[link] = frozenset(str(parse_subject(each.subject)) for each in promises)
             self._subjects.put(link, subjects, weight=_ENTRY_CHARS + sum(map(len, subjects)))
@@ -163,7 +163,7 @@ class Sides:
         return {link: subjects for link, subjects in found.items() if subjects is not None}
 
     async def _parsed(self, contract: PublishedContract) -> _Content:
-        agreement = read_agreement(contract.text, is_validated=True).agreement
+        agreement = await self._reader.of_text(contract.text, stored_agreement)
         if isinstance(agreement, Contract):
             offered = [(promise, await self._offer(contract, promise)) for promise in agreement.promises]
             return tuple(offered), ()

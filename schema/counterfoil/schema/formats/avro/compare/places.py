@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from counterfoil.schema.compatibility.report import Difference, Origin
 from counterfoil.schema.compatibility.sentences import Sentence
@@ -13,7 +13,7 @@ from counterfoil.schema.formats.avro.types import Array, Enum, Fixed, Map, Recor
 from counterfoil.schema.paths.model import ITEMS, VALUES, branch, member
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from counterfoil.schema.formats.avro.types import AvroType, Field
     from counterfoil.schema.paths.model import FieldPath, Step
@@ -37,6 +37,7 @@ class TypePair:
     via: str | int | None = None
     reader_field: Field | None = None
     writer_field: Field | None = None
+    known_surroundings: _Surroundings | None = field(default=None, init=False, repr=False)
 
     def path(self) -> tuple[str, ...]:
         """Return the steps of Confluent's path: none for the root, such as ``fields``, ``1``, ``type`` below."""
@@ -61,30 +62,44 @@ class TypePair:
         Inside a type that is declared elsewhere in the text, and that is another one than the writer's, the pointer
         leads to the use of that type: the use differs, and not the declaration.
         """
-        nodes = [(place.reader, place.reader_field) for place in self._upwards()]
-        other = self._another(nodes)
-        return _pointer_to(nodes, attribute) if other is None else _used(other)
+        other = self._surroundings().reader
+        return _pointer_to(self, _reader_of, attribute) if other is None else _used(other, _reader_of)
 
     def writer_pointer(self, *attribute: str | int) -> Pointer:
         """Return the same for the writer's node in the writer's text."""
-        nodes = [(place.writer, place.writer_field) for place in self._upwards()]
-        other = self._another(nodes)
-        return _pointer_to(nodes, attribute) if other is None else _used(other)
+        other = self._surroundings().writer
+        return _pointer_to(self, _writer_of, attribute) if other is None else _used(other, _writer_of)
 
     @property
     def reads_another_type(self) -> bool:
         """Whether it is in a type of the reader that is declared elsewhere, and is another one than the writer's."""
-        return self._another([(place.reader, place.reader_field) for place in self._upwards()]) is not None
+        return self._surroundings().reader is not None
 
-    def _another(self, nodes: _Nodes) -> _Nodes | None:
-        """Return the nodes from the outermost one that is named here, and declared elsewhere, as another type."""
-        for index, pair in reversed([*enumerate(self._upwards())]):
-            around = nodes[index:]
-            if _are_others(pair.reader, pair.writer) and _is_own(around):
-                used = _used(around)
-                if around[0][0].pointer[: len(used)] != used:
-                    return around
-        return None
+    @property
+    def root(self) -> TypePair:
+        """The outermost place."""
+        return self._surroundings().root
+
+    def _surroundings(self) -> _Surroundings:
+        """Return what is around this place, which is remembered: places of types that are nested deeply are many."""
+        unknown: list[TypePair] = []
+        place = self
+        while place.known_surroundings is None and place.parent is not None:
+            unknown.append(place)
+            place = place.parent
+        if place.known_surroundings is None:
+            place.known_surroundings = _Surroundings(None, None, place)
+            unknown.append(place)
+        found = place.known_surroundings
+        for each in reversed(unknown):
+            each.known_surroundings = found
+            if (found.reader is None or found.writer is None) and _are_others(each.reader, each.writer):
+                found = each.known_surroundings = _Surroundings(
+                    found.reader or (each if _is_declared_elsewhere(each, _reader_of) else None),
+                    found.writer or (each if _is_declared_elsewhere(each, _writer_of) else None),
+                    found.root,
+                )
+        return found
 
     def reader_path(self) -> FieldPath:
         """Return the steps to the reader's node."""
@@ -98,7 +113,8 @@ class TypePair:
         """Return the same place with ``onto`` instead of its root."""
         if self.parent is None:
             return onto
-        return replace(self, parent=self.parent.below(onto))
+        onto = self.parent.below(onto)
+        return TypePair(onto, self.token, self.reader, self.writer, self.via, self.reader_field, self.writer_field)
 
     def reader_origin(self, *more: str) -> Origin:
         """Return the named type of the reader that contains its node, and the steps from there, fields by name."""
@@ -149,38 +165,70 @@ def _origin(steps: list[tuple[AvroType, str]], more: tuple[str, ...]) -> Origin:
     return Origin("", (*reversed(inside), *more), is_own=True)
 
 
-_Nodes: TypeAlias = "list[tuple[AvroType, Field | None]]"
-"""A node of one side and those around it up to the root, each with the field through which it was entered."""
+class _Surroundings(NamedTuple):
+    """What is around a place: the root, and for each side the outermost place, if any, of another type.
+
+    That is a type that is named at the place, declared elsewhere in the text, and has another name on the other side.
+    """
+
+    reader: TypePair | None
+    writer: TypePair | None
+    root: TypePair
 
 
-def _is_own(nodes: _Nodes) -> bool:
-    """Return whether the innermost node is declared in the schema's own text.
+_Node: TypeAlias = "tuple[AvroType, Field | None]"
+"""The node of one side at a place, and the field through which it was entered."""
+_Nodes: TypeAlias = "list[_Node]"
+"""A node of one side and those around it up to the root."""
+
+
+def _reader_of(place: TypePair) -> _Node:
+    return place.reader, place.reader_field
+
+
+def _writer_of(place: TypePair) -> _Node:
+    return place.writer, place.writer_field
+
+
+def _is_own(place: TypePair, side: Callable[[TypePair], _Node]) -> bool:
+    """Return whether the node of a side is declared in the schema's own text.
 
     Only the root has the empty pointer in its own text.
     """
-    return bool(nodes[0][0].pointer) or nodes[0][0] is nodes[-1][0]
+    node, _ = side(place)
+    return bool(node.pointer) or node is side(place.root)[0]
 
 
-def _pointer_to(nodes: _Nodes, attribute: Pointer) -> Pointer:
-    return nodes[0][0].pointer + attribute if attribute and _is_own(nodes) else _used(nodes)
+def _is_declared_elsewhere(place: TypePair, side: Callable[[TypePair], _Node]) -> bool:
+    """Return whether the node of a side is declared in the schema's own text, and not where it is used."""
+    if not _is_own(place, side):
+        return False
+    used = _used(place, side)
+    return side(place)[0].pointer[: len(used)] != used
 
 
-def _used(nodes: _Nodes) -> Pointer:
+def _pointer_to(place: TypePair, side: Callable[[TypePair], _Node], attribute: Pointer) -> Pointer:
+    return side(place)[0].pointer + attribute if attribute and _is_own(place, side) else _used(place, side)
+
+
+def _used(place: TypePair, side: Callable[[TypePair], _Node]) -> Pointer:
     """Return the pointer to the use of the innermost node, or of the nearest one around it in the schema's own text."""
-    for index, (node, field) in enumerate(nodes[:-1]):
+    while place.parent is not None:
+        node, field = side(place)
         if field is not None:
             pointer: Pointer | None = (*field.pointer, "type") if field.pointer else None
         else:
-            pointer = _inside(nodes[index + 1 :], node)
+            pointer = _inside(place.parent, node, side)
         if pointer is not None:
             return pointer
+        place = place.parent
     return ()
 
 
-def _inside(around: _Nodes, node: AvroType) -> Pointer | None:
+def _inside(around: TypePair, node: AvroType, side: Callable[[TypePair], _Node]) -> Pointer | None:
     """Return the pointer to the use of ``node`` in the innermost node ``around``; None if it is in another text."""
-    outer = around[0][0]
-    if not _is_own(around):
+    outer, _ = side(around)
+    if not _is_own(around, side):
         return None
     match outer:
         case Array():

@@ -34,11 +34,21 @@ class Reading:
         self._active: set[tuple[int, int]] = set()
         self._assumed: set[tuple[int, int]] = set()
         self._is_certain = True
-        self._branches_by_union: dict[int, _Branches] = {}
+        self._branches_by_union: dict[int, Branches] = {}
 
     def certainly_reads(self, reader: AvroType, writer: AvroType) -> bool:
         """Return whether ``reader`` reads everything of ``writer``; False also if that is not certain."""
         return self._reads(reader, writer) and self._is_certain
+
+    def verdict(self, reader: AvroType, writer: AvroType) -> bool | None:
+        """Return whether ``reader`` reads everything of ``writer``, as the walk does; None if that is not certain.
+
+        Many pairs may be asked about: what was compared for one is known for the next. A no is certain unless a pair
+        was met inside itself, where the walk may count it as readable for good.
+        """
+        if self._is_certain and self._reads(reader, writer) and self._is_certain:
+            return True
+        return None if self._assumed else False
 
     def _reads(self, reader: AvroType, writer: AvroType) -> bool:
         if isinstance(reader, Primitive) and isinstance(writer, Primitive):
@@ -88,21 +98,23 @@ class Reading:
                 return False
         return True
 
-    def _branches(self, union: Union) -> _Branches:
+    def _branches(self, union: Union) -> Branches:
         found = self._branches_by_union.get(id(union))
         if found is None:
             self._steps.spend(len(union.branches))
-            found = self._branches_by_union[id(union)] = _Branches(union)
+            found = self._branches_by_union[id(union)] = Branches(union)
         return found
 
 
-class _Branches:
+class Branches:
     """The branches of a reader's union: those with names by their names, and the others."""
 
     def __init__(self, union: Union) -> None:
         self._plain: list[AvroType] = []
-        self._named: dict[str, list[AvroType]] = {}
-        for branch in union.branches:
+        self._named: dict[str, list[NamedType]] = {}
+        self._index_by_branch: dict[int, int] = {}
+        for index, branch in enumerate(union.branches):
+            self._index_by_branch.setdefault(id(branch), index)
             if not isinstance(branch, _NAMED):
                 self._plain.append(branch)
                 continue
@@ -113,6 +125,14 @@ class _Branches:
         """Return the branches that may read ``writer``, which is no union."""
         if not isinstance(writer, _NAMED):
             return self._plain
+        return self._for_named(writer)
+
+    def first_named(self, writer: NamedType) -> NamedType | None:
+        """Return the first branch, in the order of the union, of the writer's kind and with a name that reads it."""
+        named = [each for each in self._for_named(writer) if type(each) is type(writer)]
+        return min(named, key=lambda each: self._index_by_branch[id(each)], default=None)
+
+    def _for_named(self, writer: NamedType) -> list[NamedType]:
         return [*self._named.get(f":{writer.name}", ()), *self._named.get(writer.full_name, ())]
 
 

@@ -20,7 +20,7 @@ from counterfoil.schema.formats.avro.compare.meaning import (
     logical_type_of,
 )
 from counterfoil.schema.formats.avro.compare.places import AvroDifference, TypePair
-from counterfoil.schema.formats.avro.compare.readable import may_read
+from counterfoil.schema.formats.avro.compare.readable import Reading, may_read
 from counterfoil.schema.formats.avro.read.attributes import show
 from counterfoil.schema.formats.avro.read.defaults import is_usable_default
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
@@ -45,6 +45,7 @@ def find_misreadings(reader: AvroType, writer: AvroType, steps: Steps) -> list[A
 class _Misreadings:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
+        self._branches = ReadingBranches(steps)
         self.found: list[AvroDifference] = []
         self._seen: set[tuple[int, int]] = set()
 
@@ -60,7 +61,7 @@ class _Misreadings:
                 for index, branch in enumerate(writer.branches):
                     self.visit(TypePair(place, str(index), reader, branch, index))
             case (Union(), _):
-                chosen = branch_that_reads(reader, writer, self._steps)
+                chosen = self._branches.that_reads(reader, writer)
                 if chosen is not None:
                     self.visit(TypePair(place, "", chosen, writer))
             case (Record(), Record()):
@@ -109,11 +110,25 @@ def unusable_default(field: Field, place: TypePair) -> AvroDifference | None:
     return AvroDifference(rules.UNUSABLE_DEFAULT, facts, "{field}", place, field=field)
 
 
-def branch_that_reads(reader: Union, writer: AvroType, steps: Steps) -> AvroType | None:
-    """Return the branch that reads ``writer``: one of its own kind before one to which it is promoted."""
-    steps.spend(len(reader.branches))
-    possible = [branch for branch in reader.branches if may_read(branch, writer)]
-    readable = [branch for branch in possible if not walk(branch, writer, steps)]
-    same = [branch for branch in readable if branch.kind is writer.kind]
-    alike = [branch for branch in same if branch.logical_type == writer.logical_type]
-    return next(iter(alike or same or readable), None)
+class ReadingBranches:
+    """The branches of unions that read types of a writer. Each pair is compared once. Raises ``OutOfSteps``."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._reading = Reading(steps)
+        self._is_read: dict[tuple[int, int], bool] = {}
+
+    def that_reads(self, reader: Union, writer: AvroType) -> AvroType | None:
+        """Return the branch that reads ``writer``: one of its own kind before one to which it is promoted."""
+        self._steps.spend(len(reader.branches))
+        readable = [branch for branch in reader.branches if may_read(branch, writer) and self._reads(branch, writer)]
+        same = [branch for branch in readable if branch.kind is writer.kind]
+        alike = [branch for branch in same if branch.logical_type == writer.logical_type]
+        return next(iter(alike or same or readable), None)
+
+    def _reads(self, branch: AvroType, writer: AvroType) -> bool:
+        pair = (id(branch), id(writer))
+        if pair not in self._is_read:
+            is_read = self._reading.verdict(branch, writer)
+            self._is_read[pair] = not walk(branch, writer, self._steps) if is_read is None else is_read
+        return self._is_read[pair]

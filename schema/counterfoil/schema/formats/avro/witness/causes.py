@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 _Pair: TypeAlias = tuple[int, int]
 
 
-class Causes:
-    """The causes of findings. Each pair of nodes is walked once; recursive types are cut off. Raises ``OutOfSteps``."""
+FoundByPair: TypeAlias = "dict[_Pair, list[AvroDifference]]"
+"""The findings about pairs of nodes, each compared as if the pair were the whole schemas."""
 
-    def __init__(self, steps: Steps) -> None:
+
+class Causes:
+    """The causes of findings. Each pair of nodes is walked once; recursive types are cut off. Raises ``OutOfSteps``.
+
+    ``found_by_pair`` has what is known already, and is added to: the same pairs are met by all searches of a judgement.
+    """
+
+    def __init__(self, steps: Steps, found_by_pair: FoundByPair) -> None:
         self._steps = steps
-        self._found_by_pair: dict[_Pair, list[AvroDifference]] = {}
+        self._found_by_pair = found_by_pair
         self._are_names_by_pair: dict[_Pair, bool] = {}
 
     def leaves(self, found: AvroDifference, above: frozenset[_Pair] = frozenset()) -> Iterator[AvroDifference]:

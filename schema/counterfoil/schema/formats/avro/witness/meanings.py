@@ -21,7 +21,7 @@ from counterfoil.schema.formats.avro.compare.meaning import (
     logical_type_of,
     meaning_of,
 )
-from counterfoil.schema.formats.avro.compare.sound import branch_that_reads
+from counterfoil.schema.formats.avro.compare.sound import ReadingBranches
 from counterfoil.schema.formats.avro.types import Array, Kind, Map, Record, Union
 from counterfoil.schema.formats.avro.witness.spelling import branch_name
 
@@ -75,6 +75,7 @@ class Comparison:
         self._steps = steps
         self._root = (reader, writer)
         self._branch_by_pair: dict[_Key, AvroType | None] = {}
+        self._branches = ReadingBranches(steps)
         self._telling = self._find_telling()
 
     def misreadings(self, wrote: Any, got: Any) -> Iterator[Misreading]:
@@ -130,7 +131,7 @@ class Comparison:
     def _branch(self, reader: Union, writer: AvroType) -> AvroType | None:
         key = (id(reader), id(writer))
         if key not in self._branch_by_pair:
-            self._branch_by_pair[key] = branch_that_reads(reader, writer, self._steps)
+            self._branch_by_pair[key] = self._branches.that_reads(reader, writer)
         return self._branch_by_pair[key]
 
     def _find_telling(self) -> set[_Key]:

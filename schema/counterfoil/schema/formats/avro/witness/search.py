@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.compatibility.policies import CompatibilityPolicy
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.avro.compare.places import AvroDifference
     from counterfoil.schema.formats.avro.schema import AvroSchema
     from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.schema.formats.avro.witness.causes import FoundByPair
 
 _STEPS_A_PAIR: Final = 50
 """The steps for each pair of branches of the largest unions, which the decoder tries."""
@@ -86,6 +88,7 @@ class _Pair:
         self._reader_schema = reader
         self._writer_schema = writer
         self._found_by_policy: dict[CompatibilityPolicy, Mapping[Difference, AvroDifference]] = {}
+        self._found_by_pair: WeakKeyDictionary[Steps, FoundByPair] = WeakKeyDictionary()
         self.writer_types = (*writer.named.values(),)
         self._undecided: dict[CompatibilityPolicy, int] = {}
         branches = _largest_union(reader.root) * _largest_union(writer.root)
@@ -103,6 +106,13 @@ class _Pair:
             self._found_by_policy[policy] = found
             self._undecided.pop(policy, None)
         return self._found_by_policy[policy]
+
+    def found_by_pair(self, steps: Steps) -> FoundByPair:
+        """Return what the searches with ``steps`` have found about pairs of nodes; others have nothing of it.
+
+        So it depends on the steps alone, and not on earlier judgements, what is found with them.
+        """
+        return self._found_by_pair.setdefault(steps, {})
 
     @cached_property
     def writer(self) -> Any:
@@ -155,7 +165,7 @@ class _Search:
     def run(self) -> Witness | NoWitness:
         if self._found.kind is rules.AMBIGUOUS_ALIAS:
             return NoWitness(0, "decoders disagree about a field with several matches")
-        causes = Causes(self._steps)
+        causes = Causes(self._steps, self._pair.found_by_pair(self._steps))
         if causes.is_about_record_names(self._found):
             return self._of_record_names()
         tried = 0

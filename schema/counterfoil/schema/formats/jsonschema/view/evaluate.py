@@ -95,10 +95,6 @@ class Evaluator:
         except RecursionError:
             return False
 
-    def all_accept(self, schemas: Iterable[Schema], value: Any) -> bool | None:
-        """Return whether each of ``schemas`` accepts ``value``; None if unknown."""
-        return _all(self.accepts(schema, value) for schema in schemas)
-
     def _judgements(self, facts: Facts, value: Any) -> Iterator[bool | None]:
         yield not facts.is_false
         if facts.is_opaque:

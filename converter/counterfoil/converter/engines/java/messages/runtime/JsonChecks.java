@@ -21,6 +21,23 @@ public final class JsonChecks {
     if (value == null || !form.isLimited) {
       return;
     }
+    if (form.isChoice) {
+      choice(form, value);
+    } else {
+      checked(form, value);
+    }
+  }
+
+  /** Check the value of a choice: whatever is wrong inside is wrong with the choice. */
+  private static void choice(JsonForm form, Object value) {
+    try {
+      checked(form, value);
+    } catch (Misfit misfit) {
+      throw refused("the value fits no branch of the choice");
+    }
+  }
+
+  private static void checked(JsonForm form, Object value) {
     own(form, value);
     if (value instanceof Object[]) {
       record(form, (Object[]) value);
@@ -40,7 +57,17 @@ public final class JsonChecks {
       if ((form.low != null && form.low.isAbove(value)) || (form.high != null && form.high.isBelow(value))) {
         throw refused(value + " is beyond a limit of the schema");
       }
+      if ((form.factor != null && Values.big(value).mod(form.factor.abs()).signum() != 0)
+          || (form.among != null && !form.among.contains(Values.big(value)))) {
+        throw refused(value + " is none of the numbers that the schema accepts");
+      }
       return;
+    }
+    if (form.pattern != null && value instanceof Texts && !form.pattern.isIn((Texts) value)) {
+      throw refused("the value does not match the pattern of the schema");
+    }
+    if (form.isUnique && value instanceof Items) {
+      different((Items) value);
     }
     if (form.fewest < 0 && form.most < 0) {
       return;
@@ -49,6 +76,18 @@ public final class JsonChecks {
         : value instanceof Entries ? ((Entries) value).count : -1;
     if (size >= 0 && (size < form.fewest || (form.most >= 0 && size > form.most))) {
       throw refused("the value has the size " + size + ", which is beyond a limit of the schema");
+    }
+  }
+
+  private static void different(Items items) {
+    java.util.HashSet seen = new java.util.HashSet();
+    for (int i = 0; i < items.count; i++) {
+      Object item = items.values[i];
+      Object key = item instanceof Texts ? Texts.string(((Texts) item).data, ((Texts) item).from, ((Texts) item).to)
+          : item instanceof Boolean || item == null ? item : Values.big(item);
+      if (!seen.add(key)) {
+        throw refused("item " + i + " is there a second time");
+      }
     }
   }
 

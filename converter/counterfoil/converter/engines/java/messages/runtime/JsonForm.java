@@ -24,6 +24,15 @@ public final class JsonForm {
   public long fewest = -1;
   public long most = -1;
 
+  /** What a text must contain, what a whole number must be a multiple or one of; null for none. */
+  public Automaton pattern;
+  public java.math.BigInteger factor;
+  public java.util.HashSet among;
+  /** Whether all items of the array must be different. */
+  public boolean isUnique;
+  /** Whether it is the one branch of a choice: what is wrong inside is reported for the choice as a whole. */
+  public boolean isChoice;
+
   public JsonForm(int kind) {
     this.kind = kind;
   }
@@ -54,6 +63,36 @@ public final class JsonForm {
   public JsonForm sized(long fewest, long most) {
     this.fewest = fewest;
     this.most = most;
+    return this;
+  }
+
+  public JsonForm matching(Automaton pattern) {
+    this.pattern = pattern;
+    return this;
+  }
+
+  public JsonForm multipleOf(String factor) {
+    this.factor = new java.math.BigInteger(factor);
+    return this;
+  }
+
+  /** The whole numbers that the value may be, separated by commas. */
+  public JsonForm oneOf(String numbers) {
+    among = new java.util.HashSet();
+    java.util.StringTokenizer parts = new java.util.StringTokenizer(numbers, ",");
+    while (parts.hasMoreTokens()) {
+      among.add(new java.math.BigInteger(parts.nextToken()));
+    }
+    return this;
+  }
+
+  public JsonForm unique() {
+    isUnique = true;
+    return this;
+  }
+
+  public JsonForm choice() {
+    isChoice = true;
     return this;
   }
 

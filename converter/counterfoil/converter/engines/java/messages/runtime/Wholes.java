@@ -61,6 +61,14 @@ public final class Wholes {
     return Numbers.operand(made, path, field);
   }
 
+  /** Return the exact number of a value; of a real one, the shortest digits that name it. */
+  public static java.math.BigDecimal decimal(Object value, String field) {
+    if (value instanceof Double) {
+      return Numbers.decimalOfReal(((Double) value).doubleValue(), false, field);
+    }
+    return new java.math.BigDecimal(Values.big(value));
+  }
+
   /** Return a real number that JSON has. */
   public static double finite(double value, String field) {
     if (Double.isNaN(value) || Double.isInfinite(value)) {

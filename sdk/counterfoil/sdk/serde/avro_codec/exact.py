@@ -1,0 +1,192 @@
+"""Writing dates and times without a loss: what a type holds only in part is refused.
+
+The conversions are those of :mod:`.logical` with other functions for writing. A loss is a fraction of the type's unit,
+a time zone where the type has none, or the time of day where the type is a date.
+"""
+
+from __future__ import annotations
+
+import numbers
+import struct
+from dataclasses import replace
+from datetime import UTC, date, datetime, time
+from typing import TYPE_CHECKING, Final
+
+from counterfoil.schema.formats.avro.compare.meaning import logical_type_of
+from counterfoil.sdk.serde.avro_codec.logical import EPOCH, conversion_named, conversion_of
+
+if TYPE_CHECKING:
+    from counterfoil.schema.formats.avro.types import AvroType
+    from counterfoil.sdk.serde.avro_codec.logical import Conversion
+
+LARGEST_EXACT: Final = {4: 2**24, 8: 2**53}
+"""The whole number up to which a float of 4 or of 8 bytes has every one."""
+
+_SINGLE: Final = struct.Struct("<f")
+_OPTION: Final = "allow_rounding=True drops the rest"
+
+
+class Loss(ValueError):
+    """A value that its type would hold only in part; ``expected`` describes the values that it holds."""
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(expected)
+        self.expected = f"{expected}; {_OPTION}"
+
+
+def writing_conversion_of(avro_type: AvroType, *, exact: bool) -> Conversion | None:
+    """Return the conversion that writes values of the type: with ``exact`` the one that refuses a loss."""
+    found = conversion_of(avro_type)
+    if not exact or found is None:
+        return found
+    logical = logical_type_of(avro_type)
+    return found if logical is None else _EXACT.get(logical.name, found)
+
+
+def is_rounded(number: object, size: int) -> bool:
+    """Return whether a float of ``size`` bytes has a real number of Python only rounded.
+
+    A float of Python is written as the nearest one of 4 bytes, so that it never is.
+    """
+    if isinstance(number, float) or number != number:  # noqa: PLR0124 - not a number
+        return False
+    number = int(number) if isinstance(number, numbers.Integral) else number  # those of numpy equal a rounded float
+    try:
+        wide = float(number)  # type: ignore[arg-type]  # the caller has a number
+        nearest = _SINGLE.unpack(_SINGLE.pack(wide))[0] if size == _SINGLE.size else wide
+    except OverflowError:
+        return True
+    return bool(wide != number) or (isinstance(number, numbers.Rational) and bool(nearest != number))
+
+
+def _has_nanoseconds(value: object) -> bool:
+    """Return whether a value has a fraction of a microsecond, as the subclass of ``datetime`` of pandas may have."""
+    return bool(getattr(value, "nanosecond", 0))
+
+
+def _without_zone(value: datetime | time) -> None:
+    if value.tzinfo is not None:
+        raise Loss(f"a {_name_of(value)} without a time zone, which the type does not have")
+
+
+def _whole(value: datetime | time, microsecond: int, micros: int) -> None:
+    if microsecond % micros or _has_nanoseconds(value):
+        unit = "milliseconds" if micros > 1 else "microseconds"
+        raise Loss(f"a {_name_of(value)} in whole {unit}")
+
+
+def _name_of(value: datetime | time) -> str:
+    return "datetime.datetime" if isinstance(value, datetime) else "datetime.time"
+
+
+def _date() -> Conversion:
+    loose = conversion_named("date")
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            _without_zone(value)
+            if value.time() != time() or _has_nanoseconds(value):
+                raise Loss("a datetime.date, or a datetime.datetime at midnight")
+        number: int = loose.encode(value)
+        return number
+
+    return replace(loose, encode=encode, constants={**loose.constants, "encode_date": encode, "date": date})
+
+
+def _time(name: str, micros: int) -> Conversion:
+    loose = conversion_named(name)
+    function = f"encode_exact_{name.replace('-', '_')}"
+
+    def encode(value: object) -> int:
+        if isinstance(value, time):
+            _without_zone(value)
+            _whole(value, value.microsecond, micros)
+        number: int = loose.encode(value)
+        return number
+
+    per_second = 1_000_000 // micros
+    is_whole = f" and not {{v}}.microsecond % {micros}" if micros > 1 else ""
+    return replace(
+        loose,
+        encode=encode,
+        encode_source=f"((({{v}}.hour * 60 + {{v}}.minute) * 60 + {{v}}.second) * {per_second}"
+        f" + {{v}}.microsecond // {micros}"
+        f" if {{v}}.__class__ is time and {{v}}.tzinfo is None{is_whole} else {function}({{v}}))",
+        constants={**loose.constants, function: encode},
+        form=("time", micros, True),
+    )
+
+
+def _timestamp(name: str, micros: int) -> Conversion:
+    loose = conversion_named(name)
+    function = f"encode_exact_{name.replace('-', '_')}"
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            since = (value if value.tzinfo else value.astimezone(UTC)) - EPOCH
+            _whole(value, since.microseconds, micros)
+        number: int = loose.encode(value)
+        return number
+
+    return replace(
+        loose,
+        encode=encode,
+        encode_source=_units_since("epoch", micros, "{v}.__class__ is datetime and {v}.tzinfo", function),
+        constants={**loose.constants, function: encode},
+        form=("timestamp", micros, True),
+    )
+
+
+def _local_timestamp(name: str, micros: int) -> Conversion:
+    loose = conversion_named(name)
+    function = f"encode_exact_{name.replace('-', '_')}"
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            _without_zone(value)
+            _whole(value, value.microsecond, micros)
+        number: int = loose.encode(value)
+        return number
+
+    return replace(
+        loose,
+        encode=encode,
+        encode_source=_units_since("local_epoch", micros, "{v}.__class__ is datetime and {v}.tzinfo is None", function),
+        constants={**loose.constants, function: encode, "datetime": datetime},
+        form=("local-timestamp", micros, True),
+    )
+
+
+def _units_since(epoch: str, micros: int, is_usual: str, otherwise: str) -> str:
+    """Return the expression of whole units since ``epoch``, which is faster than to divide by a ``timedelta``."""
+    per_second = 1_000_000 // micros
+    if micros == 1:
+        count = f"((since := {{v}} - {epoch}).days * 86400 + since.seconds) * {per_second} + since.microseconds"
+        return f"{count} if {is_usual} else {otherwise}({{v}})"
+    count = f"(since.days * 86400 + since.seconds) * {per_second} + since.microseconds // {micros}"
+    is_whole = f"not (since := {{v}} - {epoch}).microseconds % {micros}"
+    return f"({count} if {is_whole} else {otherwise}({{v}})) if {is_usual} else {otherwise}({{v}})"
+
+
+def _local_nanos() -> Conversion:
+    loose = conversion_named("local-timestamp-nanos")
+
+    def encode(value: object) -> int:
+        if isinstance(value, datetime):
+            _without_zone(value)
+        number: int = loose.encode(value)
+        return number
+
+    return replace(loose, encode=encode, form=("local-nanos", True))
+
+
+_EXACT: Final[dict[str, Conversion]] = {
+    "date": _date(),
+    "time-millis": _time("time-millis", 1000),
+    "time-micros": _time("time-micros", 1),
+    "timestamp-millis": _timestamp("timestamp-millis", 1000),
+    "timestamp-micros": _timestamp("timestamp-micros", 1),
+    "local-timestamp-millis": _local_timestamp("local-timestamp-millis", 1000),
+    "local-timestamp-micros": _local_timestamp("local-timestamp-micros", 1),
+    "local-timestamp-nanos": _local_nanos(),
+}

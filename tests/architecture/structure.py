@@ -1,0 +1,84 @@
+"""The size and the shape of the product's code: ``python tests/architecture/structure.py`` prints the figures.
+
+`make check` prints them, and :mod:`test_structure` holds those that may not become worse.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+ROOMS: Final = ("schema", "sdk", "contracts", "registry", "converter")
+_ANY: Final = re.compile(r"\bAny\b")
+
+
+class Module(NamedTuple):
+    """One module of the product: its name, its text, and its syntax tree."""
+
+    name: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+        return self.text.count("\n")
+
+    @property
+    def import_lines(self) -> int:
+        """The lines of its import statements, those in functions and for type hints included."""
+        statements = (node for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom))
+        return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in statements)
+
+    @property
+    def public_classes(self) -> Iterator[str]:
+        """The names of its public classes."""
+        return (
+            node.name for node in self.tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+
+
+def modules() -> list[Module]:
+    """Return all modules of the product, in the order of their names."""
+    found = []
+    for room in ROOMS:
+        for path in sorted((ROOT / room / "counterfoil").rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            name = ".".join(path.relative_to(ROOT / room).with_suffix("").parts)
+            found.append(Module(name, text, ast.parse(text)))
+    return found
+
+
+def repeated_class_names(found: list[Module]) -> dict[str, int]:
+    """Return the names that more than one public class has, and how many have it."""
+    names = Counter(name for module in found for name in module.public_classes)
+    return {name: count for name, count in sorted(names.items()) if count > 1}
+
+
+def figures(found: list[Module]) -> dict[str, float]:
+    """Return the figures by what they count."""
+    sizes = [module.lines for module in found]
+    lines = sum(sizes)
+    return {
+        "modules": len(found),
+        "lines": lines,
+        "median lines of a module": statistics.median(sizes),
+        "90th percentile": statistics.quantiles(sizes, n=10)[-1],
+        "import lines, percent": 100 * sum(module.import_lines for module in found) / lines,
+        "blocks for type hints alone": sum(module.text.count("if TYPE_CHECKING:") for module in found),
+        "`Any` in 1,000 lines": 1000 * sum(len(_ANY.findall(module.text)) for module in found) / lines,
+        "names of more than one public class": len(repeated_class_names(found)),
+    }
+
+
+if __name__ == "__main__":
+    for title, figure in figures(modules()).items():
+        print(f"{title:<38}{figure:>12,.1f}".replace(".0", "  "))  # noqa: T201 - a report

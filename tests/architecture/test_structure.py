@@ -1,0 +1,47 @@
+"""The structure of the product's code does not become worse: the figures of :mod:`structure` and :mod:`flows`."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+HERE: Final = Path(__file__).parent
+# The names that more than one public class has. The list may only become shorter: nothing is added to it.
+REPEATED: Final = frozenset((HERE / "repeated_class_names.txt").read_text(encoding="utf-8").split())
+# The largest share of import lines, in percent of all lines, and the modules that each flow may enter.
+MOST_IMPORTS: Final = 9.6
+MOST_ENTERED: Final = {"registration": 92, "can-i-deploy": 96, "check of one file": 78}
+
+
+def loaded(name: str) -> ModuleType:
+    """Return the module of this folder with a name; the folder is no package."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+structure = loaded("structure")
+flows = loaded("flows")
+
+
+def test_the_name_of_a_class_is_its_own():
+    assert set(structure.repeated_class_names(structure.modules())) == REPEATED
+
+
+def test_modules_are_not_split_until_imports_fill_them():
+    assert structure.figures(structure.modules())["import lines, percent"] <= MOST_IMPORTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flow", flows.FLOWS)
+def test_who_follows_a_flow_reads_no_more_modules_than_before(flow: str):
+    assert len(flows.FLOWS[flow]()) <= MOST_ENTERED[flow]

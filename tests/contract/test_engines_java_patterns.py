@@ -1,0 +1,169 @@
+"""Patterns and other keywords of JSON schemas in the engine ``java``: as the reference, and as ECMA 262, says."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from counterfoil.converter.engines.cannot import EngineCannot
+from counterfoil.converter.engines.choice import AUTO, choose_engine
+from counterfoil.converter.engines.java.engine import JavaEngine
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
+from counterfoil.schema.wire import frame
+from ecma_cases import CASES, OF_OTHERS
+from java_conversions import SOURCE_ID, conversion_of, schema
+from java_engine import check
+
+if TYPE_CHECKING:
+    from counterfoil.converter.engines.protocol import Conversion
+    from java_engine import Convert
+
+WITHOUT_AUTOMATON = {r"(a)?\1b", "a++b", "(?>a|ab)c"}
+"""Some of the patterns with back-references and atomic groups."""
+
+
+def between(source: Any, target: Any) -> Conversion:
+    """Return the conversion of objects with the properties ``source`` to those with ``target``."""
+    one, other = (schema({"type": "object", "properties": each}) for each in (source, target))
+    found = conversion_of(one, other)
+    assert found is not None
+    return found
+
+
+def messages_of(values: list[Any]) -> list[bytes]:
+    """Return one message for each value: the value at ``p`` and its number."""
+    return [frame(SOURCE_ID, json.dumps({f"p{n}": value}).encode()) for n, value in enumerate(values)]
+
+
+def why_not_in_java(pattern: str) -> str | None:
+    """Return why Java does not try a pattern; None if it does."""
+    conversion = between({"p": {"type": "string"}}, {"p": {"type": "string", "pattern": pattern}})
+    try:
+        JavaEngine(conversion)
+    except EngineCannot as refusal:
+        return refusal.why
+    return None
+
+
+def tried(cases: list[tuple[str, str]], convert: Convert) -> None:
+    """Fail unless Java finds what the reference and ECMA 262 say: one property for each pattern and text."""
+    target = {f"p{n}": {"type": "string", "pattern": pattern} for n, (pattern, _) in enumerate(cases)}
+    conversion = between({name: {"type": "string"} for name in target}, target)
+    answers = check(conversion, messages_of([text for _, text in cases]), convert)
+    wrong = [
+        case for case, (value, _) in zip(cases, answers, strict=True) if (value is not None) is not holds_match(*case)
+    ]
+    assert not wrong
+
+
+def test_java_finds_what_ecma_262_says(convert: Convert) -> None:
+    refused = {each: why_not_in_java(each) for each in (*CASES, *OF_OTHERS)}
+    assert {why for why in refused.values() if why} == {"a pattern with a back-reference or an atomic group"}
+    patterns = [each for each, why in refused.items() if why is None]
+    assert not WITHOUT_AUTOMATON & set(patterns)
+    assert len(patterns) > 50
+    tried([(pattern, text) for pattern in patterns for text in {**CASES, **OF_OTHERS}[pattern]], convert)
+
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        ".",
+        r"\d",
+        r"\w",
+        "[^a]",
+        "a|b",
+        "(?:ab)",
+        "(a|)",
+        "^",
+        "$",
+        r"\b",
+        r"\B",
+        "(?=a)",
+        "(?!b)",
+        "(?<=a)",
+        "(?<!b)",
+    ]
+)
+COUNTS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{0,2}", "*?"])
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> str:
+    """Draw a pattern of pieces, some of them repeated, some in groups."""
+    made = ""
+    for piece in draw(st.lists(PIECES, min_size=1, max_size=5)):
+        is_place = piece in {"^", "$", r"\b", r"\B"} or piece.startswith(("(?=", "(?!", "(?<"))
+        made += piece if is_place else f"(?:{piece}){draw(COUNTS)}"
+        made = f"(?:{made}){draw(COUNTS)}" if draw(st.integers(0, 5)) == 0 else made
+    return made
+
+
+TEXTS = st.text(st.sampled_from("aab1 \n\u00e9\U0001f600"), max_size=8)
+
+
+@given(st.lists(st.tuples(patterns(), TEXTS), min_size=20, max_size=40))
+def test_java_finds_what_the_reference_finds(convert: Convert, cases: list[tuple[str, str]]) -> None:
+    tried(cases, convert)
+
+
+def test_long_texts_and_nested_repetitions_end_soon(convert: Convert) -> None:
+    patterns = ["^(a+)+$", "^(?:a|a)*$", "^(?:[a-z]+[.])*[a-z]+$", "^(?:.|x)*y", r"(?:a?){30}a{30}$"]
+    target = {f"p{n}": {"type": "string", "pattern": pattern} for n, pattern in enumerate(patterns)}
+    conversion = between({name: {"type": "string"} for name in target}, target)
+    long = "a" * 20_000
+    answers = convert(conversion, messages_of([f"{long}!", long, long, f"{long}y", "a" * 30]))
+    assert [value is not None for value, _ in answers] == [False, True, True, True, True]
+
+
+def test_other_keywords_are_checked_for_their_field_alone(convert: Convert) -> None:
+    text, whole = {"type": "string"}, {"type": "integer"}
+    null = {"type": "null"}
+    source = {
+        "p0": text,
+        "p1": whole,
+        "p2": {"type": "array", "items": text},
+        "p3": {"type": "array", "items": whole},
+        "p4": whole,
+        "p5": {"type": "object", "additionalProperties": text},
+        "p6": {"type": ["string", "null"]},
+        "p7": {"type": "array", "items": text},
+        "p8": {"type": "object", "additionalProperties": text},
+        "p9": {"type": ["object", "null"], "properties": {"inner": text}},
+    }
+    code = {"type": "string", "pattern": "^[A-Z]{3}$"}
+    target = {
+        "p0": code,
+        "p1": {"type": "integer", "multipleOf": 5},
+        "p2": {"type": "array", "items": text, "uniqueItems": True},
+        "p3": {"type": "array", "items": whole, "uniqueItems": True},
+        "p4": {"type": "integer", "enum": [1, 2, 2**60]},
+        "p5": {"type": "object", "additionalProperties": text, "minProperties": 1, "maxProperties": 2},
+        "p6": {"oneOf": [null, code]},
+        "p7": {"type": "array", "items": code},
+        "p8": {"type": "object", "additionalProperties": code},
+        "p9": {"anyOf": [null, {"type": "object", "properties": {"inner": code}}]},
+    }
+    conversion = between(source, target)
+    assert choose_engine(AUTO, conversion).engine.name == "java"
+    tried: dict[str, list[Any]] = {
+        "p0": ["ABC", "abc", "ABC\n", ""],
+        "p1": [10, 0, -5, 7],
+        "p2": [[], ["a", "b"], ["a", "b", "a"], ["", ""]],
+        "p3": [[1, 2], [1, 1], [2**60, 2**60]],
+        "p4": [1, 3, 2**60],
+        "p5": [{}, {"a": "b"}, {"a": "", "b": "", "c": ""}],
+        "p6": [None, "ABC", "AB"],
+        "p7": [["ABC", "x"], ["ABC"]],
+        "p8": [{"a.b": "x"}, {"a": "ABC"}, {"": "x"}],
+        "p9": [None, {"inner": "ABC"}, {"inner": "x"}],
+    }
+    bodies = [{name: value} for name, values in tried.items() for value in values]
+    answers = check(conversion, [frame(SOURCE_ID, json.dumps(each).encode()) for each in bodies], convert)
+    assert {failure and failure[0] for _, failure in answers} == {None, "unencodable"}
+    wrong = [name for (_, failure), body in zip(answers, bodies, strict=True) for name in body if failure]
+    assert sorted(set(wrong)) == sorted(tried)
