@@ -1,4 +1,4 @@
-"""How large and how quick an installation is, beside the goals: base install, with the registry, the help, the first check.
+"""How large and how quick an installation is, beside the goals: base, with the registry, the help, the first check.
 
 python benchmarks/bench_installation.py
 

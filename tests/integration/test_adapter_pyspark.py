@@ -186,7 +186,7 @@ def test_tombstones_and_poison_in_every_language_there_and_back(registry, spark,
     ]
     given = spark.createDataFrame(rows, ", ".join(f"{name} binary" for name in made)).coalesce(1)
     read = {name: from_registry(name, registry, topic=f"{base}-{name}", mode="PERMISSIVE") for name in made}
-    for name in made:
+    for name, value in made.items():
         back = to_registry(read[name]["value"], registry, topic=f"{base}-{name}", mode="PERMISSIVE")
         found = given.select(read[name].alias("read"), back.alias("back")).collect()
         assert [row.read.value and row.read.value.fare for row in found] == [1.5, None, None, None, None, None, 1.5], (
@@ -194,7 +194,7 @@ def test_tombstones_and_poison_in_every_language_there_and_back(registry, spark,
         )
         assert [row.read.reason is None for row in found] == [True, True, False, False, False, False, True], name
         written = [None if row.back.value is None else bytes(row.back.value) for row in found]
-        assert written == [made[name], None, None, None, None, None, made[name]], name
+        assert written == [value, None, None, None, None, None, value], name
         assert [row.back.reason for row in found] == [None] * 7, name
 
 

@@ -59,8 +59,8 @@ async def warn_of_tags(subject: QualifiedSubject, candidate: Candidate, reader: 
     parsed = candidate.parsed
     cost = (1 + len(asked.by_path)) * (len(parsed.text) + parsed.referenced_chars)
     if cost > _LONGEST:
-        extra = {"subject": str(subject), "count": len(asked.by_path)}
-        _LOGGER.warning("too many paths of tags to examine which of them name nothing", extra=extra)
+        count = {"subject": str(subject), "count": len(asked.by_path)}
+        _LOGGER.warning("too many paths of tags to examine which of them name nothing", extra=count)
         return
     try:
         if cost > _QUICK and asked.by_path:

@@ -51,11 +51,12 @@ if TYPE_CHECKING:
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
 
 _UNCHECKED: Final = frozenset(
-    (
-        "pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf uniqueItems minItems "
-        "maxItems minProperties maxProperties contains not if propertyNames dependentRequired dependentSchemas "
-        "dependencies patternProperties"
-    ).split()
+    {
+        *("pattern", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum"),
+        *("exclusiveMaximum", "multipleOf", "uniqueItems", "minItems", "maxItems", "minProperties"),
+        *("maxProperties", "contains", "not", "if", "propertyNames", "dependentRequired"),
+        *("dependentSchemas", "dependencies", "patternProperties"),
+    }
 )
 """The keywords that a tree does not have; a range of numbers only chooses their type."""
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
