@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
-from counterfoil.schema.formats.jsonschema.view.certain import (
+from counterfoil.schema.formats.jsonschema.certain import (
     certain_beside,
     certain_of_item,
     certain_of_property,
     certain_of_unlisted,
     may_be_text,
 )
+from counterfoil.schema.formats.jsonschema.read.patterns import holds_match
 from counterfoil.schema.formats.jsonschema.view.facts import ANYTHING
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, Steps, TaggedPlace, known_tags_in, tags_in
@@ -26,8 +26,8 @@ from counterfoil.schema.marks import ROOT, TAGS, FieldTags, Mark, Steps, TaggedP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from counterfoil.schema.formats.jsonschema.certain import Certain
     from counterfoil.schema.formats.jsonschema.schema import JsonSchema
-    from counterfoil.schema.formats.jsonschema.view.certain import Certain
     from counterfoil.schema.formats.jsonschema.view.facts import Facts, Schema
 
 ANY_KEY: Final = "*"
