@@ -1,10 +1,14 @@
-"""The settings of serializers for values that only a part of can be written, or that Python does not have."""
+"""Values of which only a part can be written, or that Python does not have: settings of serializers, and numbers."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import numbers
+import struct
+from typing import Final, Literal, TypeAlias
 
 from counterfoil.sdk.errors import InvalidSettings
+
+_SINGLE: Final = struct.Struct("<f")
 
 OutOfRange: TypeAlias = Literal["error", "number"]
 """What a date or time is read as that Python does not have: an error, or the number in the message."""
@@ -24,3 +28,19 @@ def reads_numbers(out_of_range: object) -> bool:
         problem = f"out_of_range is {out_of_range!r}; expected 'error' or 'number'"
         raise InvalidSettings(problem, setting="out_of_range")
     return out_of_range == "number"
+
+
+def is_rounded(number: object, size: int) -> bool:
+    """Return whether a float of ``size`` bytes has a real number of Python only rounded.
+
+    A float of Python is written as the nearest one of 4 bytes, so that it never is.
+    """
+    if isinstance(number, float) or number != number:  # noqa: PLR0124 - not a number
+        return False
+    number = int(number) if isinstance(number, numbers.Integral) else number  # those of numpy equal a rounded float
+    try:
+        wide = float(number)  # type: ignore[arg-type]  # the caller has a number
+        nearest = _SINGLE.unpack(_SINGLE.pack(wide))[0] if size == _SINGLE.size else wide
+    except OverflowError:
+        return True
+    return bool(wide != number) or (isinstance(number, numbers.Rational) and bool(nearest != number))

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 from counterfoil.schema.formats.avro.types import Enum, Fixed, Kind, Record, Union, branch_name
 from counterfoil.sdk.errors import EncodeError
 from counterfoil.sdk.serde.avro_codec.branches import branch_named, rank_of
-from counterfoil.sdk.serde.avro_codec.exact import Loss, is_rounded, writing_conversion_of
+from counterfoil.sdk.serde.avro_codec.exact import Loss, writing_conversion_of
 from counterfoil.sdk.serde.avro_codec.logical import conversion_of
 from counterfoil.sdk.serde.avro_codec.plan import TYPE_KEY
 from counterfoil.sdk.serde.avro_codec.values import InvalidDefault, value_of_default
 from counterfoil.sdk.serde.avro_codec.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, encode_long
+from counterfoil.sdk.serde.losses import is_rounded
 from counterfoil.sdk.serde.places import shown
 
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ a time zone where the type has none, or the time of day where the type is a date
 
 from __future__ import annotations
 
-import numbers
-import struct
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 LARGEST_EXACT: Final = {4: 2**24, 8: 2**53}
 """The whole number up to which a float of 4 or of 8 bytes has every one."""
 
-_SINGLE: Final = struct.Struct("<f")
 _OPTION: Final = "allow_rounding=True drops the rest"
 
 
@@ -41,22 +38,6 @@ def writing_conversion_of(avro_type: AvroType, *, exact: bool) -> Conversion | N
         return found
     logical = logical_type_of(avro_type)
     return found if logical is None else _EXACT.get(logical.name, found)
-
-
-def is_rounded(number: object, size: int) -> bool:
-    """Return whether a float of ``size`` bytes has a real number of Python only rounded.
-
-    A float of Python is written as the nearest one of 4 bytes, so that it never is.
-    """
-    if isinstance(number, float) or number != number:  # noqa: PLR0124 - not a number
-        return False
-    number = int(number) if isinstance(number, numbers.Integral) else number  # those of numpy equal a rounded float
-    try:
-        wide = float(number)  # type: ignore[arg-type]  # the caller has a number
-        nearest = _SINGLE.unpack(_SINGLE.pack(wide))[0] if size == _SINGLE.size else wide
-    except OverflowError:
-        return True
-    return bool(wide != number) or (isinstance(number, numbers.Rational) and bool(nearest != number))
 
 
 def _has_nanoseconds(value: object) -> bool:

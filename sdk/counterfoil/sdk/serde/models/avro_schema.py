@@ -23,7 +23,8 @@ from counterfoil.schema.formats.avro.read.names import is_full_name, is_name
 from counterfoil.schema.formats.avro.types import Kind
 from counterfoil.sdk.errors import ModelError
 from counterfoil.sdk.serde.avro_codec.duration import Duration
-from counterfoil.sdk.serde.avro_codec.exact import is_rounded, writing_conversion_of
+from counterfoil.sdk.serde.avro_codec.exact import writing_conversion_of
+from counterfoil.sdk.serde.losses import is_rounded
 from counterfoil.sdk.serde.models.describe import refusal, shown_type
 from counterfoil.sdk.serde.models.description import (
     NO_DEFAULT,

@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 
 from counterfoil.schema.formats.protobuf.describe.dynamic import is_map
 from counterfoil.sdk.errors import EncodeError
-from counterfoil.sdk.serde.avro_codec.exact import is_rounded
+from counterfoil.sdk.serde.losses import is_rounded
 from counterfoil.sdk.serde.misfits import misfit, placed
 from counterfoil.sdk.serde.protobuf_codec.message_types import class_of
 from counterfoil.sdk.serde.protobuf_codec.misreading import NAME_BY_TYPE
