@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
 from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, printed
-from fleets.ways import NOWHERE, gone_way, kind_of, named_as, number_way, numbers, stop_of, type_way, values_at
+from fleets.ways import (
+    NOWHERE,
+    gone_way,
+    kind_of,
+    named_as,
+    number_way,
+    numbers,
+    stop_of,
+    type_way,
+    unnumbered_way,
+    values_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +104,8 @@ def _add_read(found: Misses, reading: Reading, writer: Shape, inside: Shape, rea
     path, reader = read.path, reading.reader
     there = at(writer, path)
     if there is None:
-        found.add((path, gone_way(writer, path)), f"{printed(path)} is not in the schema of the writer")
+        way = unnumbered_way(writer, reader, path) if reading.language == "PROTOBUF" and reader is not None else ""
+        found.add((path, way or gone_way(writer, path)), f"{printed(path)} is not in the schema of the writer")
         return
     known = None if reader is None else at(reader, path)
     if reader is None or known is None:

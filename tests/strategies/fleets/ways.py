@@ -55,6 +55,22 @@ def number_way(writer: Shape, reader: Shape, place: Path) -> str:
     return "number"
 
 
+def unnumbered_way(writer: Shape, reader: Shape, path: Path) -> str:
+    """Return in which way a path is not written whose field has a number of its own; empty if that is not the reason.
+
+    A reader of Protobuf knows fields by their numbers: a field of the same name with another number is nothing to it.
+    """
+    for step in path:
+        field = reader.field(step)
+        if writer.kind != "record" or field is None:
+            return ""
+        there = next((each for each in writer.fields if each.number == field.number), None)
+        if there is None:
+            return f"number:{field.number}:nothing" if writer.field(step) is not None else ""
+        writer, reader = there.shape, field.shape
+    return ""
+
+
 def _with_items(shape: Shape) -> str:
     """Return the type in words, with what it contains."""
     return shape.words if shape.item is None else f"{shape.words} of {shape.item.words}"
