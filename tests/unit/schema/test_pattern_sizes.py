@@ -181,3 +181,32 @@ def test_many_large_patterns_do_not_suffice_for_the_steps_of_a_judgement(policy:
 
 def test_the_limit_of_patterns_in_contracts_is_that_of_schemas():
     assert MAX_CONTRACT_PATTERN == MAX_PATTERN_LENGTH
+
+
+def test_compiling_a_pattern_again_takes_steps_again():
+    names = [f"^[a-z]{{{number}}}x*{number}" for number in range(800, 1000)]  # too large together for the cache
+    steps = Steps(10_000_000)
+    patterns = CountedPatterns(steps)
+    spent = []
+    for _ in range(3):
+        before = steps.left
+        assert [patterns.holds_match(each, "b") for each in names] == [False] * len(names)
+        spent.append(before - steps.left)
+    assert spent[0] < spent[1] == spent[2]
+
+
+@pytest.mark.slow
+def test_many_patterns_that_are_too_large_together_end_a_judgement_by_its_steps():
+    earlier, later = (
+        json.dumps(
+            {
+                "patternProperties": {
+                    f"^[a-z]{{{at}}}x*{at}": {"type": "string", "minLength": least} for at in range(500)
+                }
+            }
+        )
+        for least in (1, 2)
+    )
+    parsed = [parse_schema(text, SchemaType.JSON) for text in (earlier, later)]
+    with pytest.raises(JudgementUndecided):
+        judge(parsed[1], [Earlier(parsed[0])], CompatibilityLevel.FULL, policy=CompatibilityPolicy.SOUND)

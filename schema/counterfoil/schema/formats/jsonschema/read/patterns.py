@@ -21,6 +21,7 @@ from counterfoil.schema.caches import cached_by_size
 from counterfoil.schema.ecma.matching import contains_match, needs_own_search
 from counterfoil.schema.ecma.reading import NotEcma, read_expression
 from counterfoil.schema.ecma.spelling import Dialect, spell
+from counterfoil.schema.recent_values import RecentValues
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ MAX_EXPANDED_SIZE: Final = 20_000
 """The largest size of a pattern that is compiled; a compiled one takes up to 1,000 bytes for each unit of its size."""
 
 _STEPS_A_PATTERN: Final = 100
+_STEPS_A_PART_AGAIN: Final = 4
 _STEPS_A_TIMEOUT: Final = 50_000
 _CACHE_BYTES: Final = 16 * 1024 * 1024
 _BYTES_A_PIECE: Final = 400
@@ -218,32 +220,49 @@ def holds_match(pattern: str, text: str, *, timeout_s: float = SEARCH_TIMEOUT_S)
 
 
 class CountedPatterns:
-    """The patterns of one judgement: what it takes to compile each is counted once, and searches that take too long.
+    """The patterns of one judgement: the steps of compiling each are counted, and searches that take too long.
 
-    Whether a pattern is compiled already does not matter, so that a judgement takes the same steps whatever was judged
-    before.
+    A judgement takes the same steps whatever was judged before: it counts which of its patterns are still compiled, up
+    to the bytes of the cache, and compiling one again is counted again.
     """
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._counted: set[str] = set()
+        self._tried: set[str] = set()
+        self._compiled: RecentValues[str, tuple[CompiledPattern | None]] = RecentValues(_CACHE_BYTES)
 
     def count(self, pattern: str) -> None:
-        """Count the steps of compiling ``pattern``; raise ``OutOfSteps`` if too few are left."""
+        """Count the steps of compiling ``pattern`` once; raise ``OutOfSteps`` if too few are left."""
         if pattern not in self._counted:
             self._counted.add(pattern)
-            parts = (
-                len(pattern) if len(pattern) > MAX_PATTERN_LENGTH else min(expanded_size(pattern), MAX_EXPANDED_SIZE)
-            )
-            self._steps.spend(_STEPS_A_PATTERN + parts)
+            self._steps.spend(_STEPS_A_PATTERN + _parts_of(pattern))
 
     def holds_match(self, pattern: str, text: str) -> bool | None:
         """Return whether ``text`` contains a match; None if the pattern cannot be read or takes too long."""
-        self.count(pattern)
-        found = holds_match(pattern, text)
-        if found is None and compile_pattern(pattern) is not None:
+        compiled = self._compiled_pattern(pattern)
+        if compiled is None:
+            return None
+        found = compiled.holds_match(text, SEARCH_TIMEOUT_S)
+        if found is None:
             self._steps.spend(_STEPS_A_TIMEOUT)
         return found
+
+    def _compiled_pattern(self, pattern: str) -> CompiledPattern | None:
+        found = self._compiled.get(pattern)
+        if found is None:
+            if pattern in self._tried:
+                self._steps.spend(_STEPS_A_PATTERN + _STEPS_A_PART_AGAIN * _parts_of(pattern))
+            self.count(pattern)
+            self._tried.add(pattern)
+            found = (compile_pattern(pattern),)
+            self._compiled.put(pattern, found, weight=_bytes_of(found[0], pattern))
+        return found[0]
+
+
+def _parts_of(pattern: str) -> int:
+    """Return the number of parts that are compiled; of a pattern that is too long for that, its characters."""
+    return len(pattern) if len(pattern) > MAX_PATTERN_LENGTH else min(expanded_size(pattern), MAX_EXPANDED_SIZE)
 
 
 def _translated(pattern: str) -> str:
