@@ -65,8 +65,10 @@ def unnumbered_way(writer: Shape, reader: Shape, path: Path) -> str:
         if writer.kind != "record" or field is None:
             return ""
         there = next((each for each in writer.fields if each.number == field.number), None)
+        if writer.field(step) is not None and (there is None or there.name != step):
+            return f"number:{field.number}:{_with_items(there.shape) if there is not None else 'nothing'}"
         if there is None:
-            return f"number:{field.number}:nothing" if writer.field(step) is not None else ""
+            return ""
         writer, reader = there.shape, field.shape
     return ""
 

@@ -45,6 +45,7 @@ _STEPS_A_PAIR: Final = 15
 _STEPS_A_PART: Final = 6
 """The steps for each field or symbol of a pair: it is looked at several times."""
 
+_BYTES_OF_FIXED: Final = {"fixed32": 4, "sfixed32": 4, "float": 4, "fixed64": 8, "sfixed64": 8, "double": 8}
 _VARINTS: Final = frozenset({"bool", "int32", "int64", "uint32", "uint64", "sint32", "sint64"})
 _REFUSED: Final = frozenset({sound.BYTES_TO_STRING, sound.UTF8_VALIDATION_ADDED})
 _OF_TYPES: Final = frozenset(
@@ -366,11 +367,18 @@ def _is_refused(found: ProtobufDifference) -> bool:
             return any(a is not None and b is not None and _is_unparsable(a, b) for a, b in pairs)
     elif mine.message is not None and theirs.message is not None:
         return False  # whether its bytes are refused is found of what is inside
-    if writer.is_packed and {mine.scalar, theirs.scalar} <= _VARINTS:
-        return False  # each of them is parsed as any other
+    if writer.is_packed and _are_parsed_alike(mine.scalar, theirs.scalar):
+        return False
     if writer.is_delimited or not (_has_length(theirs) or writer.is_packed):
         return False
     return not reader.is_delimited and (_parses(mine) or (reader.is_repeated and mine.scalar != "bytes"))
+
+
+def _are_parsed_alike(reader: str | None, writer: str | None) -> bool:
+    """Return whether packed numbers of one type are always packed numbers of another, if not the same ones."""
+    if reader in _BYTES_OF_FIXED and writer in _BYTES_OF_FIXED:
+        return _BYTES_OF_FIXED[writer] % _BYTES_OF_FIXED[reader] == 0
+    return {reader, writer} <= _VARINTS
 
 
 def _entry_of(held: Held) -> tuple[Held | None, Held | None]:
