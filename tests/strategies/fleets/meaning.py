@@ -215,8 +215,8 @@ def _gone_ways(language: str, writer: Shape, reader: Shape, place: Path) -> Iter
             stop = stop_of(written, place)
             is_there = at(writer, stop) is not None
             values = list(values_at(written, stop, whole=True)) if is_there else []
-            absent = [each for each in values if each is None or each is NOWHERE]
-            yield f"{_no_value(absent[0])}@{printed(stop)}" if absent else gone_way(writer, place)
+            is_absent = bool(values) and all(each is None or each is NOWHERE for each in values)
+            yield f"{_no_value(values[0])}@{printed(stop)}" if is_absent else gone_way(writer, place)
 
 
 def _no_value(value: Any) -> str:

@@ -188,9 +188,9 @@ class Fleet:
             if port.is_from_start and met:
                 met += [((shape, None), True) for shape in self.retained.get((environment, port.topic), [])]
             for schemas, is_old in met:
-                found = self.missed(environment, version, port, schemas, is_of_consumer=True)
+                found = self.missed(environment, version, port, schemas, leaves_units_open=True)
                 known = [
-                    self.missed(environment, each, one, schemas, is_of_consumer=True)
+                    self.missed(environment, each, one, schemas, leaves_units_open=True)
                     if one.is_from_start or not is_old
                     else Misses()
                     for each in own
@@ -204,6 +204,7 @@ class Fleet:
         found_any = False
         live = {each for environment in self.environments for each in self.versions(environment)}
         pending = [each for each in self.published if each not in live and self.ports(each, question.topic)]
+        has_other_units = self._has_other_units(question)
         for environment in self.environments:
             known = {shape for shape, _ in self._written(environment).get(question.topic, frozenset())}
             known |= set(self.registered.get(question.topic, []))
@@ -211,14 +212,16 @@ class Fleet:
             for reader in self.versions(environment):
                 for port in self.ports(reader, question.topic):
                     found_any = True
-                    found = self.missed(environment, reader, port, (question.shape, None))
+                    found = self.missed(
+                        environment, reader, port, (question.shape, None), leaves_units_open=has_other_units
+                    )
                     before = [self.missed(environment, reader, port, (each, None)) for each in known]
                     verdict.add(reader[0], found, [], registered=before)
         is_offered = any(self.offered(each, question.topic) for each in self.published)
         found = verdict.expected()
         if not found_any or not is_offered:
             return Expected(Answer.EITHER)
-        if found.answer is Answer.YES and self._has_other_units(question):
+        if found.answer is Answer.YES and has_other_units:
             return Expected(Answer.EITHER, causes=("the newest contract has other units",))
         if pending and found.answer is Answer.YES:
             return Expected(Answer.EITHER, causes=("a version that is not live reads",))
@@ -227,7 +230,7 @@ class Fleet:
     def _has_other_units(self, question: CanRegister) -> bool:
         """Return whether the newest contract, which counts for a schema alone, has not the units of the question."""
         offers = [each for one in self.published.values() for each in one.offers if each.topic == question.topic]
-        now = {each.name: each.unit for each in offers[-1].shape.fields}
+        now = {each.name: each.unit for each in offers[-1].shape.fields} if offers else {}
         return any(now.get(each.name, "") != each.unit for each in question.shape.fields)
 
     def offered(self, version: Version, topic: str) -> list[Schemas]:
@@ -239,7 +242,7 @@ class Fleet:
         return [each for each in self.published[version].ports if each.topic == topic]
 
     def missed(
-        self, environment: str, reader: Version, port: Port, written: Schemas, *, is_of_consumer: bool = False
+        self, environment: str, reader: Version, port: Port, written: Schemas, *, leaves_units_open: bool = False
     ) -> Misses:
         """Return what a version misses of records; it is certain if all schemas agree that it may read with."""
         known = self._known(environment, reader, port.topic)
@@ -250,7 +253,7 @@ class Fleet:
         for each in candidates:
             for key, example in each.all.items():
                 is_certain = all(key in one.certain for one in candidates)
-                is_certain = is_certain and not (is_of_consumer and key[1].startswith("unit:"))
+                is_certain = is_certain and not (leaves_units_open and key[1].startswith("unit:"))
                 found.add(key, example, is_certain=is_certain)
         return found
 
