@@ -70,7 +70,7 @@ _LOGICAL_VALUE: Final = {
     "day": _MOMENT.date(),
     "clock": _MOMENT.time(),
     "at": _MOMENT,
-    "local": _MOMENT,
+    "local": _MOMENT.replace(tzinfo=None),
     "nanos": 1,
     "price": Decimal("-1.23"),
     "wide": Decimal(1),

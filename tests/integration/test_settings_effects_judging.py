@@ -27,6 +27,8 @@ LONG_TEXT = json.dumps({"anyOf": [{}] * 700_000})
 class Undecided:
     """Judges that never have a result; ``started`` is how many judgements were begun."""
 
+    are_apart = False
+
     def __init__(self, at_once: int = 1) -> None:
         self.at_once = at_once
         self.count = self.ended = self.started = self.given_up = 0

@@ -20,6 +20,7 @@ from fleets.ways import (
     named_as,
     number_way,
     numbers,
+    renamed_way,
     stop_of,
     type_way,
     unnumbered_way,
@@ -210,13 +211,14 @@ def _gone_ways(language: str, writer: Shape, reader: Shape, place: Path) -> Iter
     Of something else that stands on the way, the schema says whether it may be null or left out.
     """
     reads = _read_at(language, writer, reader, place)
+    renamed = renamed_way(writer, reader, place) if language == "AVRO" else ""
     for (written, _), read in zip(_records(language, writer), reads, strict=True):
         if isinstance(read, Exception):
             stop = stop_of(written, place)
             is_there = at(writer, stop) is not None
             values = list(values_at(written, stop, whole=True)) if is_there else []
             is_absent = bool(values) and all(each is None or each is NOWHERE for each in values)
-            yield f"{_no_value(values[0])}@{printed(stop)}" if is_absent else gone_way(writer, place)
+            yield renamed or (f"{_no_value(values[0])}@{printed(stop)}" if is_absent else gone_way(writer, place))
 
 
 def _no_value(value: Any) -> str:
@@ -365,6 +367,8 @@ def _add_meanings(found: Misses, writer: Shape, reader: Shape, place: Path) -> N
 
 
 def _way_of(case: _Case, there: Shape, known: Shape, written: Any, value: Any) -> str:
+    if case.language == "AVRO" and (renamed := renamed_way(case.writer, case.reader, case.place)):
+        return renamed
     if case.language == "AVRO" and there.symbols and known.symbols and there.name != known.name:
         return type_way(case.writer, case.place, case.language)
     if case.language == "PROTOBUF" and numbers(case.writer, case.place) != numbers(case.reader, case.place):

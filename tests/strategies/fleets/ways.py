@@ -73,6 +73,20 @@ def unnumbered_way(writer: Shape, reader: Shape, path: Path) -> str:
     return ""
 
 
+def renamed_way(writer: Shape, reader: Shape, place: Path) -> str:
+    """Return in which way a record on the way to a place is not read that has another name; empty if none has.
+
+    A library of Avro compares names, and does not look into a record with another one.
+    """
+    for length in range(1, len(place) + 1):
+        there, known = at(writer, place[:length]), at(reader, place[:length])
+        if there is None or known is None:
+            return ""
+        if there.kind == known.kind == "record" and there.name != known.name:
+            return f"name@{printed(place[:length])}:{there.name}"
+    return ""
+
+
 def _with_items(shape: Shape) -> str:
     """Return the type in words, with what it contains."""
     return shape.words if shape.item is None else f"{shape.words} of {shape.item.words}"

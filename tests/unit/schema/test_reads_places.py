@@ -572,3 +572,32 @@ def test_a_message_that_is_read_as_bytes_is_misread_wherever_it_stands(mine: str
     for paths in ([], ["d"]):
         assert (place in {each for each, _ in facts(found(PROTOBUF, was, now, *paths))}) is bool(place)
         assert bool(facts(found(PROTOBUF, was, now, *paths))) is bool(place)
+
+
+@pytest.mark.parametrize("shape", ["choice", "types"])
+def test_the_symbols_of_an_enum_beside_null_are_facts_in_any_order(shape: str) -> None:
+    def text(*symbols: str) -> str:
+        choice = {"anyOf": [{"type": "null"}, {"$ref": "#/definitions/E"}]}
+        field = choice if shape == "choice" else {"type": ["null", "string"], "enum": [None, *symbols]}
+        definitions = {"E": {"type": "string", "enum": list(symbols)}}
+        return json.dumps({"type": "object", "properties": {"f": field}, "required": ["f"], "definitions": definitions})
+
+    was = text("SENT", "PAID")
+    assert facts(found(JSON, was, text("PAID", "GONE"), "f")) == {("f", "GONE")}
+    assert facts(found(JSON, was, text("GONE", "PAID"), "f")) == {("f", "GONE")}
+    assert facts(found(JSON, was, text("LOST", "GONE"), "f")) == {("f", "GONE"), ("f", "LOST")}
+    assert not facts(found(JSON, was, text("PAID"), "f"))
+
+
+def test_a_type_in_the_place_of_choices_is_a_fact_where_it_is_certain() -> None:
+    def text(field: object) -> str:
+        return json.dumps({"type": "object", "properties": {"f": field}, "required": ["f"]})
+
+    was = text({"anyOf": [{"type": "integer"}, {"type": "boolean"}]})
+    assert facts(found(JSON, was, text({"type": ["integer", "string"]}), "f")) == {("f", "string")}
+    first, second = (
+        facts(found(JSON, text({"enum": ["A"]}), text({"type": "string", "pattern": each}), "f")) for each in "AB"
+    )
+    assert first
+    assert second
+    assert first != second  # which texts are refused depends on the pattern

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from counterfoil.schema.compatibility.misfits import MISSING, NULLABLE, OPTIONAL, Effect, Misfit
 from counterfoil.schema.formats.jsonschema.paths import steps_through
 from counterfoil.schema.formats.jsonschema.read.canonical import print_exact
-from counterfoil.schema.formats.jsonschema.read.values import are_equal, type_of
+from counterfoil.schema.formats.jsonschema.read.values import type_of
 from counterfoil.schema.formats.jsonschema.read.words import value_words
 from counterfoil.schema.formats.jsonschema.sound import rules
 from counterfoil.schema.formats.jsonschema.sound.annotated_places import places_of_other_meanings
@@ -25,7 +25,13 @@ from counterfoil.schema.formats.jsonschema.sound.optional import OptionalSpellin
 from counterfoil.schema.formats.jsonschema.sound.parts import part_of
 from counterfoil.schema.formats.jsonschema.sound.policy import decide, difference_of, is_proved
 from counterfoil.schema.formats.jsonschema.view.facts import spread
-from counterfoil.schema.formats.jsonschema.view.kinds import WrittenKinds, is_bare, with_integers, written_kinds
+from counterfoil.schema.formats.jsonschema.view.kinds import (
+    WrittenKinds,
+    accepted_kinds,
+    is_bare,
+    with_integers,
+    written_kinds,
+)
 from counterfoil.schema.formats.jsonschema.view.written import WrittenSchema, root_of
 from counterfoil.schema.paths.model import ITEMS, VALUES, StepKind, member
 
@@ -138,19 +144,26 @@ def _facts(reason: Reason) -> Iterator[tuple[str, str, str]]:
         yield "required", OPTIONAL if is_written else MISSING, ""
     elif asked.values is not None:
         known = ", ".join(map(value_words, asked.values))
-        for value in (found := _beside(asked.values, reason)).listed:
-            name = value if isinstance(value, str) else value_words(value)
-            yield known, *((NULLABLE, "") if value is None else (name, name))
-        yield from ((known, written, "") for written in _named(found.types))
-        if found == _NO_KINDS:
-            yield known, _digest_of(reason), ""
+        yield from _of_kinds(known, _beside(WrittenKinds(frozenset(), tuple(asked.values)), reason), reason)
     elif asked.types is not None:
         known = " | ".join(sorted(reason.reader.facts.types or _types_of(asked)))
         found_kinds = written_kinds(reason.writers)
         types = frozenset[str]() if found_kinds is None else found_kinds.all_types - _types_of(asked)
         yield from ((known, written, "") for written in _named(types) or [_digest_of(reason)])
+    elif (mine := accepted_kinds(reason.reader)) is not None:
+        yield from _of_kinds(_said_by(reason.reader, reason.keyword), _beside(mine, reason), reason)
     else:
         yield _said_by(reason.reader, reason.keyword), _written(reason), ""
+
+
+def _of_kinds(expected: str, found: WrittenKinds, reason: Reason) -> Iterator[tuple[str, str, str]]:
+    """Yield each listed value and each type that is written instead; what identifies the writer, if none is certain."""
+    for value in found.listed:
+        name = value if isinstance(value, str) else value_words(value)
+        yield expected, *((NULLABLE, "") if value is None else (name, name))
+    yield from ((expected, written, "") for written in _named(found.types))
+    if found == _NO_KINDS:
+        yield expected, _digest_of(reason), ""
 
 
 _NO_KINDS: Final = WrittenKinds(frozenset())
@@ -162,21 +175,20 @@ def _named(types: frozenset[str]) -> list[str]:
     return [NULLABLE if each == "null" else each for each in sorted(named)]
 
 
-def _beside(values: Sequence[object], reason: Reason) -> WrittenKinds:
-    """Return what is written where ``values`` are expected, and is none of them; nothing where that is not certain.
+def _beside(accepted: WrittenKinds, reason: Reason) -> WrittenKinds:
+    """Return what is written that is not accepted; nothing where that is not certain.
 
-    Of a type that none of the values has, all values are refused. Of the type of one of them, it depends on all that
-    the writer says which values are refused.
+    Of a type that is not accepted, and no listed value has, all values are refused. Of the type of a listed value, it
+    depends on all that the writer says which values are refused.
     """
-    found = written_kinds(reason.writers)
-    if found is None:
+    written = written_kinds(reason.writers)
+    if written is None:
         return _NO_KINDS
-    listed = tuple(each for each in found.listed if not any(are_equal(each, one) for one in values))
-    expected = with_integers(frozenset(map(type_of, values)))
-    is_shared = not found.types.isdisjoint(expected)
+    found = written.without(accepted)
+    is_shared = not found.types.isdisjoint(with_integers(frozenset(map(type_of, accepted.listed))))
     if is_shared and not all(is_bare(each.facts) for each in spread(reason.writers, with_refused=False)):
         return _NO_KINDS
-    return WrittenKinds(found.types, listed)
+    return found
 
 
 def _may_be_written(writer: Facts, name: str) -> bool:

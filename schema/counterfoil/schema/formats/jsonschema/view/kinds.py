@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.formats.jsonschema.read.values import TYPES, are_equal, is_integer, type_of
-from counterfoil.schema.formats.jsonschema.view.facts import Facts
+from counterfoil.schema.formats.jsonschema.view.facts import MAX_WIDTH, Facts, spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from counterfoil.schema.formats.jsonschema.view.facts import Schema
 
 _NUMBERS: Final = frozenset({"integer", "number"})
 _ALL: Final = frozenset({*TYPES, "integer"})
+_FEW_VALUES: Final[Mapping[str, tuple[Any, ...]]] = {"null": (None,), "boolean": (False, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,16 @@ class WrittenKinds:
     def has(self, value: Any) -> bool:
         """Return whether a value may be written."""
         return kind_of(value) in self.types or any(are_equal(value, each) for each in self.listed)
+
+    def has_all(self, type_name: str) -> bool:
+        """Return whether every value of a type may be written: it is among the types, or all its values are listed."""
+        few = _FEW_VALUES.get(type_name)
+        return type_name in self.types or (few is not None and all(self.has(each) for each in few))
+
+    def without(self, other: WrittenKinds) -> WrittenKinds:
+        """Return what this one allows and the other one does not."""
+        types = frozenset(each for each in self.types if not other.has_all(each))
+        return WrittenKinds(types, tuple(each for each in self.listed if not other.has(each)))
 
     def both(self, other: WrittenKinds) -> WrittenKinds:
         """Return what this one and another one allow."""
@@ -72,6 +83,16 @@ def written_kinds(writers: Sequence[Schema]) -> WrittenKinds | None:
     known: dict[int, WrittenKinds] = {}
     said = [found for each in writers if (found := _of(each, known)) != _ANYTHING]
     return said[0] if said and all(each == said[0] for each in said) else None
+
+
+def accepted_kinds(reader: Schema) -> WrittenKinds | None:
+    """Return what a schema accepts that states types, listed values and choices of these alone; None for another."""
+    parts = spread([reader])
+    return _of(reader, {}) if len(parts) < MAX_WIDTH and all(_states_kinds(each.facts) for each in parts) else None
+
+
+def _states_kinds(facts: Facts) -> bool:
+    return is_bare(replace(facts, values=None, scalars=frozenset(), any_of=None, all_of=()))
 
 
 def is_bare(facts: Facts) -> bool:
