@@ -161,7 +161,13 @@ def _read_at(language: str, writer: Shape, reader: Shape, place: Path) -> tuple[
 
 
 def _raises(language: str, writer: Shape, reader: Shape | None, place: Path) -> bool:
-    return reader is not None and any(isinstance(each, Exception) for each in _read_at(language, writer, reader, place))
+    reads = () if reader is None else _read_at(language, writer, reader, place)
+    return any(isinstance(each, Exception) and not _is_defect(each) for each in reads)
+
+
+def _is_defect(read: Any) -> bool:
+    """Return whether fastavro fails by itself: it takes a reference to a named type in a union for no type at all."""
+    return isinstance(read, TypeError) and "unhashable type" in str(read)
 
 
 @lru_cache(50_000)
@@ -181,6 +187,7 @@ def _misses_at(
     records = [
         _Compared(*each)
         for each in zip(_records(language, writer), _read_at(language, writer, reader, place), strict=True)
+        if not _is_defect(each[1])
     ]
     records = [each for each in records if each.has_failed or not only_errors]
     several = [each for each in records if len(each.walked(place)) > 1]
@@ -213,7 +220,7 @@ def _gone_ways(language: str, writer: Shape, reader: Shape, place: Path) -> Iter
     reads = _read_at(language, writer, reader, place)
     renamed = renamed_way(writer, reader, place) if language == "AVRO" else ""
     for (written, _), read in zip(_records(language, writer), reads, strict=True):
-        if isinstance(read, Exception):
+        if isinstance(read, Exception) and not _is_defect(read):
             stop = stop_of(written, place)
             is_there = at(writer, stop) is not None
             values = list(values_at(written, stop, whole=True)) if is_there else []
