@@ -9,6 +9,7 @@ import ast
 import re
 import statistics
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -46,6 +47,7 @@ class Module(NamedTuple):
         )
 
 
+@cache
 def modules() -> list[Module]:
     """Return all modules of the product, in the order of their names."""
     found = []
