@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dear import DEAR, SCHEMAS, SUFFIXES, Dear
-from load import measure, warm_up
+from load import measure, repeatedly, warm_up
 from probing import Client, Noticed, Prepared, judges_cpu_s, judges_of, memory_mb, noticing, own_cpu_s, prepared
 from rows import BY_ID, NEW_SUBJECT, NEW_TEXT, NEW_VERSION, Row, widen
 from servers import start_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dear import Asked, DearSchema
     from load import Run
@@ -302,7 +302,7 @@ def _score_row(row: Row, plan: Plan, server: Server, other: Server | None, score
         found["without judges"].append(microseconds(server) / quiet)
         with _one_dear_caller(server) as dear:
             found["loaded"].append(microseconds(server, dear) / quiet)
-        with _one_dear_caller(server) as dear, _repeatedly(lambda: _end_judges(server)):
+        with _one_dear_caller(server) as dear, repeatedly(lambda: _end_judges(server), pause_s=_KILL_EVERY_S):
             found["while judges are killed"].append(microseconds(server, dear) / quiet)
     print(f"  {row.name}: {statistics.median(quiet_us):.0f} us of CPU, quiet", flush=True)
     for how, ratios in found.items():
@@ -336,7 +336,7 @@ def _one_dear_caller(server: Server) -> Iterator[_DearCaller]:
             client.ask(method, path, body)
         caller.count += 1
 
-    with _repeatedly(ask, pause_s=0.0):
+    with repeatedly(ask):
         yield caller
     client.close()
 
@@ -345,23 +345,6 @@ def _end_judges(server: Server) -> None:
     for judge in judges_of(server.pid):
         with suppress(ProcessLookupError):
             os.kill(judge, signal.SIGKILL)
-
-
-@contextmanager
-def _repeatedly(work: Callable[[], None], pause_s: float = _KILL_EVERY_S) -> Iterator[None]:
-    is_over = threading.Event()
-
-    def repeat() -> None:
-        while not is_over.wait(pause_s):
-            work()
-
-    thread = threading.Thread(target=repeat)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------

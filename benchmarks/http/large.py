@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import threading
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from load import Run, measure, warm_up
+from load import Run, measure, repeatedly, warm_up
 from rows import BY_ID, body_of, every_id, record
 from servers import Server, start_registry
 
 from counterfoil.registry.settings import ServerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from generate import Shape
@@ -92,7 +90,7 @@ def _score_listing(plan: Plan, shape: Shape, server: Server, scores: Scores) -> 
     for what, chore in (("listed", _list), ("written and listed", _write_and_list)):
         runs = []
         for _ in range(plan.rounds):
-            with _repeated(lambda chore=chore: chore(server)):
+            with repeatedly(lambda chore=chore: chore(server)):
                 runs.append(measure(requests, [server], seconds=plan.seconds))
         scores.at_most(f"by id: p99, all subjects {what} meanwhile", _p99_ms(runs), 10, unit=" ms")
 
@@ -113,21 +111,3 @@ def _list(server: Server) -> float:
 def _write_and_list(server: Server) -> None:
     _write(server)
     _list(server)
-
-
-@contextmanager
-def _repeated(chore: Callable[[], object]) -> Iterator[None]:
-    """Repeat the chore while the block runs."""
-    is_over = threading.Event()
-
-    def repeat() -> None:
-        while not is_over.is_set():
-            chore()
-
-    thread = threading.Thread(target=repeat)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()

@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from machine import LOAD_CORE, on_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from servers import Server
 
@@ -145,3 +147,21 @@ def measure(requests: Sequence[bytes], servers: Sequence[Server], *, seconds: in
     server_s = sum(later[0] - earlier[0] for earlier, later in zip(before, after, strict=True))
     database_s = after[0][1] - before[0][1]
     return Run(count / micros * 1e6, p99_us / 1000, server_s / count * 1e6, database_s / count * 1e6, count)
+
+
+@contextmanager
+def repeatedly(work: Callable[[], object], *, pause_s: float = 0.0) -> Iterator[None]:
+    """Do ``work`` again and again in a thread while the block runs, with a pause before each time."""
+    is_over = threading.Event()
+
+    def repeat() -> None:
+        while not is_over.wait(pause_s):
+            work()
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
