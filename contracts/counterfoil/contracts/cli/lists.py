@@ -1,8 +1,8 @@
-"""``counterfoil environments``, ``applications`` and ``matrix``: what a registry knows of them."""
+"""``counterfoil environments``, ``applications`` and ``matrix``: lists of what a registry has of contracts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,10 +13,15 @@ from counterfoil.sdk.commands.spellings import environment_option
 from counterfoil.sdk.registry_options import THE_REGISTRY, registry_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from counterfoil.schema.exit_codes import ExitCode
     from counterfoil.schema.rest.contracts import Environment
+    from counterfoil.schema.rest.object_forms import ObjectForm
     from counterfoil.schema.rest.verdicts import DeploymentVerdict, VerdictReason
     from counterfoil.sdk.registry_options import RegistryAccess
+
+_T = TypeVar("_T")
 
 
 @click.command()
@@ -37,20 +42,19 @@ def environments(environment: str | None, config: str | None, registry: Registry
     with _access(config, registry).open() as client, unknown_cannot_be_judged():
         if environment is None:
             known = client.call(operations.environments())
-            if as_json:
-                print_json([ENVIRONMENT.write(each) for each in known])
-            else:
-                print_rows((each.name, _demands(each)) for each in known)
+            _print(known, ENVIRONMENT, lambda each: (each.name, _demands(each)), as_json=as_json)
             return
         live = [
             each
             for liveness in Liveness
             for each in client.call(operations.deployments(environment, liveness=liveness))
         ]
-    if as_json:
-        print_json([DEPLOYMENT.write(each) for each in live])
-    else:
-        print_rows((each.application, each.version, str(each.liveness), each.instance) for each in live)
+    _print(
+        live,
+        DEPLOYMENT,
+        lambda each: (each.application, each.version, str(each.liveness), each.instance),
+        as_json=as_json,
+    )
 
 
 @click.command()
@@ -69,19 +73,15 @@ def applications(application: str | None, config: str | None, registry: Registry
     with _access(config, registry).open() as client, unknown_cannot_be_judged():
         if application is None:
             known = client.call(operations.applications())
-            if as_json:
-                print_json([APPLICATION.write(each) for each in known])
-            else:
-                print_rows((each.name, each.owner, each.description) for each in known)
+            _print(known, APPLICATION, lambda each: (each.name, each.owner, each.description), as_json=as_json)
             return
         versions = client.call(operations.application_versions(application))
-    if as_json:
-        print_json([APPLICATION_VERSION.write(each) for each in versions])
-    else:
-        print_rows(
-            (each.version, each.branch, ", ".join(f"{one.id} {one.version}" for one in each.contracts))
-            for each in versions
-        )
+    _print(
+        versions,
+        APPLICATION_VERSION,
+        lambda each: (each.version, each.branch, ", ".join(f"{one.id} {one.version}" for one in each.contracts)),
+        as_json=as_json,
+    )
 
 
 @click.command()
@@ -127,8 +127,16 @@ def _access(config: str | None, registry: RegistryAccess) -> RegistryAccess:
     return registry_of(registry, found.project if found is not None else None)
 
 
+def _print(values: Sequence[_T], form: ObjectForm[_T], row: Callable[[_T], Sequence[object]], *, as_json: bool) -> None:
+    """Print values of the REST API: a line of columns for each, or all of them as JSON."""
+    if as_json:
+        print_json([form.write(each) for each in values])
+    else:
+        print_rows(row(each) for each in values)
+
+
 def _demands(environment: Environment) -> str:
-    """Return what is particular about an environment; empty if nothing is."""
+    """Return in words that an environment is production, and the age of verifications it demands; else nothing."""
     days = environment.verified_within_days
     facts = ["production"] if environment.is_production else []
     facts += [] if days is None else [f"demands verifications of at most {days} days"]

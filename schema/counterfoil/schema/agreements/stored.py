@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def stored_agreement(text: str) -> Agreement | None:
-    """Return the agreement of a file that was validated when it was stored."""
+    """Return the agreement of a file that was validated before, such as when it was stored."""
     return read_agreement(text, is_validated=True).agreement
 
 
 def hash_of_file(text: str, schemas: Mapping[str, Schema]) -> str:
-    """Return the hash of the content of a valid contract file with its schemas."""
-    agreement = read_agreement(text).agreement
+    """Return the hash of the content of a contract file that was validated, with its schemas."""
+    agreement = stored_agreement(text)
     assert agreement is not None  # noqa: S101 - it is valid
     return hash_of_contract(agreement, schemas)
 
