@@ -66,7 +66,7 @@ def _is_chosen(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What one dear request did: the most of several, but for the memory, which is what each added."""
+    """The cost of one dear request: the most of several requests; of memory, the part that each added."""
 
     name: str
     status: str

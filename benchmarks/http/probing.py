@@ -1,4 +1,4 @@
-"""What a server does while a request is handled: the CPU time of its event loop and of its judges, and its health."""
+"""Measures of a server that handles a request: the CPU time of its event loop and of its judges, and its health."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Client:
 
 @dataclass
 class Noticed:
-    """What was noticed of a server during a request."""
+    """The measures of a server during a request."""
 
     status: int = 0
     own_s: float = 0.0

@@ -93,7 +93,7 @@ def java_of(running: subprocess.Popen[str]) -> int | None:
 
 
 def test_signals_to_all_processes_are_a_clean_stop_and_a_killed_java_is_named(fares: Fares):
-    """A service manager signals every process of a service; whoever kills Java alone is told so."""
+    """A service manager signals every process of a service; a Java that was killed alone is reported."""
     fares.produce(0, 200)
     command = ("run", str(fares.file), "--continuous", "--trigger", "0.2", "--master", "local[2]")
     running = fares.start(*command)

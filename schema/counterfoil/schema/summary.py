@@ -1,4 +1,4 @@
-"""What is said about one schema as plain values, so that another process can parse it and say that alone."""
+"""Answers about one schema as plain values: another process parses the schema, and returns the answer alone."""
 
 from __future__ import annotations
 

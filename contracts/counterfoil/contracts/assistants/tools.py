@@ -48,7 +48,7 @@ class Tools:
         return {"subject": found.subject, "version": found.version, "id": found.id, **schema_document(found.schema)}
 
     def compare_schemas(self, earlier: str, later: str) -> dict[str, Any]:
-        """Return what changed between two versions, each given as ``SUBJECT@VERSION``."""
+        """Return the changes between two versions, each given as ``SUBJECT@VERSION``."""
         from counterfoil.contracts.reports.diff import DiffReport, json_diff
 
         with self._open() as registry:
@@ -120,7 +120,7 @@ class Tools:
             return _parsed(json_decoded(take_apart(data, named=None, registry=registry, reader=expected)))
 
     def explain_rule(self, rule: str) -> dict[str, Any]:
-        """Return what a rule of the reports means, why it matters, and what to do."""
+        """Return the meaning of a rule of the reports, why it matters, and a way to follow it."""
         from difflib import get_close_matches
 
         rules = _rules()

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a command that takes longer than two seconds: a line that is redrawn.
+"""Progress of a command that takes longer than two seconds, at a terminal: a line that is redrawn.
 
 The line is on standard error, and only if that is a terminal which can redraw one. It is gone before a report is
 printed.

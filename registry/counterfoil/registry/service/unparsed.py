@@ -1,4 +1,4 @@
-"""Schemas with large texts: a judge parses them, and this process knows what was said about them alone."""
+"""Schemas with large texts: a judge parses them, and this process has its answers about them alone."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _check(facts: Facts, inner: Node | None, where: str) -> None:
 
 
 def _unchecked_values(facts: Facts, inner: Node | None) -> Iterator[str]:
-    """Yield what the schema says of numbers, items and entries that Java does not check."""
+    """Yield the keywords about numbers, items and entries that Java does not check."""
     is_whole = isinstance(inner, Leaf) and inner.kind in WHOLE
     is_listed = inner is None or is_whole or (isinstance(inner, Leaf) and inner.kind == "enum")
     if facts.values is not None and not is_listed:
@@ -134,7 +134,7 @@ def _unchecked_values(facts: Facts, inner: Node | None) -> Iterator[str]:
 
 
 def _unchecked_parts(facts: Facts, inner: Node | None) -> Iterator[str]:
-    """Yield what the schema says of the parts of a value that Java does not check."""
+    """Yield the keywords about the parts of a value that Java does not check."""
     if facts.properties and not isinstance(inner, Record):
         yield "properties in a choice"
     closed = (facts.additional, facts.unevaluated_properties)
