@@ -152,6 +152,41 @@ def test_an_entry_without_files_is_named(counterfoil, shop):
         assert (result.code, "no file matches schema/*.avsc" in result.out) == (0, True), result
 
 
+def test_an_entry_whose_files_an_earlier_one_maps_is_told_so(counterfoil, shop):
+    shop.declare("{{files: '**', subject: '{p}-{{stem}}'}}", "{{files: 'schemas/order.avsc', subject: '{p}-a'}}")
+    shop.write("schemas/order.avsc", record("Order"))
+    shop.commit()
+    said = "the entry schemas/order.avsc of counterfoil.yaml maps no file, since schemas/order.avsc is mapped by an"
+    for command in ("check", "plan", "lint"):
+        result = counterfoil(command, folder=shop.folder)
+        assert (said.replace(" of counterfoil.yaml", "") if command == "lint" else said) in result.out, result
+        assert "no file matches" not in result.out, result
+
+
+def test_check_without_a_project_names_files_with_one_subject(counterfoil, workshop):
+    for folder in ("one", "two"):
+        workshop.write(f"{folder}/orders-value.avsc", record("Order", folder))
+    workshop.commit()
+    result = counterfoil("check", "--against", "HEAD", folder=workshop.folder)
+    said = "one/orders-value.avsc and two/orders-value.avsc have the subject 'orders-value' by their names"
+    assert (result.code, said in result.out) == (0, True), result
+    one = counterfoil("check", "--against", "HEAD", "one", folder=workshop.folder)
+    assert "by their names" not in one.out, one
+
+
+def test_init_below_a_project_is_refused(counterfoil, workshop):
+    workshop.write("counterfoil.yaml", "schemas: [{files: '**', subject: '{stem}'}]\n")
+    workshop.write("schemas/order.avsc", record("Order"))
+    workshop.commit()
+    below = workshop.folder / "schemas"
+    refused = counterfoil("init", folder=below)
+    assert (refused.code, "is the project file of this folder, too" in refused.err) == (14, True), refused
+    assert not (below / "counterfoil.yaml").exists()
+    assert counterfoil("init", "--print", folder=below).code == 0
+    assert counterfoil("init", "--force", folder=below).code == 0
+    assert (below / "counterfoil.yaml").exists()
+
+
 def test_two_entries_for_one_file_are_a_mistake(counterfoil, shop):
     shop.write("a.avsc", record("A"))
     shop.declare("{{files: a.avsc, subject: one}}", "{{files: a.avsc, subject: two}}")

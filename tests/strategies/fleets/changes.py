@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from fleets.shapes import Field, Shape, changed, records_of, shapes_of
+from fleets.shapes import Field, Shape, changed, holds, records_of, shapes_of, unrolled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from random import Random
 
 NAMES: Final = ("a", "b", "c", "d", "e", "f")
@@ -16,6 +17,7 @@ LETTERS: Final = ("NEW", "PAID", "SENT", "GONE", "LATE")
 UNITS: Final = ("EUR", "EUR.cent", "USD")
 _CONTAINERS: Final = ("array", "map")
 _DEPTH: Final = 2
+_SOME: Final = 2
 
 
 class Drawing:
@@ -54,7 +56,36 @@ class Drawing:
                     if rest:
                         shape = replace(shared, is_nullable=self._is_protobuf and bool(shared.fields))
                         fields.append(Field(rest[0], self._free(fields, 9), shape))
-        return Shape("record", name, tuple(fields))
+        made = Shape("record", name, self._settled(self._with_oneof(fields)))
+        is_recursive = name != "OrderKey" and self.chance(0.14)
+        return self._inside_itself(made) if is_recursive else made
+
+    def _with_oneof(self, fields: list[Field]) -> list[Field]:
+        """Return fields of which two are those of a oneof, now and then."""
+        fit = [each for each in fields if each.shape.item is None]
+        if not self._is_protobuf or len(fit) < _SOME or not self.chance(0.2):
+            return fields
+        chosen = self._random.sample(fit, _SOME)
+        return [replace(each, oneof="choice") if each in chosen else each for each in fields]
+
+    @staticmethod
+    def _settled(fields: Iterable[Field]) -> tuple[Field, ...]:
+        """Return fields of which those of a oneof may be absent, and are no containers."""
+        return tuple(
+            each
+            if not each.oneof
+            else replace(each, oneof="")
+            if each.shape.item is not None
+            else replace(each, shape=replace(each.shape, is_nullable=True))
+            for each in fields
+        )
+
+    def _inside_itself(self, record: Shape) -> Shape:
+        """Return a record that has itself inside: by a field that may be null, or in a container."""
+        kind = self._random.choice(("record", "record", *_CONTAINERS))
+        inner = Shape(kind, item=record) if kind in _CONTAINERS else replace(record, is_nullable=True)
+        added = Field("z", self._free([*record.fields], 12), inner, self._language == "JSON" and self.chance(0.3))
+        return replace(record, fields=(*record.fields, added))
 
     def _free(self, fields: list[Field], wanted: int) -> int:
         taken = {each.number for each in fields}
@@ -109,7 +140,9 @@ class Drawing:
     def changed(self, shape: Shape) -> Shape:
         """Return a shape with one change, or two of them."""
         for _ in range(2 if self.chance(0.2) else 1):
-            shape = self._changed_once(shape)
+            made = unrolled(self._changed_once(shape))
+            is_empty = any(each.kind == "record" and not each.fields for each in shapes_of(made))
+            shape = shape if is_empty else made  # a record with nothing but itself
         return shape
 
     def _changed_once(self, shape: Shape) -> Shape:
@@ -154,10 +187,23 @@ class Drawing:
         fields = list(record.fields)
         index = self._random.randrange(len(fields))
         one = fields[index]
-        names = [each for each in (NAMES if depth == 0 else INNER) if each not in {field.name for field in fields}]
+        taken = {name for field in fields for name in (field.name, *field.aliases)}
+        names = [each for each in (NAMES if depth == 0 else INNER) if each not in taken]
+        is_recursive = holds(one.shape, record.name)
         choices = ["retype", "retype", "remove", "rename", "add", "null", "default", "unit", "wider"]
-        choices += {"PROTOBUF": ["number", "number", "swap"], "JSON": ["optional", "optional"]}.get(self._language, [])
-        match self._random.choice(choices):
+        choices += {"PROTOBUF": ["number", "number", "swap", "oneof"], "JSON": ["optional", "optional"]}.get(
+            self._language, ["alias"]
+        )
+        wanted = self._random.choice(choices)
+        if wanted in {"oneof", "alias"}:
+            fields[index] = self._marked(one, names)
+        elif not is_recursive or wanted not in {"null", "optional", "default"}:  # or no record would end
+            self._change(fields, index, wanted, names, depth)
+        return self._settled(fields)
+
+    def _change(self, fields: list[Field], index: int, wanted: str, names: list[str], depth: int) -> None:
+        one = fields[index]
+        match wanted:
             case "remove" if len(fields) > 1:
                 del fields[index]
             case "rename" if names:
@@ -182,7 +228,13 @@ class Drawing:
                 fields[index] = self._wider(one)
             case _:
                 fields[index] = self._retyped(one, depth)
-        return tuple(fields)
+
+    def _marked(self, one: Field, names: list[str]) -> Field:
+        """Return a field of Protobuf in a oneof, or in none, and one of Avro with another name and an alias."""
+        if self._is_protobuf:
+            return replace(one, oneof="" if one.oneof else "choice")
+        name = self._random.choice(names or [one.name])
+        return one if name == one.name else replace(one, name=name, aliases=(one.name, *one.aliases))
 
     def _renumber(self, fields: list[Field], index: int, *, is_swapped: bool) -> None:
         one, other = fields[index], fields[index - 1]
@@ -218,9 +270,13 @@ class Drawing:
         names = {one.name for one in shapes_of(chosen.shape) if one.name}
         made = replace(shape, fields=(*fields, chosen))
         parts = {one.name: one for one in shapes_of(chosen.shape) if one.name}
-        return changed(
-            made, lambda one: replace(parts[one.name], is_nullable=one.is_nullable) if one.name in names else one
+        found = unrolled(
+            changed(
+                made, lambda one: replace(parts[one.name], is_nullable=one.is_nullable) if one.name in names else one
+            )
         )
+        is_empty = any(each.kind == "record" and not each.fields for each in shapes_of(found))
+        return shape if is_empty else found
 
 
 _WIDER: Final = {

@@ -21,25 +21,31 @@ KINDS: Final = ("string", "boolean", "integer", "number")
 def text(shape: Shape) -> str:
     """Return the text of a schema, in which every other type that has a name is a definition."""
     definitions: dict[str, Any] = {}
-    made = {"$schema": "http://json-schema.org/draft-07/schema#", "title": shape.name, **_type(shape, definitions)}
+    inside = _type(replace(shape, name=""), definitions, shape.name)
+    made = {"$schema": "http://json-schema.org/draft-07/schema#", "title": shape.name, **inside}
     return json.dumps({**made, "definitions": definitions} if definitions else made)
 
 
-def _type(shape: Shape, definitions: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return a schema; with ``definitions``, they get the types to which it refers."""
+def _type(shape: Shape, definitions: dict[str, Any] | None = None, root: str = "") -> dict[str, Any]:
+    """Return a schema; with ``definitions``, they get the types to which it refers.
+
+    ``root`` is the name of the record of the whole schema, which may be inside itself.
+    """
+    if root and shape.name == root:
+        return {"anyOf": [{"type": "null"}, {"$ref": "#"}]} if shape.is_nullable else {"$ref": "#"}
     if definitions is not None and shape.name[1:].isdecimal() and int(shape.name[1:]) % 2:
         if shape.name not in definitions:
-            definitions[shape.name] = _type(replace(shape, is_nullable=False, name=""), definitions)
+            definitions[shape.name] = _type(replace(shape, is_nullable=False, name=""), definitions, root)
         referred = {"$ref": f"#/definitions/{shape.name}"}
         return {"anyOf": [{"type": "null"}, referred]} if shape.is_nullable else referred
     if shape.kind == "record":
         needed = [each.name for each in shape.fields if not each.is_optional]
-        properties = {each.name: _type(each.shape, definitions) for each in shape.fields}
+        properties = {each.name: _type(each.shape, definitions, root) for each in shape.fields}
         made: dict[str, Any] = {"type": "object", "properties": properties}
         if needed:
             made["required"] = needed
     elif shape.item is not None:
-        inside = _type(shape.item, definitions)
+        inside = _type(shape.item, definitions, root)
         is_array = shape.kind == "array"
         made = {"type": "array", "items": inside} if is_array else {"type": "object", "additionalProperties": inside}
     elif shape.symbols:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
-from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, printed
+from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, printed, unrolled
 from fleets.ways import (
     NOWHERE,
+    aliased,
     gone_way,
     kind_of,
     named_as,
@@ -85,6 +86,8 @@ def misses_of(reading: Reading, writer: Shape) -> Misses:
     """Return what a reader misses of records of ``writer``."""
     found = Misses()
     reader = reading.reader
+    if reading.language == "AVRO" and reader is not None:
+        writer = unrolled(aliased(writer, reader))
     inside = named_as(writer, reader) if reading.language == "PROTOBUF" and reader is not None else writer
     for each in reading.reads or ():
         _add_read(found, reading, writer, inside, each)
@@ -150,7 +153,7 @@ def _records(language: str, writer: Shape) -> tuple[tuple[Any, bytes], ...]:
 @lru_cache(50_000)
 def _read_at(language: str, writer: Shape, reader: Shape, place: Path) -> tuple[Any, ...]:
     """Return what a reader of one place gets of each record, or the error that its library raises."""
-    by, projected = LANGUAGES[language], only(reader, place)
+    by, projected = LANGUAGES[language], only(reader, place, has_names=language != "JSON")
     found: list[Any] = []
     for _, data in _records(language, writer):
         try:
@@ -199,15 +202,36 @@ def _misses_at(
     if only_errors:
         return found
     _add_meanings(found, writer, reader, place)
-    if language == "PROTOBUF" and not found.all and numbers(writer, place) != numbers(reader, place):
-        found.add((place, number_way(writer, reader, place)), "no record shows the other number", is_certain=False)
+    if language == "PROTOBUF":
+        if not found.all and numbers(writer, place) != numbers(reader, place):
+            way = number_way(writer, reader, place)
+            found.add((place, way), "no record shows the other number", is_certain=False)
+        _add_oneofs(found, writer, reader, place)
     return found
+
+
+def _add_oneofs(found: Misses, writer: Shape, reader: Shape, place: Path) -> None:
+    """Add that a oneof on the way has other fields: what is set at once, or which field is set, no record may show.
+
+    Of several fields of a oneof the last one in the bytes counts, and no document says in which order they are written.
+    """
+    for length in range(len(place)):
+        there, known = at(writer, place[:length]), at(reader, place[:length])
+        field = field_at(reader, place[: length + 1])
+        if there is None or known is None or field is None:
+            continue
+        sides = [{each.number: each.oneof for each in side.fields if each.oneof} for side in (there, known)]
+        same = next((each for each in there.fields if each.number == field.number), None)
+        if sides[0] != sides[1] and (field.oneof or (same is not None and same.oneof)):
+            way = f"oneof:{'.'.join(map(str, sorted(sides[0])))}"
+            found.add((place, way), f"{printed(place[: length + 1])} is in another oneof", is_certain=False)
 
 
 def _add_unread(found: Misses, language: str, writer: Shape, reader: Shape, place: Path) -> None:
     """Add what may be missed at a place that only one of two schemas has, and of which no record is refused."""
     if language == "PROTOBUF":
         _add_other_kind(found, writer, reader, place)
+        _add_oneofs(found, writer, reader, place)
     elif language == "JSON":  # an open object may have a property that its schema does not name
         found.add((place, gone_way(writer, place)), "the writer may write anything there", is_certain=False)
 

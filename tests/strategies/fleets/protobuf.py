@@ -26,21 +26,25 @@ _OPTIONAL, _REPEATED = 1, 3
 def text(shape: Shape) -> str:
     """Return the text of a schema: the record is the first message, and all types are at the top of the file."""
     made: dict[str, str] = {}
-    _declare(shape, made)
+    _declare(shape, made, set())
     return "\n".join(['syntax = "proto3";', *reversed(made.values())])
 
 
-def _declare(shape: Shape, made: dict[str, str]) -> None:
+def _declare(shape: Shape, made: dict[str, str], around: set[str]) -> None:
     if shape.item is not None:
-        _declare(shape.item, made)
+        _declare(shape.item, made, around)
     if shape.symbols and shape.name not in made:
         values = " ".join(f"{name} = {number};" for name, number in shape.symbols)
         made[shape.name] = f"enum {shape.name} {{ {values} }}"
-    if shape.kind == "record" and shape.name not in made:
+    if shape.kind == "record" and shape.name not in made and shape.name not in around:
         for each in shape.fields:
-            _declare(each.shape, made)
-        fields = " ".join(f"{_field_words(each)} {each.name} = {each.number};" for each in shape.fields)
-        made[shape.name] = f"message {shape.name} {{ {fields} }}"
+            _declare(each.shape, made, around | {shape.name})
+        lines = [f"{_field_words(each)} {each.name} = {each.number};" for each in shape.fields if not each.oneof]
+        for oneof in dict.fromkeys(each.oneof for each in shape.fields if each.oneof):
+            members = [each for each in shape.fields if each.oneof == oneof]
+            inside = " ".join(f"{_word(each.shape)} {each.name} = {each.number};" for each in members)
+            lines.append(f"oneof {oneof} {{ {inside} }}")
+        made[shape.name] = f"message {shape.name} {{ {' '.join(lines)} }}"
 
 
 def _field_words(field: Field) -> str:
@@ -80,10 +84,17 @@ def _describe(file: Any, shape: Shape, known: set[str]) -> None:
     for each in shape.fields:
         _add_field(message, each)
         _describe(file, each.shape, known)
-    for index, each in enumerate(one for one in shape.fields if _has_own_presence(one.shape)):
+    described = {one.name: one for one in message.field}
+    oneofs = [*dict.fromkeys(each.oneof for each in shape.fields if each.oneof)]
+    for oneof in oneofs:
+        message.oneof_decl.add(name=oneof)
+    for each in shape.fields:
+        if each.oneof:
+            described[each.name].oneof_index = oneofs.index(each.oneof)
+    own = [each for each in shape.fields if _has_own_presence(each.shape) and not each.oneof]
+    for index, each in enumerate(own, len(oneofs)):
         message.oneof_decl.add(name=f"_{each.name}")
-        described = next(one for one in message.field if one.name == each.name)
-        described.proto3_optional, described.oneof_index = True, index
+        described[each.name].proto3_optional, described[each.name].oneof_index = True, index
 
 
 def _has_own_presence(shape: Shape) -> bool:

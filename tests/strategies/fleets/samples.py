@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fleets.shapes import LOGICAL
 
 if TYPE_CHECKING:
-    from fleets.shapes import Shape
+    from fleets.shapes import Field, Shape
 
 ABSENT: Final = "\0absent"
 """Stands in a drawn record for a field that is left out."""
@@ -39,7 +39,8 @@ def edges_of(kind: str) -> tuple[Any, ...]:
 def base(shape: Shape) -> Any:
     """Return a value in which everything is there."""
     if shape.kind == "record":
-        return {each.name: base(each.shape) for each in shape.fields}
+        first = _first_of_oneofs(shape)
+        return {each.name: base(each.shape) if first.get(each.oneof, each) is each else None for each in shape.fields}
     if shape.item is not None:
         return [base(shape.item)] if shape.kind == "array" else {"k": base(shape.item)}
     if shape.symbols:
@@ -47,13 +48,22 @@ def base(shape: Shape) -> Any:
     return edges_of(shape.kinds[0] if shape.kinds else shape.kind)[0]
 
 
+def _first_of_oneofs(shape: Shape) -> dict[str, Field]:
+    """Return the first field of each oneof: a message has one of its fields."""
+    return {each.oneof: each for each in reversed(shape.fields) if each.oneof}
+
+
 def variants(shape: Shape) -> list[Any]:
     """Return values that differ from the base in one place each, so that each place has each of its edge values."""
     found: list[Any] = [base(shape)]
     if shape.kind == "record":
         whole = found[0]
+        first = _first_of_oneofs(shape)
         for each in shape.fields:
-            found += [{**whole, each.name: value} for value in variants(each.shape)[1:]]
+            others = {one.name: None for one in shape.fields if one.oneof and one.oneof == each.oneof}
+            is_shown = first.get(each.oneof, each) is each
+            values = variants(each.shape)[1 if is_shown else 0 :]
+            found += [{**whole, **others, each.name: value} for value in values]
             if each.is_optional:
                 found.append({**whole, each.name: ABSENT})
     elif shape.item is not None:
@@ -78,10 +88,13 @@ def drawn(shape: Shape, random: Random) -> Any:
     if shape.is_nullable and random.random() < 0.3:
         return None
     if shape.kind == "record":
-        return {
+        chosen = {each.oneof: each.name for each in shape.fields if each.oneof and random.random() < 0.7}
+        made = {
             each.name: ABSENT if each.is_optional and random.random() < 0.3 else drawn(each.shape, random)
             for each in shape.fields
         }
+        left_out = {each.name: None for each in shape.fields if each.oneof and chosen.get(each.oneof) != each.name}
+        return {**made, **left_out}
     if shape.item is not None:
         count = random.choice((0, 1, 2))
         inside = [drawn(shape.item, random) for _ in range(count)]

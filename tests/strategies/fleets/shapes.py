@@ -44,7 +44,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a record; one that is optional may be absent, which is for JSON. ``unit`` is of the contract."""
+    """A field of a record; one that is optional may be absent, which is for JSON. ``unit`` is of the contract.
+
+    ``oneof`` is the name of the oneof of Protobuf of which it is a field, ``aliases`` are names of Avro.
+    """
 
     name: str
     number: int
@@ -52,6 +55,8 @@ class Field:
     is_optional: bool = False
     has_default: bool = False
     unit: str = ""
+    oneof: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 Path = tuple[str, ...]
@@ -100,6 +105,48 @@ def changed(shape: Shape, change: Callable[[Shape], Shape]) -> Shape:
     return change(inside)
 
 
+def is_recursive(shape: Shape) -> bool:
+    """Return whether a record is inside a record of its name."""
+    waiting: list[tuple[Shape, frozenset[str]]] = [(shape, frozenset())]
+    while waiting:
+        one, around = waiting.pop()
+        if one.fields and one.name in around:
+            return True
+        inner = around | {one.name} if one.fields else around
+        waiting += [(each, inner) for each in (one.item, *(field.shape for field in one.fields)) if each is not None]
+    return False
+
+
+def unrolled(shape: Shape) -> Shape:
+    """Return a shape in which each recursive record is inside itself once: its fields without those that hold it.
+
+    What a name means is what it means where it is first.
+    """
+    if not is_recursive(shape):
+        return shape
+    meaning: dict[str, Shape] = {}
+    for each in records_of(shape):
+        meaning.setdefault(each.name, each)
+
+    def built(one: Shape, around: tuple[str, ...]) -> Shape:
+        if one.item is not None:
+            return replace(one, item=built(one.item, around))
+        if not one.fields:
+            return one
+        fields = meaning[one.name].fields
+        if one.name in around:
+            fields = tuple(each for each in fields if not holds(each.shape, one.name))
+        inner = (*around, one.name)
+        return replace(one, fields=tuple(replace(each, shape=built(each.shape, inner)) for each in fields))
+
+    return built(shape, ())
+
+
+def holds(shape: Shape, name: str) -> bool:
+    """Return whether a shape is the record of a name, or has it inside."""
+    return any(each.fields and each.name == name for each in shapes_of(shape))
+
+
 def at(shape: Shape, path: Path) -> Shape | None:
     """Return the part of a shape at a path; None if there is none."""
     for step in path:
@@ -142,13 +189,39 @@ def places(shape: Shape, path: Path = ()) -> Iterator[Path]:
         yield from places(shape.item, (*path, ITEM if shape.kind == "array" else VALUE))
 
 
-def only(shape: Shape, path: Path) -> Shape:
-    """Return a shape with what is on a path alone, and all of what it ends with."""
+def only(shape: Shape, path: Path, *, has_names: bool = True) -> Shape:
+    """Return a shape with what is on a path alone, and all of what it ends with.
+
+    If it ``has_names``, a recursive record has at each place what is on the path at any of them: one name has one
+    meaning.
+    """
+    if has_names and is_recursive(shape):
+        return _only_of_names(shape, path)
     if not path:
         return shape
     if path[0] in {ITEM, VALUE}:
-        return replace(shape, item=only(shape.item, path[1:])) if shape.item is not None else shape
+        return replace(shape, item=only(shape.item, path[1:], has_names=has_names)) if shape.item is not None else shape
     field = shape.field(path[0])
     if field is None:
         return shape
-    return replace(shape, fields=(replace(field, shape=only(field.shape, path[1:])),))
+    return replace(shape, fields=(replace(field, shape=only(field.shape, path[1:], has_names=has_names)),))
+
+
+def _only_of_names(shape: Shape, path: Path) -> Shape:
+    kept: dict[str, set[str]] = {}
+    there: Shape | None = shape
+    for step in path:
+        if there is None:
+            break
+        if there.fields:
+            kept.setdefault(there.name, set()).add(step)
+        there = at(there, (step,))
+    whole = {each.name for each in shapes_of(there)} if there is not None else set()
+
+    def cut(one: Shape) -> Shape:
+        if one.name not in kept or one.name in whole:
+            return one
+        fields = tuple(each for each in one.fields if each.name in kept[one.name])
+        return replace(one, fields=fields or one.fields[:1])
+
+    return changed(shape, cut)

@@ -113,6 +113,26 @@ def _named_as(field: Field, writer: Shape, reader: Shape) -> Field:
     return field if known is None else replace(field, name=known.name, shape=named_as(field.shape, known.shape))
 
 
+def aliased(writer: Shape, reader: Shape) -> Shape:
+    """Return a writer of Avro whose fields have the names of the reader's ones that have theirs as aliases.
+
+    The bytes of its records are the same, since in Avro they have no names. A name of the reader comes before an alias.
+    """
+    if writer.item is not None and reader.item is not None and writer.kind == reader.kind:
+        return replace(writer, item=aliased(writer.item, reader.item))
+    if not writer.fields or not reader.fields:
+        return writer
+    return replace(writer, fields=tuple(_aliased(each, writer, reader) for each in writer.fields))
+
+
+def _aliased(field: Field, writer: Shape, reader: Shape) -> Field:
+    known = reader.field(field.name)
+    if known is None:
+        free = [each for each in reader.fields if writer.field(each.name) is None]
+        known = next((each for each in free if field.name in each.aliases), None)
+    return field if known is None else replace(field, name=known.name, shape=aliased(field.shape, known.shape))
+
+
 def numbers(writer: Shape, place: Path) -> list[int]:
     """Return the numbers of the fields on the way to a place."""
     return [one.number for length in range(1, len(place) + 1) if (one := field_at(writer, place[:length]))]

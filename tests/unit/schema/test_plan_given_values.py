@@ -39,13 +39,14 @@ SOURCE = parse_avro(
                 {"name": "s", "type": "string"},
                 {"name": "n", "type": ["null", "string"]},
                 {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+                {"name": "d", "type": "double"},
                 {"name": "b", "type": "boolean"},
                 {"name": "e", "type": {"type": "enum", "name": "E", "symbols": ["AAAA", "BBBB"]}},
             ],
         }
     )
 )
-VALUE = {"s": "other", "n": None, "at": 1_700_000_000_000, "b": True, "e": "AAAA"}
+VALUE = {"s": "other", "n": None, "at": 1_700_000_000_000, "d": 2.5, "b": True, "e": "AAAA"}
 
 
 def json_target(x: Any, **more: Any) -> Any:
@@ -86,6 +87,11 @@ REFUSED = [
     (json_target({"type": "integer", "enum": [1, 2]}), {"const": 3}, "enum"),
     (json_target({"type": "integer", "minimum": 5}), {"expr": "1 + 1"}, "expr: 2 is no value here"),
     (json_target({"type": "integer"}), {"expr": "1 / 0", "cast": "long"}, "no record has a value here"),
+    (avro_target("double"), {"expr": "2 * (1 / (3 - 3))"}, "no record has a value here"),
+    (avro_target("double"), {"expr": "d / 0"}, "1 divided by zero"),
+    (avro_target("int"), {"expr": "abs(d / (1 - 1)) + 1", "cast": "int"}, "divided by zero"),
+    (protobuf_target("double x = 1;"), {"expr": "d + 9223372036854775807 * 2"}, "overflow"),
+    (json_target({"type": "null"}), {"parse": "s", "as": "yyyy-MM-dd"}, "a date cannot become null"),
     (avro_target("int"), {"expr": "3000000000", "cast": "int"}, "3000000000 does not fit int"),
     (json_target({**TEXT, "format": "date-time"}), {"const": "soon"}, "a date and time such as"),
     (json_target({**TEXT, "format": "date"}), {"const": "2026-02-30"}, "a date such as"),
@@ -142,6 +148,8 @@ FITTING = [
     (json_target({**TEXT, "format": "unknown"}), {"const": "any"}),
     (json_target({"anyOf": [SHORT, {"type": "null"}]}), {"const": None}),
     (avro_target({"type": "bytes", "logicalType": "decimal", "precision": 2}), {"const": 99}),
+    (avro_target("double"), {"expr": "0 / d"}),
+    (avro_target("double"), {"expr": "d / (d - d)"}),
     (avro_target({"type": "string", "logicalType": "uuid"}), {"const": "6ba7b810-9dad-11d1-80b4-00c04fd430c8"}),
     (protobuf_target("map<int32, string> x = 1;"), {"const": {"-1": "b"}}),
     (protobuf_target("map<bool, string> x = 1;"), {"const": {"true": "b"}}),
@@ -269,6 +277,22 @@ TOGETHER = [
     ({"dependentSchemas": {"y": {"required": ["s"]}}}, "A", True),
     ({"dependentSchemas": {"x": {"properties": {"s": {"type": "integer"}}}}}, "A", False),
 ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_certain"),
+    [
+        ({"expr": "d * 2"}, True),
+        ({"from": "e", "lookup": {"AAAA": 1, "BBBB": 2}}, True),
+        ({"from": "n", "null": {"const": "x"}}, True),
+        ({"from": "n"}, False),
+        ({"from": "n", "lookup": {"a": "b"}, "else": "keep"}, False),
+    ],
+)
+def test_what_a_field_needs_is_asked_of_fields_that_are_always_there(rule: Any, is_certain: bool) -> None:  # noqa: FBT001
+    kind = {"type": "number"} if "expr" in rule else {"type": "integer"} if "e" in rule.values() else TEXT
+    needs = {"if": {"required": ["x"]}, "then": {"required": ["y"]}}
+    assert plan_of(json_target(kind, **needs), rule).is_complete is not is_certain
 
 
 @pytest.mark.parametrize(("more", "value", "is_fine"), TOGETHER)

@@ -15,7 +15,7 @@ from counterfoil.schema.evolution.casts import UUID_PATTERN
 from counterfoil.schema.evolution.constants import readable
 from counterfoil.schema.evolution.errors import ConversionError, shown
 from counterfoil.schema.evolution.evaluate import compile_op
-from counterfoil.schema.evolution.expr import paths_of
+from counterfoil.schema.evolution.expr import Binary, Call, Negate, Number, paths_of, result_of
 from counterfoil.schema.evolution.field_paths import spell
 from counterfoil.schema.evolution.forms import NoForm, day_of_text, form_function
 from counterfoil.schema.evolution.model import (
@@ -205,6 +205,8 @@ class _Walk:
                 yield Refusal(spell(place), f"{word}: no record has a value here: {error.text} ({error.code})")
                 return
             yield from self._value(value, node, place, word)
+        elif (failure := _certain_failure(op)) is not None:
+            yield Refusal(spell(place), f"{word}: no record has a value here: {failure.text} ({failure.code})")
         elif self._limits is not None:
             expected = self._limits.refusal_of_all(place, node, op)
             if expected is not None:
@@ -223,6 +225,28 @@ def reads_nothing(op: Op) -> bool:
         case Join():
             return all(map(reads_nothing, op.parts))
     return False
+
+
+def _certain_failure(op: Op) -> ConversionError | None:
+    """Return the error that a formula has for all records, because a part of it that reads no field has none."""
+    while isinstance(op, Widen | Cast | RequireValue | ReplaceNull):
+        op = op.of
+    waiting = [op.expression] if isinstance(op, Arithmetic) else []
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Binary):
+            if each.sign == "/" and not [*paths_of(each.right)]:
+                each = Binary("/", Number(1), each.right)
+            else:
+                waiting += (each.left, each.right)
+        elif isinstance(each, Negate | Call):
+            waiting.append(each.of)
+        if not [*paths_of(each)]:
+            try:
+                compile_op(Arithmetic(each, result_of(each, {})), "")({})
+            except ConversionError as error:
+                return error
+    return None
 
 
 def inner_of(node: Node, op: Op) -> Node | None:

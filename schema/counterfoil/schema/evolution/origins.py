@@ -208,7 +208,10 @@ class RuleReader:
         value = self._text(origin.path, scope, where, wanted="text")
         _, inner = split_null(target)
         scalar = scalar_of(inner) if inner is not None else None
-        if value is None or inner is None:
+        if value is None:
+            return None
+        if inner is None:
+            self._problem(ProblemKind.WRONG_TYPE, where, "a date cannot become null")
             return None
         if scalar is None or not self._fits_pattern(scalar, origin, where):
             if scalar is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from counterfoil.schema.evolution.expr import paths_of
 from counterfoil.schema.evolution.model import (
     Arithmetic,
     BuildRecord,
@@ -88,8 +89,11 @@ def may_be_null(op: Op, is_nullable: Callable[[Path], bool]) -> bool:
         case Join():
             return any(may_be_null(each, is_nullable) for each in op.parts)
         case Lookup():
-            return True
-        case FirstSet() | Arithmetic() | MapBranches() | MapTagged():
+            results = (op.of, *(Constant(result) for _, result in op.table), *filter(None, (op.otherwise,)))
+            return any(may_be_null(each, is_nullable) for each in results)
+        case Arithmetic():
+            return any(map(is_nullable, paths_of(op.expression)))
+        case FirstSet() | MapBranches() | MapTagged():
             return True
     return may_be_null(op.of, is_nullable)
 

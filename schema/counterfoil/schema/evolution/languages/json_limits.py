@@ -102,11 +102,9 @@ class JsonLimits:
     def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
         """Return whether certainly no record that the operation builds is valid, since its fields do not go together.
 
-        That is asked where the plan knows a field, and the schema has keywords that compare several.
-        ``may_be_null`` returns whether an operation may return null.
+        That is asked where the schema has keywords that compare several fields. ``may_be_null`` returns whether an
+        operation may return null.
         """
-        if not any(isinstance(part, Constant) for _, part in op.fields):
-            return False
         certain = self._certain(place)
         if not any(map(_compares_fields, certain)):
             return False
