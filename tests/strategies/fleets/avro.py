@@ -90,26 +90,8 @@ def _parsed(shape: Shape) -> Any:
 def written(shape: Shape, value: Any) -> bytes:
     """Return the bytes of a record."""
     stream = io.BytesIO()
-    fastavro.schemaless_writer(stream, _parsed(shape), _completed(shape, without_absent(value), {}))
+    fastavro.schemaless_writer(stream, _parsed(shape), without_absent(value))
     return stream.getvalue()
-
-
-def _completed(shape: Shape, value: Any, outer: dict[str, Shape]) -> Any:
-    """Return a value in which records inside themselves have what their shape leaves out: nothing more inside."""
-    if isinstance(value, list) and shape.item is not None:
-        return [_completed(shape.item, each, outer) for each in value]
-    if isinstance(value, dict) and shape.item is not None:
-        return {key: _completed(shape.item, each, outer) for key, each in value.items()}
-    if not isinstance(value, dict):
-        return value
-    whole = outer.get(shape.name, shape)
-    inside = {**outer, shape.name: whole}
-    found = {each.name: _completed(each.shape, value[each.name], inside) for each in shape.fields}
-    empty = {"array": [], "map": {}}
-    return {
-        **{each.name: empty.get(each.shape.kind) for each in whole.fields if shape.field(each.name) is None},
-        **found,
-    }
 
 
 def read(data: bytes, writer: Shape, reader: Shape) -> Any:

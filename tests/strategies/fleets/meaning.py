@@ -6,13 +6,13 @@ The rules are those of the documents: a reader must get the value that was writt
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fleets.languages import LANGUAGES
 from fleets.samples import samples
-from fleets.shapes import LOGICAL, Path, Shape, at, field_at, leaves, only, printed, unrolled
+from fleets.shapes import LOGICAL, Path, Shape, apart, at, field_at, leaves, only, printed
 from fleets.ways import (
     NOWHERE,
     aliased,
@@ -85,9 +85,10 @@ class Reading:
 def misses_of(reading: Reading, writer: Shape) -> Misses:
     """Return what a reader misses of records of ``writer``."""
     found = Misses()
-    reader = reading.reader
+    reader, writer = None if reading.reader is None else apart(reading.reader), apart(writer)
+    reading = replace(reading, reader=reader)
     if reading.language == "AVRO" and reader is not None:
-        writer = unrolled(aliased(writer, reader))
+        writer = aliased(writer, reader)
     inside = named_as(writer, reader) if reading.language == "PROTOBUF" and reader is not None else writer
     for each in reading.reads or ():
         _add_read(found, reading, writer, inside, each)
@@ -153,7 +154,7 @@ def _records(language: str, writer: Shape) -> tuple[tuple[Any, bytes], ...]:
 @lru_cache(50_000)
 def _read_at(language: str, writer: Shape, reader: Shape, place: Path) -> tuple[Any, ...]:
     """Return what a reader of one place gets of each record, or the error that its library raises."""
-    by, projected = LANGUAGES[language], only(reader, place, has_names=language != "JSON")
+    by, projected = LANGUAGES[language], only(reader, place)
     found: list[Any] = []
     for _, data in _records(language, writer):
         try:

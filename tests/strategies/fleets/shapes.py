@@ -189,39 +189,29 @@ def places(shape: Shape, path: Path = ()) -> Iterator[Path]:
         yield from places(shape.item, (*path, ITEM if shape.kind == "array" else VALUE))
 
 
-def only(shape: Shape, path: Path, *, has_names: bool = True) -> Shape:
-    """Return a shape with what is on a path alone, and all of what it ends with.
-
-    If it ``has_names``, a recursive record has at each place what is on the path at any of them: one name has one
-    meaning.
-    """
-    if has_names and is_recursive(shape):
-        return _only_of_names(shape, path)
+def only(shape: Shape, path: Path) -> Shape:
+    """Return a shape with what is on a path alone, and all of what it ends with."""
     if not path:
         return shape
     if path[0] in {ITEM, VALUE}:
-        return replace(shape, item=only(shape.item, path[1:], has_names=has_names)) if shape.item is not None else shape
+        return replace(shape, item=only(shape.item, path[1:])) if shape.item is not None else shape
     field = shape.field(path[0])
     if field is None:
         return shape
-    return replace(shape, fields=(replace(field, shape=only(field.shape, path[1:], has_names=has_names)),))
+    return replace(shape, fields=(replace(field, shape=only(field.shape, path[1:])),))
 
 
-def _only_of_names(shape: Shape, path: Path) -> Shape:
-    kept: dict[str, set[str]] = {}
-    there: Shape | None = shape
-    for step in path:
-        if there is None:
-            break
-        if there.fields:
-            kept.setdefault(there.name, set()).add(step)
-        there = at(there, (step,))
-    whole = {each.name for each in shapes_of(there)} if there is not None else set()
+def apart(shape: Shape, around: tuple[str, ...] = ()) -> Shape:
+    """Return a shape in which a record inside itself has a name of its own, so that each place can be looked at alone.
 
-    def cut(one: Shape) -> Shape:
-        if one.name not in kept or one.name in whole:
-            return one
-        fields = tuple(each for each in one.fields if each.name in kept[one.name])
-        return replace(one, fields=fields or one.fields[:1])
-
-    return changed(shape, cut)
+    Records of it are no records of the recursive type, since they end there; they show the same of each place.
+    """
+    if shape.item is not None:
+        return replace(shape, item=apart(shape.item, around))
+    if not shape.fields:
+        return shape
+    name = f"{shape.name}_inside" if shape.name in around else shape.name
+    inner = (*around, shape.name)
+    return replace(
+        shape, name=name, fields=tuple(replace(each, shape=apart(each.shape, inner)) for each in shape.fields)
+    )

@@ -89,7 +89,8 @@ def may_be_null(op: Op, is_nullable: Callable[[Path], bool]) -> bool:
         case Join():
             return any(may_be_null(each, is_nullable) for each in op.parts)
         case Lookup():
-            results = (op.of, *(Constant(result) for _, result in op.table), *filter(None, (op.otherwise,)))
+            results: list[Op] = [op.of, *(Constant(result) for _, result in op.table)]
+            results += [] if op.otherwise is None else [op.otherwise]
             return any(may_be_null(each, is_nullable) for each in results)
         case Arithmetic():
             return any(map(is_nullable, paths_of(op.expression)))
