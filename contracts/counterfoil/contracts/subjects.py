@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from counterfoil.contracts.languages import subject_in_name
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from counterfoil.contracts.project.model import FileMapping, Project
     from counterfoil.contracts.tree import SchemaTree
+
+
+_SHOWN: Final = 3
 
 
 class Origin(StrEnum):
@@ -260,6 +263,22 @@ def rivals_text(subject: str, others: Sequence[str]) -> str:
     """Return the sentence that other files have the same subject."""
     have = "has" if len(others) == 1 else "have"
     return f"{' and '.join(others)} {have} the same subject {subject!r}; a subject has one file"
+
+
+def shared_notes(subjects: Subjects, selected: Iterable[str]) -> list[str]:
+    """Return the sentences about subjects that several files have by their names alone, without a project.
+
+    Several of the files are among those that are ``selected``: a copy elsewhere may be what they are compared with.
+    """
+    if subjects.project is not None:
+        return []
+    wanted = {*selected}
+    shared = [(name, paths) for name, paths in subjects.shared.items() if len(wanted.intersection(paths)) > 1]
+    notes = [
+        f"{' and '.join(paths)} have the subject {name!r} by their names; a subject has one file"
+        for name, paths in shared[:_SHOWN]
+    ]
+    return [*notes, f"and {len(shared) - _SHOWN} more subjects of several files"] if len(shared) > _SHOWN else notes
 
 
 def alias_text(alias: str, subject: str) -> str:

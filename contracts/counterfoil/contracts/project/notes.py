@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from counterfoil.contracts.project.model import Project, SchemaLine
-    from counterfoil.contracts.subjects import Subjects
     from counterfoil.contracts.tree import SchemaTree
 
 _SHOWN = 3
@@ -28,22 +27,6 @@ def notes_of(
     notes += linked_notes(linked)
     notes += [unused_text(each, of=" of counterfoil.yaml") for each in unused_lines(project, tree.paths)]
     return tuple(notes)
-
-
-def shared_notes(subjects: Subjects, selected: Iterable[str]) -> list[str]:
-    """Return the sentences about subjects that several files have by their names alone, without a project.
-
-    Several of the files are among those that are ``selected``: a copy elsewhere may be what they are compared with.
-    """
-    if subjects.project is not None:
-        return []
-    wanted = {*selected}
-    shared = [(name, paths) for name, paths in subjects.shared.items() if len(wanted.intersection(paths)) > 1]
-    notes = [
-        f"{' and '.join(paths)} have the subject {name!r} by their names; a subject has one file"
-        for name, paths in shared[:_SHOWN]
-    ]
-    return [*notes, f"and {len(shared) - _SHOWN} more subjects of several files"] if len(shared) > _SHOWN else notes
 
 
 def linked_notes(paths: Sequence[str]) -> list[str]:
