@@ -289,14 +289,14 @@ TOGETHER = [
         ({"from": "n", "lookup": {"a": "b"}, "else": "keep"}, False),
     ],
 )
-def test_what_a_field_needs_is_asked_of_fields_that_are_always_there(rule: Any, is_certain: bool) -> None:  # noqa: FBT001
+def test_what_a_field_needs_is_asked_of_fields_that_are_always_there(rule: Any, *, is_certain: bool) -> None:
     kind = {"type": "number"} if "expr" in rule else {"type": "integer"} if "e" in rule.values() else TEXT
     needs = {"if": {"required": ["x"]}, "then": {"required": ["y"]}}
     assert plan_of(json_target(kind, **needs), rule).is_complete is not is_certain
 
 
 @pytest.mark.parametrize(("more", "value", "is_fine"), TOGETHER)
-def test_fields_that_do_not_go_together(more: dict[str, Any], value: str, is_fine: bool) -> None:  # noqa: FBT001
+def test_fields_that_do_not_go_together(more: dict[str, Any], value: str, *, is_fine: bool) -> None:
     plan = plan_of(whole_target(**more), {"const": value})
     assert plan.is_complete is is_fine, plan.problems
     record = {"x": value, "s": "other"}

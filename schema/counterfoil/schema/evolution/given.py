@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from counterfoil.schema.evolution.casts import UUID_PATTERN
 from counterfoil.schema.evolution.constants import readable
@@ -47,12 +47,10 @@ from counterfoil.schema.evolution.types import is_instant, range_of, split_null,
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from counterfoil.schema.evolution.limits import Limits, Place
     from counterfoil.schema.evolution.model import Op
     from counterfoil.schema.evolution.tree import Node
 
-MayBeNull: TypeAlias = "Callable[[Op], bool]"
-Place: TypeAlias = tuple[str, ...]
-"""Names of fields from the root; ``[]`` and ``{}`` are the elements of an array and of a map."""
 
 _UUID: Final = re.compile(UUID_PATTERN)
 _DAYS: Final = tuple(day_of_text(text) for text in ("0001-01-01", "9999-12-31"))
@@ -70,22 +68,6 @@ _FORMS: Final = {
     "base64": "base64 with padding",
 }
 _RULES: Final = frozenset({"from", "join", "split", "expr", "format", "parse"})
-
-
-class Limits(Protocol):
-    """What the schema of a target demands of values besides their types."""
-
-    def refusal(self, place: Place, node: Node, value: Any) -> str | None:
-        """Return what a value of the type at ``place`` must be and is not; None if it fits, or that is unknown."""
-
-    def refusal_of_all(self, place: Place, node: Node, op: Op) -> str | None:
-        """Return what no result of the operation is; None if one may fit."""
-
-    def refuses_record(self, place: Place, node: Node, op: BuildRecord, may_be_null: MayBeNull) -> bool:
-        """Return whether certainly no record that the operation builds is valid, since its fields do not go together.
-
-        ``may_be_null`` returns whether an operation may return null.
-        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from counterfoil.schema.steps import OutOfSteps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from counterfoil.schema.evolution.given import MayBeNull, Place
+    from counterfoil.schema.evolution.limits import MayBeNull, Place
     from counterfoil.schema.evolution.model import Op
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.formats.jsonschema.certain import Certain
@@ -282,9 +282,10 @@ class _Values:
         match op:
             case Constant():
                 return listing([exact(json_of(node, op.value))])
-            case RequireValue() | Tag():
-                is_branch = isinstance(op, Tag) and isinstance(node, Union)
-                return self.of(op.of, node.branches[op.index] if is_branch else node)  # type: ignore[union-attr]
+            case Tag() if isinstance(node, Union):
+                return self.of(op.of, node.branches[op.index])
+            case RequireValue():
+                return self.of(op.of, node)
             case Lookup() if op.otherwise is None or isinstance(op.otherwise, Constant):
                 results = [*(result for _, result in op.table), *([op.otherwise.value] if op.otherwise else [])]
                 return listing([exact(json_of(node, result)) for result in results])

@@ -11,7 +11,7 @@ from counterfoil.schema.model import SchemaType
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from counterfoil.schema.evolution.given import Limits
+    from counterfoil.schema.evolution.limits import Limits
     from counterfoil.schema.evolution.tree import Node
     from counterfoil.schema.parsed import ParsedSchema
 
