@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_WORDS = 1900
+"""Of a page about what one does."""
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,6 +36,26 @@ def test_every_page_is_in_the_list_of_its_folder(folder: str, page: str):
     listed = re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / folder / page).read_text())
     pages = {path.name for path in (ROOT / folder).glob("*.md")} - {page}
     assert sorted(set(listed)) == sorted(pages)
+
+
+TO_LOOK_UP = {"glossary.md", "troubleshooting.md"}
+"""Pages beside those of the parts "To look up", "Evidence" and "Reference" that nobody reads from beginning to end."""
+
+
+def test_what_one_does_has_short_pages():
+    """Pages in which one looks something up, and those with evidence, may be long: the index has them apart."""
+    text = (ROOT / "docs" / "index.md").read_text()
+    parts = re.split(r"^(?=## |To look up:$)", text, flags=re.MULTILINE)
+    apart = ("To look up:", "## Evidence", "## Reference", "## Decisions")
+    pages = {
+        name
+        for part in parts
+        if not part.startswith(apart)
+        for name in re.findall(r"^\| \[[^\]]+\]\(([\w-]+\.md)\)", part, re.MULTILINE)
+    }
+    assert len(pages) > 40
+    words = {name: len((ROOT / "docs" / name).read_text().split()) for name in pages - TO_LOOK_UP}
+    assert {name: count for name, count in words.items() if count > MOST_WORDS} == {}
 
 
 def test_every_named_problem_of_bridges_has_tests_that_exist():

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def schema() -> None:
-    """Print schemas of a registry, and register schema files."""
+    """Print the text of one schema, and register schema files.
+
+    'counterfoil subjects' lists, shows and deletes what is registered.
+    """
 
 
 @schema.command(name="get")
