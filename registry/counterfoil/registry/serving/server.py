@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import resource
 import signal
@@ -39,6 +40,11 @@ _SHOW_EVERY_S: Final = 0.2
 _HANDSHAKE_S: Final = 10.0
 _TLS_SHUTDOWN_S: Final = 5.0
 _CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
+_LISTEN_ADVICE: Final = {
+    errno.EADDRINUSE: "; end the program that uses the port, or name another one with --port (0: a free one)",
+    errno.EACCES: "; name a port above 1023 with --port",
+    errno.EADDRNOTAVAIL: "; name an address of this machine with --host",
+}
 
 
 class AddressNotUsable(CounterfoilError):
@@ -244,7 +250,8 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
     except (OSError, UnicodeError) as error:
         problem = error.strerror if isinstance(error, OSError) else None
-        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {problem or error}") from None
+        advice = _LISTEN_ADVICE.get(error.errno, "") if isinstance(error, OSError) else ""
+        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {problem or error}{advice}") from None
 
 
 def _allow_files(connections: int) -> None:
