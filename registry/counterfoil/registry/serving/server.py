@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import gc
+import os
 import resource
 import signal
 import socket
@@ -40,10 +41,10 @@ _SHOW_EVERY_S: Final = 0.2
 _HANDSHAKE_S: Final = 10.0
 _TLS_SHUTDOWN_S: Final = 5.0
 _CYCLE_THRESHOLDS: Final = (10_000, 1_000, 10)
-_LISTEN_ADVICE: Final = {
-    errno.EADDRINUSE: "; end the program that uses the port, or name another one with --port (0: a free one)",
-    errno.EACCES: "; name a port above 1023 with --port",
-    errno.EADDRNOTAVAIL: "; name an address of this machine with --host",
+_LISTEN_ADVICE: Final[dict[int | None, str]] = {
+    errno.EADDRINUSE: "end the program that uses the port, or name another one with --port (0: a free one)",
+    errno.EACCES: "name a port above 1023 with --port",
+    errno.EADDRNOTAVAIL: "name an address of this machine with --host",
 }
 
 
@@ -249,9 +250,12 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=is_shared)
     except (OSError, UnicodeError) as error:
-        problem = error.strerror if isinstance(error, OSError) else None
-        advice = _LISTEN_ADVICE.get(error.errno, "") if isinstance(error, OSError) else ""
-        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {problem or error}{advice}") from None
+        number = error.errno if isinstance(error, OSError) else None
+        if number in _LISTEN_ADVICE:
+            why = f"{os.strerror(number)}; {_LISTEN_ADVICE[number]}"
+        else:
+            why = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise AddressNotUsable(f"Cannot listen on {host} port {port}: {why}") from None
 
 
 def _allow_files(connections: int) -> None:
