@@ -38,6 +38,36 @@ def test_every_page_is_in_the_list_of_its_folder(folder: str, page: str):
     assert sorted(set(listed)) == sorted(pages)
 
 
+AT_LENGTH = {
+    "Confluent's REST API": "Confluent's REST API",
+    "Avro, Protobuf, JSON Schema": "Avro, Protobuf, JSON Schema",
+    "a record that proves an incompatibility": "a record that proves an incompatibility",
+    "check in CI without a server": "in CI, from files and git, without a server",
+    "who reads which field; can I deploy": "can-i-deploy",
+    "records of a topic tested against a contract": "records of a topic tested against a contract",
+    "converts topics for old readers": "converts a topic for old readers, and proves it",
+    "field rules and encryption, in Confluent's format": "field rules and encryption",
+    "web pages": "web pages",
+    "OpenAPI, AsyncAPI, GraphQL": "OpenAPI, AsyncAPI, GraphQL, XML",
+    "years in production at many companies": "in production at many companies for years",
+    "licence": "licence",
+}
+"""The rows of the comparison in the README, and those of the page that has it at length."""
+
+
+def compared(page: str) -> dict[str, list[str]]:
+    """The rows of the comparison on a page: a mark or the first word for each tool, by the name of the row."""
+    text = (ROOT / page).read_text().split("| | counterfoil |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines()[2:]]
+    return {row[0]: [re.sub(r"\[([^]]*)\].*", r"\1", cell).split(" ")[0] for cell in row[1:]] for row in rows}
+
+
+def test_the_comparison_of_the_readme_is_that_at_length():
+    short, at_length = compared("README.md"), compared("docs/comparison.md")
+    assert set(short) == set(AT_LENGTH)
+    assert short == {name: at_length[row] for name, row in AT_LENGTH.items()}
+
+
 TO_LOOK_UP = {"glossary.md", "troubleshooting.md"}
 """Pages beside those of the parts "To look up", "Evidence" and "Reference" that nobody reads from beginning to end."""
 
