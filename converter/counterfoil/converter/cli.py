@@ -107,7 +107,11 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def bridge() -> None:
-    """Copy records to another topic and schema, converted by a plan."""
+    """Run a bridge of a file: plan, check, run, verify it (a Spark job).
+
+    A bridge copies the records of a topic to another topic and schema. What a registry stores of bridges, and their
+    states, are 'counterfoil bridges'.
+    """
 
 
 @bridge.command()
