@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion
     from java_engine import Convert
 
-WITHOUT_AUTOMATON = {r"(a)?\1b", "a++b", "(?>a|ab)c"}
-"""Some of the patterns with back-references and atomic groups."""
+SEARCHED_BY_JAVA = {r"(a)\1", "a++b", "(?>a|ab)c"}
+"""Some of the patterns with back-references and atomic groups that mean the same in Java."""
+OF_ECMA_262_ALONE = {r"(a)?\1b", r"(?:(a)|b)*\1", r"(?<=(a+))b\1"}
+"""Some of those that do not: a group that did not take part, or several times, or that is matched backwards."""
 
 
 def between(source: Any, target: Any) -> Conversion:
@@ -61,9 +63,12 @@ def tried(cases: list[tuple[str, str]], convert: Convert) -> None:
 
 def test_java_finds_what_ecma_262_says(convert: Convert) -> None:
     refused = {each: why_not_in_java(each) for each in (*CASES, *OF_OTHERS)}
-    assert {why for why in refused.values() if why} == {"a pattern with a back-reference or an atomic group"}
+    assert {why for why in refused.values() if why} == {
+        "a pattern with a back-reference whose meaning in Java is another one"
+    }
     patterns = [each for each, why in refused.items() if why is None]
-    assert not WITHOUT_AUTOMATON & set(patterns)
+    assert all(why_not_in_java(each) for each in OF_ECMA_262_ALONE)
+    assert not any(why_not_in_java(each) for each in SEARCHED_BY_JAVA)
     assert len(patterns) > 50
     tried([(pattern, text) for pattern in patterns for text in {**CASES, **OF_OTHERS}[pattern]], convert)
 
@@ -111,6 +116,18 @@ def test_java_finds_what_the_reference_finds(convert: Convert, cases: list[tuple
     tried(cases, convert)
 
 
+REFERRED = st.sampled_from(["(a|ab)", "(b?)", "([^a]a*)", "((?:a|b)+)", "(a*?)"])
+
+
+@given(st.lists(st.tuples(REFERRED, st.data(), st.text("aab", max_size=8)), min_size=10, max_size=20))
+def test_java_finds_back_references_as_the_reference(convert: Convert, cases: list[tuple[str, Any, str]]) -> None:
+    made = [
+        (f"{data.draw(st.sampled_from(['^', '', 'b']))}{group}{data.draw(patterns())}\\1{data.draw(COUNTS)}", text)
+        for group, data, text in cases
+    ]
+    tried([(pattern, text) for pattern, text in made if why_not_in_java(pattern) is None], convert)
+
+
 def test_long_texts_and_nested_repetitions_end_soon(convert: Convert) -> None:
     patterns = ["^(a+)+$", "^(?:a|a)*$", "^(?:[a-z]+[.])*[a-z]+$", "^(?:.|x)*y", r"(?:a?){30}a{30}$"]
     target = {f"p{n}": {"type": "string", "pattern": pattern} for n, pattern in enumerate(patterns)}
@@ -118,6 +135,12 @@ def test_long_texts_and_nested_repetitions_end_soon(convert: Convert) -> None:
     long = "a" * 20_000
     answers = convert(conversion, messages_of([f"{long}!", long, long, f"{long}y", "a" * 30]))
     assert [value is not None for value, _ in answers] == [False, True, True, True, True]
+
+
+def test_a_search_for_a_back_reference_that_takes_too_long_is_a_dead_letter(convert: Convert) -> None:
+    conversion = between({"p0": {"type": "string"}}, {"p0": {"type": "string", "pattern": r"^(a*)*(b)\2$"}})
+    answers = convert(conversion, messages_of(["a" * 5_000]))
+    assert answers == [(None, ("unencodable", "p0"))]
 
 
 def test_other_keywords_are_checked_for_their_field_alone(convert: Convert) -> None:
