@@ -355,10 +355,6 @@ def test_a_wide_message_is_converted_in_several_methods(convert: Convert) -> Non
         ({"type": "string", "pattern": "(?:a{1,900}b{1,900}){9}"}, "a pattern whose repetitions are too large"),
         ({"type": "string", "not": {"pattern": r"(a)?\1b"}}, "a pattern with a back-reference"),
         (
-            {"type": "object", "properties": {"q": {"type": "string"}}, "unevaluatedProperties": False, "not": False},
-            "the keyword unevaluatedProperties",
-        ),
-        (
             {"oneOf": [{"type": "object", "properties": {"a": {"const": "x"}}}, {"type": "object"}]},
             "a choice whose branches",
         ),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from counterfoil.converter.engines.protocol import Conversion
     from java_engine import Convert
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SEARCHED_BY_JAVA = {r"(a)\1", "a++b", "(?>a|ab)c"}
 """Some of the patterns with back-references and atomic groups that mean the same in Java."""
 OF_ECMA_262_ALONE = {r"(a)?\1b", r"(?:(a)|b)*\1", r"(?<=(a+))b\1"}
@@ -29,7 +30,7 @@ OF_ECMA_262_ALONE = {r"(a)?\1b", r"(?:(a)|b)*\1", r"(?<=(a+))b\1"}
 
 def between(source: Any, target: Any) -> Conversion:
     """Return the conversion of objects with the properties ``source`` to those with ``target``."""
-    one, other = (schema({"type": "object", "properties": each}) for each in (source, target))
+    one, other = (schema({"$schema": DRAFT, "type": "object", "properties": each}) for each in (source, target))
     found = conversion_of(one, other)
     assert found is not None
     return found
@@ -190,3 +191,70 @@ def test_other_keywords_are_checked_for_their_field_alone(convert: Convert) -> N
     assert {failure and failure[0] for _, failure in answers} == {None, "unencodable"}
     wrong = [name for (_, failure), body in zip(answers, bodies, strict=True) for name in body if failure]
     assert sorted(set(wrong)) == sorted(tried)
+
+
+CONDITIONS: list[tuple[dict[str, Any], list[Any]]] = [
+    ({"not": {"const": "a"}}, ["a", "b", None]),
+    (
+        {"if": {"minLength": 3}, "then": {"pattern": "^x"}, "else": {"enum": ["y", None]}},
+        ["xab", "abc", "y", "z", None],
+    ),
+    ({"if": {"minLength": 3}, "then": {"pattern": "^x"}}, ["xab", "abc", "z"]),
+    ({"type": "string", "oneOf": [{}, {"minLength": 2}]}, ["", "ab"]),
+    ({"type": "string", "anyOf": [{"maxLength": 1}, {"pattern": r"^(a|b)\\1$"}]}, ["", "aa", "ab"]),
+    ({"allOf": [{"minLength": 1}, {"maxLength": 2}], "type": "string"}, ["", "a", "abc"]),
+]
+OF_OBJECTS: list[dict[str, Any]] = [
+    {"dependentRequired": {"a": ["b"]}},
+    {"dependentSchemas": {"a": {"properties": {"b": {"const": 1}}}}},
+    {"if": {"required": ["a"]}, "then": {"properties": {"b": {"minimum": 2}}, "required": ["b"]}},
+    {"not": {"required": ["a", "b"]}},
+    {"propertyNames": {"pattern": "^b"}},
+    {"minProperties": 1, "maxProperties": 1},
+    {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    {"patternProperties": {"^a": {"multipleOf": 0.5, "exclusiveMaximum": 2}}},
+    {"allOf": [{"properties": {"a": {"maximum": 2}}}], "unevaluatedProperties": False},
+    {"allOf": [{"if": {"required": ["b"]}, "then": {"properties": {"a": {"const": 3}}}}]},
+]
+OF_ARRAYS: list[dict[str, Any]] = [
+    {"contains": {"const": 1}},
+    {"contains": {"minimum": 2}, "minContains": 2, "maxContains": 2},
+    {"uniqueItems": True},
+    {"not": {"contains": {"const": 1}}},
+    {"if": {"minItems": 2}, "then": {"items": {"multipleOf": 0.1}}},
+    {"contains": {"const": 1}, "unevaluatedItems": {"const": 2}},
+]
+MEMBERS = {"a": {"type": "number"}, "b": {"type": "number"}}
+OBJECTS: list[Any] = [{}, {"a": 1}, {"b": 1}, {"a": 3, "b": 2.5}, {"a": 0.5, "b": 1}]
+ARRAYS: list[Any] = [[], [1], [1, 1.0], [2, 2], [2, 0.3], [0.25, 2], [1, 2, 3]]
+
+
+def test_conditions_are_checked_for_their_field_alone(convert: Convert) -> None:
+    cases = [({"type": ["string", "null"], **extra}, values) for extra, values in CONDITIONS]
+    cases += [({"type": "object", "properties": MEMBERS, **extra}, OBJECTS) for extra in OF_OBJECTS]
+    cases += [({"type": "array", "items": {"type": "number"}, **extra}, ARRAYS) for extra in OF_ARRAYS]
+    plain: dict[str, Any] = {
+        "string": {"type": ["string", "null"]},
+        "object": {"type": "object", "properties": MEMBERS},
+    }
+    plain["array"] = {"type": "array", "items": {"type": "number"}}
+    kinds = [each["type"] if isinstance(each["type"], str) else "string" for each, _ in cases]
+    source = {f"p{n}": plain[kind] for n, kind in enumerate(kinds)}
+    target = {f"p{n}": each for n, (each, _) in enumerate(cases)}
+    conversion = between(source, target)
+    assert choose_engine(AUTO, conversion).engine.name == "java"
+    bodies = [{f"p{n}": value} for n, (_, values) in enumerate(cases) for value in values]
+    answers = check(conversion, [frame(SOURCE_ID, json.dumps(each).encode()) for each in bodies], convert)
+    found = {name: set[bool]() for name in target}
+    for (value, _), body in zip(answers, bodies, strict=True):
+        found[next(iter(body))].add(value is not None)
+    assert found == {name: {True, False} for name in target}
+
+
+def test_null_is_judged_where_it_is_written(convert: Convert) -> None:
+    text = {"type": ["string", "null"]}
+    conversion = between({"p0": text, "p1": text}, {"p0": text | {"not": {"type": "null"}}, "p1": text})
+    bodies = [{"p0": "a"}, {"p0": None}, {"p1": "a"}]
+    answers = check(conversion, [frame(SOURCE_ID, json.dumps(each).encode()) for each in bodies], convert)
+    assert [failure for _, failure in answers] == [None, ("unencodable", "p0"), ("unencodable", "p0")]

@@ -1,7 +1,7 @@
 """JSON schemas with all of their keywords in Java (``runtime/JsonTest.java``), for what the limits of a type lack.
 
-They judge a value together with its parts, as the validators of the SDK do. Refused are only keywords about what other
-keywords have left over (``unevaluatedProperties``, ``unevaluatedItems``), and references that lead nowhere known.
+They judge a value together with its parts, as the validators of the SDK do. Refused are only references that lead
+nowhere known, and patterns that Java does not read.
 """
 
 from __future__ import annotations
@@ -72,15 +72,8 @@ class JsonTests:
 
     def _lines(self, facts: Facts, where: str) -> Iterator[str]:
         """Yield what is set in a new schema."""
-        if facts.is_opaque or facts.unevaluated_properties is not None or facts.unevaluated_items is not None:
-            word = (
-                "unevaluatedProperties"
-                if facts.unevaluated_properties is not None
-                else "unevaluatedItems"
-                if facts.unevaluated_items is not None
-                else "that is not known"
-            )
-            raise EngineCannot(ENGINE, field=where, why=f"the keyword {word} of JSON Schema")
+        if facts.is_opaque:
+            raise EngineCannot(ENGINE, field=where, why="a reference or a keyword of JSON Schema that is not known")
         if facts.is_false:
             yield "isFalse = true"
         if facts.types is not None:
@@ -115,11 +108,16 @@ class JsonTests:
             yield f"isRestOfArray = {_word(self._has_additional_items)}"
         if facts.items is not None:
             yield f"items = {self.name(facts.items, where)}"
+        if facts.items is not None or _accepts_all(facts.unevaluated_items):
+            yield "listsAll = true"
+        if facts.unevaluated_items is not None:
+            yield f"otherItems = {self.name(facts.unevaluated_items, where)}"
         if facts.has_unique_items:
             yield "isUnique = true"
         if facts.contains is not None:
             yield f"contained = {self.name(facts.contains, where)}"
             yield "hasContained = true"
+            yield f"marksContained = {_word(facts.marks_contained)}"
             yield f"fewestContained = {size_of(facts.min_contains)}"
             yield f"mostContained = {size_of(facts.max_contains)}"
 
@@ -130,7 +128,14 @@ class JsonTests:
             made = ", ".join(pattern_of(each, where) for each in facts.patterns)
             yield f"patterns = new TextPattern[] {{{made}}}"
             yield f"ofPatterns = {self._several(facts.patterns.values(), where)}"
-        for word, schema in (("additional", facts.additional), ("names", facts.names)):
+        if facts.additional is not None or _accepts_all(facts.unevaluated_properties):
+            yield "namesAll = true"
+        others = (
+            ("additional", facts.additional),
+            ("names", facts.names),
+            ("otherProperties", facts.unevaluated_properties),
+        )
+        for word, schema in others:
             if schema is not None:
                 yield f"{word} = {self.name(schema, where)}"
         if facts.required:
@@ -172,6 +177,10 @@ _TYPES: Final = {
     "array": "ARRAY",
     "object": "OBJECT",
 }
+
+
+def _accepts_all(schema: Schema | None) -> bool:
+    return schema is not None and schema.accepts_everything
 
 
 def _word(value: bool) -> str:  # noqa: FBT001 - the value that is spelt

@@ -116,9 +116,7 @@ public final class JsonJudge {
 
   /** Return whether a value is valid; with {@code found} add each place where it is not. */
   private boolean judge(JsonTest test, Object value, Place place, java.util.ArrayList found) {
-    if (++steps > MOST_STEPS) {
-      throw new Misfit(Codes.UNENCODABLE, "the value takes too long to be tried against the schema");
-    }
+    count();
     boolean isValid = isAccepted(test, value);
     if (!isValid) {
       if (found == null) {
@@ -163,7 +161,97 @@ public final class JsonJudge {
       return false;
     }
     return (test.any == null || count(test.any, value, 1) == 1) && (test.one == null || count(test.one, value, 2) == 1)
-        && !(test.hasRefused && holds(test.refused, value));
+        && !(test.hasRefused && holds(test.refused, value)) && fitsRest(test, value);
+  }
+
+  // -- what no other keyword has evaluated
+
+  private boolean fitsRest(JsonTest test, Object value) {
+    if (test.otherProperties != null && value instanceof java.util.Map) {
+      java.util.HashSet done = new java.util.HashSet();
+      evaluated(test, value, true, done);
+      java.util.Iterator each = ((java.util.Map) value).entrySet().iterator();
+      while (each.hasNext()) {
+        java.util.Map.Entry entry = (java.util.Map.Entry) each.next();
+        if (!done.contains(entry.getKey()) && !holds(test.otherProperties, entry.getValue())) {
+          return false;
+        }
+      }
+    }
+    if (test.otherItems != null && value instanceof java.util.List) {
+      java.util.HashSet done = new java.util.HashSet();
+      evaluated(test, value, true, done);
+      java.util.List items = (java.util.List) value;
+      for (int i = 0; i < items.size(); i++) {
+        if (!done.contains(Integer.valueOf(i)) && !holds(test.otherItems, items.get(i))) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  /** Add the names or numbers of the parts that a schema which accepts the value has evaluated. */
+  private void evaluated(JsonTest test, Object value, boolean isOuter, java.util.HashSet done) {
+    if (test == null) {
+      return;
+    }
+    count();
+    if (value instanceof java.util.Map) {
+      evaluatedNames(test, (java.util.Map) value, isOuter, done);
+    } else {
+      evaluatedItems(test, (java.util.List) value, isOuter, done);
+    }
+    for (int i = 0; i < test.all.length; i++) {
+      evaluated(test.all[i], value, false, done);
+    }
+    evaluatedBranches(test.any, value, done);
+    evaluatedBranches(test.one, value, done);
+    if (test.hasCondition) {
+      boolean isMet = holds(test.condition, value);
+      evaluated(isMet ? test.condition : null, value, false, done);
+      evaluated(isMet ? test.consequence : test.alternative, value, false, done);
+    }
+    for (int i = 0; i < test.choosing.length; i++) {
+      if (value instanceof java.util.Map && ((java.util.Map) value).containsKey(test.choosing[i])) {
+        evaluated(test.chosen[i], value, false, done);
+      }
+    }
+  }
+
+  private void evaluatedBranches(JsonTest[] branches, Object value, java.util.HashSet done) {
+    for (int i = 0; branches != null && i < branches.length; i++) {
+      if (branches[i] != null && holds(branches[i], value)) {
+        evaluated(branches[i], value, false, done);
+      }
+    }
+  }
+
+  private static void evaluatedNames(JsonTest test, java.util.Map value, boolean isOuter, java.util.HashSet done) {
+    boolean hasAll = test.namesAll || (test.otherProperties != null && !isOuter);
+    java.util.Iterator each = value.keySet().iterator();
+    while (each.hasNext()) {
+      String name = (String) each.next();
+      if (hasAll || !isAdditional(test, name)) {
+        done.add(name);
+      }
+    }
+  }
+
+  private void evaluatedItems(JsonTest test, java.util.List value, boolean isOuter, java.util.HashSet done) {
+    boolean hasAll = test.listsAll || (test.otherItems != null && !isOuter);
+    for (int i = 0; i < value.size(); i++) {
+      if (hasAll || i < test.first.length
+          || (test.hasContained && test.marksContained && holds(test.contained, value.get(i)))) {
+        done.add(Integer.valueOf(i));
+      }
+    }
+  }
+
+  private void count() {
+    if (++steps > MOST_STEPS) {
+      throw new Misfit(Codes.UNENCODABLE, "the value takes too long to be tried against the schema");
+    }
   }
 
   /** Return how many schemas accept a value; no more than so many are counted. */

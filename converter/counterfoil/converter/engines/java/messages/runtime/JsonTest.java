@@ -55,6 +55,15 @@ public final class JsonTest {
   public String[] choosing = new String[0];
   public JsonTest[] chosen = NONE;
 
+  /** What the properties and items must be that no other keyword has evaluated. */
+  public JsonTest otherProperties;
+  public JsonTest otherItems;
+  /** Whether a keyword evaluates all properties, or all items, that others have not. */
+  public boolean namesAll;
+  public boolean listsAll;
+  /** Whether items that fit contained are evaluated. */
+  public boolean marksContained;
+
   public JsonTest[] all = NONE;
   public JsonTest[] any;
   public JsonTest[] one;
