@@ -158,7 +158,7 @@ def _engine_lines(conversion: Conversion | None) -> list[str]:
         return []
     if choice.engine.name != "reference":
         return [choice.why]
-    cost = "it converts some hundred to a few thousand records a second on each core, and java a hundred times as many"
+    cost = "it takes about ten times the processor time of java, and bridge check measures its rate on this machine"
     return [f"{choice.why}; {cost}: change what is named in the target's schema, or plan with that rate"]
 
 
