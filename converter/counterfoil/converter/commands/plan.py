@@ -69,7 +69,7 @@ def show_plan(
     else:
         resolved = resolve_with(declared, registry, lambda: begun_plan(file, declared.name))
         plan, problems, losses, facts = resolved.plan, resolved.problems, resolved.losses, resolved.lines()
-        facts += [f"warning: the bridge keeps the plan with which it was stored: {each}" for each in resolved.changes]
+        facts += resolved.kept_lines()
         keys = resolved.keys
         conversion = None if problems else resolved.conversion()
         key_conversion = None if problems else resolved.key_conversion()
