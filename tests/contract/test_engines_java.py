@@ -178,6 +178,6 @@ def test_auto_is_java_where_it_can_be() -> None:
 
 
 def test_an_engine_of_earlier_versions_is_refused_with_the_one_instead() -> None:
-    refused = CliRunner().invoke(bridge, ["plan", "bridge.yaml", "--engine", "sql"])
+    refused = CliRunner().invoke(bridge, ["check", "bridge.yaml", "--engine", "sql"])
     assert refused.exit_code == 2
     assert "Give --engine java" in refused.output
