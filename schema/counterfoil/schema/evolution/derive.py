@@ -162,6 +162,7 @@ class Deriver:
             note=self._notes.append,
             resolving=resolving,
             needs_rules=needs_rules,
+            rounds_decimals=rules.rounds,
         )
         self._reader = RuleReader(self._assigner, self._problem, self._lossy.append)
 
