@@ -120,4 +120,4 @@ def absent(path: str, *, what: str = "file or folder") -> str:
 
 def is_address(text: str) -> bool:
     """Return whether a text is the address of a server."""
-    return text.startswith(("http://", "https://"))
+    return text.lower().startswith(("http://", "https://"))
