@@ -112,7 +112,7 @@ def test_a_denied_schema_names_the_message(is_async):
     async def check(app, registry):
         reader = app.topic("rides", schema=schema_of(registry if is_async else held.client(retries=0)))
         held.answer_next(Reply(403, {}, b'{"error_code": 40301, "message": "denied"}'))
-        with pytest.raises(Forbidden, match="topic='rides', partition=0, offset=3, field='value'.*schema_id=1"):
+        with pytest.raises(Forbidden, match=r"topic='rides', partition=0, offset=3, field='value'.*schema_id=1"):
             await reader.decode(message("rides", None, value), propagate=True)
 
     scenario(check, held)
