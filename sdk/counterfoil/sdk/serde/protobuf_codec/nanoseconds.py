@@ -48,20 +48,20 @@ class DatetimeWithNanoseconds(datetime):
 
     __hash__ = datetime.__hash__
 
-    def __lt__(self, other: datetime) -> bool:
+    def __lt__(self, other: Any) -> bool:
         if super().__eq__(other):
-            return self.nanosecond < getattr(other, "nanosecond", 0)
+            return bool(self.nanosecond < getattr(other, "nanosecond", 0))
         return super().__lt__(other)
 
-    def __gt__(self, other: datetime) -> bool:
+    def __gt__(self, other: Any) -> bool:
         if super().__eq__(other):
-            return self.nanosecond > getattr(other, "nanosecond", 0)
+            return bool(self.nanosecond > getattr(other, "nanosecond", 0))
         return super().__gt__(other)
 
-    def __le__(self, other: datetime) -> bool:
+    def __le__(self, other: Any) -> bool:
         return not self > other
 
-    def __ge__(self, other: datetime) -> bool:
+    def __ge__(self, other: Any) -> bool:
         return not self < other
 
     def astimezone(self, tz: tzinfo | None = None) -> DatetimeWithNanoseconds:
@@ -107,18 +107,18 @@ class TimedeltaWithNanoseconds(timedelta):
 
     __hash__ = timedelta.__hash__
 
-    def __lt__(self, other: timedelta) -> bool:
+    def __lt__(self, other: Any) -> bool:
         if super().__eq__(other):
-            return self.nanoseconds < getattr(other, "nanoseconds", 0)
+            return bool(self.nanoseconds < getattr(other, "nanoseconds", 0))
         return super().__lt__(other)
 
-    def __gt__(self, other: timedelta) -> bool:
+    def __gt__(self, other: Any) -> bool:
         if super().__eq__(other):
-            return self.nanoseconds > getattr(other, "nanoseconds", 0)
+            return bool(self.nanoseconds > getattr(other, "nanoseconds", 0))
         return super().__gt__(other)
 
-    def __le__(self, other: timedelta) -> bool:
+    def __le__(self, other: Any) -> bool:
         return not self > other
 
-    def __ge__(self, other: timedelta) -> bool:
+    def __ge__(self, other: Any) -> bool:
         return not self < other
