@@ -29,6 +29,7 @@ from counterfoil.sdk import (
     DecodeError,
     EncodeError,
     InvalidSettings,
+    JsonSerializer,
     ModelError,
     ProtobufDeserializer,
     ProtobufSerializer,
@@ -342,6 +343,13 @@ def test_times_with_nanoseconds_are_ordered_by_them() -> None:
     assert sorted([second, first, plain]) == [plain, first, second]
     assert first != plain
     assert first.astimezone(dt.timezone(dt.timedelta(hours=5))) == first
+    assert (str(first), first.isoformat()) == (
+        "2026-01-31 00:00:00.000000001+00:00",
+        "2026-01-31T00:00:00.000000001+00:00",
+    )
+    assert first.isoformat(timespec="seconds") == plain.isoformat(timespec="seconds")
+    data = JsonSerializer(InMemoryRegistry().client(retries=0), "{}")({"at": first}, CTX)
+    assert data[ID_PREFIX_BYTES:] == b'{"at":"2026-01-31T00:00:00.000000001+00:00"}'
     short, longer = (TimedeltaWithNanoseconds.of(dt.timedelta(1), count) for count in (1, 2))
     assert sorted([longer, short, dt.timedelta(1)]) == [dt.timedelta(1), short, longer]
     assert (short <= longer, short >= longer, first <= second, first >= second) == (True, False, True, False)

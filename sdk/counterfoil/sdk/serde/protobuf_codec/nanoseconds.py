@@ -8,10 +8,12 @@ alone. The attributes have the names that pandas gives them.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from datetime import tzinfo
+
+_MICROSECOND_DIGITS: Final = 6
 
 
 class DatetimeWithNanoseconds(datetime):
@@ -63,6 +65,14 @@ class DatetimeWithNanoseconds(datetime):
 
     def __ge__(self, other: Any) -> bool:
         return not self < other
+
+    def isoformat(self, sep: str = "T", timespec: str = "auto") -> str:
+        """Return the text in ISO 8601, with nine digits of the second unless ``timespec`` asks for fewer."""
+        if timespec != "auto":
+            return self._plain.isoformat(sep, timespec)
+        text = self._plain.isoformat(sep, "microseconds")
+        end = text.index(".") + _MICROSECOND_DIGITS + 1
+        return f"{text[:end]}{self.nanosecond:03}{text[end:]}"
 
     def astimezone(self, tz: tzinfo | None = None) -> DatetimeWithNanoseconds:
         """Return the same point in time in another zone."""
