@@ -52,7 +52,7 @@ def show_plan(
     forms = parse_forms(formats)
     declared = load_bridge_file(file)
     if (source_schema is None) != (target_schema is None):
-        raise click.UsageError("--source-schema and --target-schema go together")
+        raise click.UsageError("give both --source-schema and --target-schema, or neither of them")
     if source_schema is not None and target_schema is not None:
         source, target = _schema_file(source_schema), _schema_file(target_schema)
         both = derive_both_ways(
