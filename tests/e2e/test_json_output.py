@@ -113,6 +113,7 @@ ENDED: list[tuple[str, int]] = [
     (f"auth service list {STORE}", 0),
     ("audit verify audit.jsonl", 0),
     ("audit show audit.jsonl", 0),
+    ("audit show bad.hex", 1),
     ("subjects delete {name}-value --yes", 0),
     ("init --force", 0),
 ]
