@@ -30,7 +30,7 @@ _PAGE: Final = 500
 
 @click.group()
 def audit() -> None:
-    """Work with the audit of a registry: verify, show."""
+    """Verify and show the audit of a registry."""
 
 
 @audit.command()
