@@ -110,8 +110,8 @@ def import_command(file: str | None, **options: Any) -> int:
 def compare_command(url1: str, url2: str, **options: Any) -> int:
     """List every difference between the registries URL1 (left) and URL2 (right).
 
-    Compared are contexts, subjects, versions with the soft-deleted ones, ids, canonical texts, references, metadata, rules,
-    config and modes.
+    Compared are contexts, subjects, versions with the soft-deleted ones, ids, canonical texts, references, metadata,
+    rules, config and modes.
 
     Exit codes: 0 the same, 1 different, 2 usage, 11 registry unreachable, 12 registry refused.
     """
