@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial, update_wrapper
+from functools import partial, update_wrapper, wraps
+from http import HTTPStatus
 from inspect import Signature
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +13,8 @@ from fastapi.routing import APIRoute
 from starlette.convertors import CONVERTOR_TYPES, StringConvertor
 from starlette.routing import Route as StarletteRoute
 
-from counterfoil.registry.api.http.answers import NO_CONTENT
+from counterfoil.registry.api.http.answers import NO_CONTENT, NOTHING, answer
+from counterfoil.registry.api.http.media_types import V1
 from counterfoil.registry.api.http.validation import refusal
 from counterfoil.registry.api.openapi.errors import described_errors
 from counterfoil.registry.api.openapi.shapes import SCHEMA_TEXT, schema_of
@@ -181,6 +183,8 @@ class ValidatedRoute(ApiRoute):
 
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return FastAPI's own handler, wrapped in what surrounds every operation of the API."""
+        if self.response_model is None and self.dependant.call is not None:
+            self.dependant.call = _printed(self.dependant.call, self.status_code or HTTPStatus.OK)
         handler = super().get_route_handler()
 
         async def operation(call: Call) -> Response:
@@ -195,6 +199,20 @@ class ValidatedRoute(ApiRoute):
             return await endpoint.response(request.scope, request.receive)
 
         return respond
+
+
+def _printed(operation: Callable[..., Awaitable[Any]], status: int) -> Callable[..., Awaitable[Response]]:
+    """Return an operation that returns its response, since its result is plain JSON already.
+
+    FastAPI would first copy the result value by value, which takes ten times as long as printing it.
+    """
+
+    @wraps(operation)
+    async def printed(**given: Any) -> Response:
+        value = await operation(**given)
+        return answer(NOTHING if status == NO_CONTENT else value, V1, status=status)
+
+    return printed
 
 
 def _slug(path: str) -> str:
