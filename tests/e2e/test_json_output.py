@@ -30,7 +30,7 @@ NEEDS_SERVICES = {
     "produce": "a broker",
     "sketch": "a broker",
 }
-"""Commands that only fail here; tests/integration has them with what they need."""
+"""Commands that only fail here; ``test_bridge_commands.py`` and others of tests/integration have what they need."""
 STORE = "--store sqlite:///team.db"
 ENDED: list[tuple[str, int]] = [
     ("tutorial quickstart start", 0),
