@@ -160,9 +160,8 @@ def test_json_without_frames_is_read_and_written_as_it_is():
     refused = converter.convert_value(frame(SOURCE_ID, b'{"fare": 1.5}')).failure
     assert refused is not None
     assert refused.code is FailureCode.UNDECODABLE
-    for engine in ("java", "sql"):
-        with pytest.raises(EngineCannot):
-            choose_engine(engine, Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID))
+    with pytest.raises(EngineCannot):
+        choose_engine("java", Conversion(plan, {SOURCE_ID: plan.source}, None, SOURCE_ID))
 
 
 def test_json_types_that_a_plan_cannot_tell_are_copied_to_equal_ones_alone():
