@@ -226,7 +226,7 @@ def test_contract_files_of_folders_are_compared_beside_schemas(counterfoil, cont
     [
         ("c/orders.odcs.yaml c/billing.odps.yaml", 14, "one is a contract and one a product"),
         ("c/orders.odcs.yaml c/order.avsc", 2, "c/order.avsc is not; compare two of the same kind"),
-        ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "'c/nothing.odcs.yaml' is no file here"),
+        ("c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "there is no file 'c/nothing.odcs.yaml'"),
         ("main:c/nothing.odcs.yaml c/orders.odcs.yaml", 14, "main has no file 'c/nothing.odcs.yaml'"),
         ("nowhere:c/orders.odcs.yaml c/orders.odcs.yaml", 14, "git knows no commit 'nowhere'"),
         ("c/bad.odcs.yaml c/orders.odcs.yaml", 14, "c/bad.odcs.yaml:6:1 is no valid contract or product file"),

@@ -155,7 +155,7 @@ def read_agreement_operand(operand: str, current: str) -> ReadAgreement:
         return _read_agreement(operand, place.read_bytes())
     ref, separator, path = operand.partition(":")
     if not (separator and ref and path):
-        raise InputNotFound(f"{operand!r} is no file here, and not REF:PATH")
+        raise InputNotFound(f"there is no file '{operand}', and it is not REF:PATH{about_backslashes(operand)}")
     found = _read_in_git(_repository_of(operand, current), ref, path, current)
     return _read_agreement(operand, b"" if found.tree is None else found.tree.data(found.path))
 

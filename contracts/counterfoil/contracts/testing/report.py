@@ -48,8 +48,8 @@ class RecordForms:
 
 def text_report(report: TestReport, *, exit_code: ExitCode, style: TextStyle) -> str:
     """Return the report as text: a table for each topic, the findings, a summary."""
-    lines: list[str] = []
     is_quiet = style.verbosity is Verbosity.QUIET
+    lines = [] if report.results or is_quiet else ["There is no contract with a topic here, so no record was tested."]
     for result in report.results:
         if not is_quiet:
             lines += [printable(line) for line in _table(result)]
